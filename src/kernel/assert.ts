@@ -1,0 +1,9 @@
+/** Stops at a state that only a bug can produce. A refusal meant for a caller is a Fault instead. */
+export function assert(condition: unknown, story: string): asserts condition {
+  if (!condition) throw new Error(`assertion failed: ${story}`)
+}
+
+/** Marks a branch that a closed union makes impossible, so that the compiler proves every case is handled. */
+export function unreachable(value: never): never {
+  throw new Error(`assertion failed: unexpected ${String(value)}`)
+}

@@ -1,0 +1,61 @@
+/** Why a request is refused. Each kind has one HTTP status, see platform/http/errors.ts. */
+export type FaultKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'missing'
+  | 'method'
+  | 'conflict'
+  | 'stale'
+  | 'too_large'
+  | 'not_json'
+  | 'reused'
+  | 'throttled'
+  | 'busy'
+  | 'unavailable'
+
+/** One thing that is wrong: a sentence for a person, a stable word for a program, the input it is about. */
+export interface Problem {
+  message: string
+  code: string
+  field: string | null
+}
+
+/** A refusal: thrown by rules and actions, rendered once by the HTTP layer and the command line. */
+export class Fault extends Error {
+  readonly kind: FaultKind
+  readonly problems: readonly Problem[]
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(kind: FaultKind, problems: readonly Problem[], retryAfterSeconds?: number) {
+    super(problems.map((problem) => problem.message).join(' '))
+    this.kind = kind
+    this.problems = problems
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** The record's state, or a uniqueness rule, forbids it (409). */
+export const conflict = (code: string, message: string, field: string | null = null) =>
+  new Fault('conflict', [{ code, message, field }])
+
+/** The input itself is wrong (400). */
+export const invalid = (code: string, message: string, field: string | null = null) =>
+  new Fault('invalid', [{ code, message, field }])
+
+/** The record that the request is about does not exist for this account (404). */
+export const missing = (code: string, message: string, field: string | null = null) =>
+  new Fault('missing', [{ code, message, field }])
+
+/** Gathers the problems of one request, so that all of them are reported together. */
+export class Problems {
+  readonly found: Problem[] = []
+
+  add(code: string, field: string | null, message: string): void {
+    this.found.push({ code, message, field })
+  }
+
+  throwIfAny(): void {
+    if (this.found.length > 0) throw new Fault('invalid', this.found)
+  }
+}

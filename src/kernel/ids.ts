@@ -1,0 +1,9 @@
+/** Identifiers are 64-bit in the database and bigint here; the wire shows them as JSON integers. */
+export type Id = bigint
+export type AccountId = Id
+export type CustomerId = Id
+export type SubscriptionId = Id
+export type InvoiceId = Id
+export type PackageId = Id
+export type PackageVersionId = Id
+export type PackageRateTermId = Id
