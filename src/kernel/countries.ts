@@ -1,0 +1,134 @@
+import { assert } from './assert.ts'
+import { COUNTRY_TABLE } from './countryTable.ts'
+import { SUBDIVISION_TABLE } from './subdivisionTable.ts'
+
+export interface Country {
+  /** ISO 3166-1 numeric code: 710 is South Africa. */
+  countryId: number
+  name: string
+  /** ISO 3166-1 alpha-2. */
+  code: string
+  alpha3: string
+}
+
+export interface CountryState {
+  countryStateId: number
+  name: string
+  /** ISO 3166-2 without the country: 'GP' of ZA-GP. */
+  code: string
+}
+
+export const COUNTRIES: readonly Country[] = COUNTRY_TABLE.map(([code, alpha3, countryId, name]) => ({
+  countryId,
+  name,
+  code,
+  alpha3,
+}))
+
+/** Letters that Unicode does not take apart into a base letter and a mark. */
+const PLAIN: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  œ: 'oe',
+  ß: 'ss',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ə: 'a',
+}
+
+/** Reduces a name to what people agree on: no case, accents, dots, apostrophes, 'the', and one spelling of and/Saint. */
+function folded(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[\p{M}.'’‘ʻ`]/gu, '')
+    .replace(/[æœßøłđðþħıə]/g, (letter) => PLAIN[letter] ?? letter)
+    .replaceAll('&', ' and ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .replace(/^the /, '')
+    .replace(/ the$/, '')
+    .replace(/\bst (?=\S)/g, 'saint ')
+}
+
+let countriesByText: Map<string, Country> | undefined
+
+/** Codes are entered first: a name never takes a code's place. */
+function indexCountries(): Map<string, Country> {
+  const index = new Map<string, Country>()
+  for (const country of COUNTRIES) index.set(country.code.toLowerCase(), country)
+  for (const country of COUNTRIES) index.set(country.alpha3.toLowerCase(), country)
+  COUNTRY_TABLE.forEach(([, , , ...names], position) => {
+    const country = COUNTRIES[position]
+    assert(country, 'every table line is a country')
+    for (const name of names) if (!index.has(folded(name))) index.set(folded(name), country)
+  })
+  return index
+}
+
+/**
+ * The country that a text names: English name or a common variant of it, alpha-2 or alpha-3, in any letter case.
+ * Undefined when it names none; addresses may hold free text, so that is no error.
+ */
+export function findCountry(text: string): Country | undefined {
+  countriesByText ??= indexCountries()
+  return countriesByText.get(folded(text))
+}
+
+let countriesById: Map<number, Country> | undefined
+const statesByCountry = new Map<number, readonly CountryState[]>()
+
+function readStates(country: Country): CountryState[] {
+  const line = SUBDIVISION_TABLE[country.code]
+  if (line === undefined) return []
+  return line.split(';').map((pair) => {
+    const [code = '', name = ''] = pair.split('=')
+    return { countryStateId: country.countryId * 100_000 + Number.parseInt(code, 36), name, code }
+  })
+}
+
+/**
+ * The top-level ISO 3166-2 subdivisions of a country, by code; none for an unknown country or one that has none.
+ *
+ * ISO gives subdivisions no number, so countryStateId is made from both codes and stays the same in every version:
+ * countryId × 100000 + the subdivision's code read as a base-36 number. ZA-GP: 710 × 100000 + 601 = 71000601.
+ */
+export function statesOf(countryId: number): readonly CountryState[] {
+  const known = statesByCountry.get(countryId)
+  if (known) return known
+  countriesById ??= new Map(COUNTRIES.map((country) => [country.countryId, country]))
+  const country = countriesById.get(countryId)
+  if (!country) return []
+  const states = readStates(country)
+  statesByCountry.set(countryId, states)
+  return states
+}
+
+/**
+ * The subdivision of a country that a text names: its code ('GP', 'ZA-GP') or its name, in any letter case.
+ * Undefined when it names none, or two of the same name (Hsinchu is a city and a county):
+ * the wrong one would charge the wrong tax.
+ */
+export function findState(countryId: number, text: string): CountryState | undefined {
+  const states = statesOf(countryId)
+  const code = text.trim().toUpperCase()
+  const prefix = `${COUNTRIES.find((country) => country.countryId === countryId)?.code ?? ''}-`
+  const local = code.startsWith(prefix) ? code.slice(prefix.length) : code
+  const byCode = states.find((state) => state.code === local)
+  if (byCode) return byCode
+  const name = folded(text)
+  if (name === '') return undefined
+  const named = states.filter((state) => namesOf(state).includes(name))
+  return named.length === 1 ? named[0] : undefined
+}
+
+/** ISO writes 'Madrid, Comunidad de', 'Puducherry (Pondicherry)' and 'Taita/Taveta'; people write 'Madrid' or 'Comunidad de Madrid'. */
+function namesOf({ name }: CountryState): string[] {
+  const [head = '', tail = ''] = name.split(/, | \(|\//, 2)
+  // The tail alone is no name: 'Comunidad' would pick Valencia.
+  return [folded(name), folded(head), folded(`${tail} ${head}`)]
+}
