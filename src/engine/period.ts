@@ -59,4 +59,7 @@ export function nextRenewalOnOrAfter(cycle: Cycle, date: IsoDate): IsoDate {
 }
 
 /** Months since year 0: what is compared before days matter. */
-const monthNumberOf = (date: IsoDate): number => Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1
+function monthNumberOf(date: IsoDate): number {
+  const { year, month } = partsOf(date)
+  return year * 12 + month - 1
+}

@@ -23,8 +23,11 @@ export const daysInMonth = (year: number, month: number): number =>
 
 export const pad = (value: number, width: number): string => String(value).padStart(width, '0')
 
+/** "-01" to "-31", written once: a billing run makes millions of dates. */
+const DASHED = Array.from({ length: 32 }, (_, value) => `-${pad(value, 2)}`)
+
 export const dateOf = (year: number, month: number, day: number): IsoDate =>
-  `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
+  `${year > 999 ? year : pad(year, 4)}${DASHED[month]}${DASHED[day]}`
 
 /** True for a day that exists between 1900 and 2999. */
 export function isDate(text: string): text is IsoDate {
@@ -37,19 +40,47 @@ export function isDate(text: string): text is IsoDate {
 export const isDay = (year: number, month: number, day: number): boolean =>
   year >= YEAR_MIN && year <= YEAR_MAX && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)
 
+/** Two digits as a number; several times faster than cutting the text and parsing it. */
+const digitsAt = (text: string, index: number): number =>
+  text.charCodeAt(index) * 10 + text.charCodeAt(index + 1) - 48 * 11
+
 /** Year, month (from 1) and day of a date. */
 export function partsOf(date: IsoDate): { year: number; month: number; day: number } {
-  return { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: Number(date.slice(8, 10)) }
+  return { year: digitsAt(date, 0) * 100 + digitsAt(date, 2), month: digitsAt(date, 5), day: digitsAt(date, 8) }
 }
 
-/** Days since 1970-01-01: dates become numbers where they are subtracted. */
-export const dayNumberOf = (date: IsoDate): number => {
+/** From 0000-03-01, the first day of the reckoning below, to 1970-01-01. */
+const DAYS_BEFORE_1970 = 719_468
+/** The calendar repeats after 400 years. */
+const DAYS_OF_400_YEARS = 146_097
+
+/**
+ * Days since 1970-01-01: dates become numbers where they are subtracted. Years are counted from March, so that the leap day comes last
+ * and the months before it follow one pattern (153 days in five of them). Plain arithmetic: ten times faster than a Date.
+ */
+export function dayNumberOf(date: IsoDate): number {
   const { year, month, day } = partsOf(date)
-  return Date.UTC(year, month - 1, day) / 86_400_000
+  const marchYear = month > 2 ? year : year - 1
+  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400)
+  return marchYear * 365 + leapDays + dayOfYear - DAYS_BEFORE_1970
 }
 
-export const dateOfDayNumber = (dayNumber: number): IsoDate =>
-  new Date(dayNumber * 86_400_000).toISOString().slice(0, 10)
+/** The date of a day number: the same reckoning backwards. */
+export function dateOfDayNumber(dayNumber: number): IsoDate {
+  const days = dayNumber + DAYS_BEFORE_1970
+  const era = Math.floor(days / DAYS_OF_400_YEARS)
+  const dayOfEra = days - era * DAYS_OF_400_YEARS
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  )
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100)
+  const dayOfYear = dayOfEra - yearOfEra * 365 - leapDays
+  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153)
+  const day = dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1
+  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+  return dateOf(era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
+}
 
 export const addDays = (date: IsoDate, days: number): IsoDate => dateOfDayNumber(dayNumberOf(date) + days)
 
