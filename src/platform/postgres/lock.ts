@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type DataFolder, giveToFolderOwner } from './data-folder.ts'
+import { findProcess, findServersIn, isRunning, type ProcessMark } from './processes.ts'
+import { errorCodeOf, folderFailure, StartFailure } from './start-failure.ts'
+
+/** The one lock of a data folder. The descriptor is handed on to every process that works in the folder. */
+export type FolderLock = { readonly descriptor: number; release(): void }
+
+const RETRY_MS = 25
+const ORPHAN_GRACE_MS = 200
+const IMMEDIATE_STOP_MS = 60_000
+const STRANGER_MS = 30_000
+
+/**
+ * Takes the lock of the data folder, or throws a StartFailure that says who has it.
+ * What a killed service left running is waited for; a server that does not end by itself is ended.
+ */
+export async function takeLock(folder: DataFolder, onWait: (message: string) => void): Promise<FolderLock> {
+  const descriptor = openLock(folder)
+  try {
+    const wait = { since: Date.now(), hasAsked: false, hasInsisted: false }
+    while (!tryLock(descriptor, folder)) {
+      const owner = readOwner(folder)
+      if (owner && isRunning(owner)) throw inUseBy(folder, owner)
+      endOrphan(folder, wait, onWait)
+      await delay(RETRY_MS)
+    }
+    writeOwner(descriptor, folder)
+    return { descriptor, release: () => release(descriptor) }
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+}
+
+/** The live process that says it owns the folder; undefined when there is none. */
+export function findOwner(folder: DataFolder): ProcessMark | undefined {
+  const owner = readOwner(folder)
+  return owner && isRunning(owner) ? owner : undefined
+}
+
+type Wait = { since: number; hasAsked: boolean; hasInsisted: boolean }
+
+// The owner is dead, so whoever still holds the lock is its server, its guard, or lives where we cannot see it.
+function endOrphan(folder: DataFolder, wait: Wait, onWait: (message: string) => void): void {
+  const waitedMs = Date.now() - wait.since
+  if (waitedMs < ORPHAN_GRACE_MS) return
+  const servers = [...findServersIn(folder.cluster), ...findServersIn(folder.clusterInTheMaking)]
+  if (servers.length === 0 && !wait.hasAsked && waitedMs > STRANGER_MS) {
+    throw new StartFailure(
+      `The data folder ${folder.root} is in use by another service or container: stop that one, or set DATA_DIR to another folder.`,
+    )
+  }
+  if (servers.length > 0 && !wait.hasAsked) {
+    wait.hasAsked = true
+    onWait(`ending the database process ${servers.join(', ')} that a killed service left behind`)
+    for (const pid of servers) signal(pid, 'SIGINT')
+  }
+  if (wait.hasAsked && !wait.hasInsisted && waitedMs > IMMEDIATE_STOP_MS) {
+    wait.hasInsisted = true
+    for (const pid of servers) signal(pid, 'SIGQUIT')
+  }
+}
+
+function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // It ended between being found and being asked.
+    if (errorCodeOf(error) !== 'ESRCH') throw error
+  }
+}
+
+function openLock(folder: DataFolder): number {
+  try {
+    const descriptor = openSync(folder.lock, 'a+', 0o600)
+    giveToFolderOwner(folder, folder.lock)
+    return descriptor
+  } catch (error) {
+    throw folderFailure(folder.root, error)
+  }
+}
+
+// Node has no flock; the program takes it on our open file, and the lock stays with the file when the program ends.
+function tryLock(descriptor: number, folder: DataFolder): boolean {
+  const { status, error } = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
+  if (errorCodeOf(error) === 'ENOENT') return findOwner(folder) === undefined
+  if (error) throw error
+  return status === 0
+}
+
+function writeOwner(descriptor: number, folder: DataFolder): void {
+  const own = findProcess(process.pid)
+  try {
+    ftruncateSync(descriptor, 0)
+    writeSync(descriptor, `${process.pid} ${own?.startedAt ?? ''}\n`)
+  } catch (error) {
+    throw folderFailure(folder.root, error)
+  }
+}
+
+// A process that lives on after stopping its database must not look like the owner of the folder.
+function release(descriptor: number): void {
+  try {
+    ftruncateSync(descriptor, 0)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function readOwner(folder: DataFolder): ProcessMark | undefined {
+  try {
+    const match = /^(\d+) (\d*)\n/.exec(readFileSync(folder.lock, 'utf8'))
+    return match ? { pid: Number(match[1]), startedAt: match[2] ?? '' } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function inUseBy(folder: DataFolder, owner: ProcessMark): StartFailure {
+  return new StartFailure(
+    `The data folder ${folder.root} is in use by process ${owner.pid}: stop that one, or set DATA_DIR to another folder.`,
+  )
+}

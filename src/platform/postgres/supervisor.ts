@@ -1,0 +1,105 @@
+import { chmodSync } from 'node:fs'
+import { prepareBinaries } from './binaries.ts'
+import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
+import { type DataFolder, hasCluster, openDataFolder } from './data-folder.ts'
+import { makeCluster } from './first-start.ts'
+import { type GuardedServer, type ServerEnd, startGuardedServer } from './guard.ts'
+import { chooseIdentity } from './identity.ts'
+import { type FolderLock, takeLock } from './lock.ts'
+import type { ServerSettings } from './settings.ts'
+import { folderFailure, fullDisk, StartFailure } from './start-failure.ts'
+
+/** Where the supervisor and the server report; a pino logger fits. */
+export type PostgresLog = Record<'debug' | 'info' | 'warn' | 'error', (message: string) => void>
+
+/** A database that this process owns. */
+export type EmbeddedPostgres = {
+  readonly connection: EmbeddedConnection
+  /** Stops the server and gives the folder free. Harmless when repeated. */
+  stop(): Promise<void>
+  /** Settles when the server has ended, asked or not. */
+  readonly exited: Promise<ServerEnd>
+}
+
+/**
+ * Starts the embedded PostgreSQL that lives in `dataDir`, making it at the first start, and waits until it answers.
+ * It ends with this process, however this process ends. Cleans up after a killed predecessor.
+ * Throws a StartFailure, whose message is one sentence for the person who starts the service.
+ */
+export async function startEmbeddedPostgres(given: {
+  dataDir: string
+  log: PostgresLog
+  settings?: ServerSettings
+}): Promise<EmbeddedPostgres> {
+  const { log } = given
+  const folder = openDataFolder(given.dataDir)
+  const lock = await takeLock(folder, (message) => log.warn(message))
+  try {
+    return await startLocked(folder, lock, log, given.settings)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function startLocked(
+  folder: DataFolder,
+  lock: FolderLock,
+  log: PostgresLog,
+  settings: ServerSettings | undefined,
+): Promise<EmbeddedPostgres> {
+  const identity = chooseIdentity(folder.root)
+  const binaries = prepareBinaries(identity)
+  const common = { folder, binaries, identity, lockDescriptor: lock.descriptor }
+  if (!hasCluster(folder, binaries.majorVersion)) {
+    log.info(`making a database in ${folder.root}`)
+    await makeCluster({ ...common, isDurable: settings?.fsync !== 'off' })
+  }
+  closeToOthers(folder)
+  const server = startGuardedServer({ ...common, settings, onLine: (line) => report(log, line) })
+  const connection = connectionTo(folder.cluster)
+  await untilReady(server, connection, folder)
+  const released = server.exited.finally(() => lock.release())
+  return {
+    connection,
+    exited: server.exited,
+    stop: async () => {
+      await server.stop()
+      await released
+    },
+  }
+}
+
+// PostgreSQL refuses a folder that others can enter, as a restored copy often is.
+function closeToOthers(folder: DataFolder): void {
+  try {
+    chmodSync(folder.cluster, 0o700)
+  } catch (error) {
+    throw folderFailure(folder.root, error)
+  }
+}
+
+async function untilReady(server: GuardedServer, connection: EmbeddedConnection, folder: DataFolder): Promise<void> {
+  let isOver = false
+  const ended = server.exited.finally(() => (isOver = true))
+  try {
+    await Promise.race([ended, waitUntilReady(connection, () => isOver)])
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  if (isOver) throw startFailureOf(server.lastWords(), folder)
+}
+
+function startFailureOf(lastWords: string, folder: DataFolder): StartFailure {
+  if (/No space left|Disk quota exceeded/.test(lastWords)) return fullDisk(folder.root)
+  const reason = lastWords.split('\n').findLast((line) => /FATAL|PANIC|error/.test(line)) ?? 'it gave no reason'
+  return new StartFailure(`The database in ${folder.root} did not start: ${reason.trim()}`)
+}
+
+function report(log: PostgresLog, line: string): void {
+  const text = `postgres: ${line}`
+  if (/^(FATAL|PANIC):/.test(line)) log.error(text)
+  else if (line.startsWith('WARNING:')) log.warn(text)
+  else log.debug(text)
+}
