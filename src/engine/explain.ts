@@ -104,7 +104,7 @@ export function explainTax(tax: {
   const amount = minorText(tax.amountMinor, digits)
   const base = minorText(tax.baseMinor, digits)
   const percent = percentText(tax.rate)
-  const formula = `${base} × ${percent} ${resultText(exact.scale <= digits, amount)}`
+  const formula = `${base} × ${percent}${resultText(exact.scale <= digits, amount)}`
   return {
     formula,
     sentence: `${name} is ${percent} of ${base} ${currency}, the sum of the lines: ${formula} ${currency}.`,
@@ -130,12 +130,17 @@ const wholePriceOf = ({ brackets, price, quantity }: ChargeFacts): Decimal =>
   brackets === null ? multiply(price, quantity) : exactPrice(brackets.scheme, brackets.list, quantity)
 
 function formulaOf(facts: ChargeFacts, covered: Days | null): string {
-  const amount = minorText(facts.netMinor, facts.digits)
-  const factors = [facts.brackets === null ? priceText(facts) : `price(${decimalText(facts.quantity)})`]
-  if (facts.brackets === null && !equals(facts.quantity, ONE)) factors.push(decimalText(facts.quantity))
   const isCut = covered !== null && covered.days !== covered.wholeDays
-  const product = factors.join(' × ') + (isCut ? ` × ${covered.days} ÷ ${covered.wholeDays}` : '')
-  return `${product} ${resultText(isExact(facts, covered), amount)}`
+  const product = wholePriceText(facts) + (isCut ? ` × ${covered.days} ÷ ${covered.wholeDays}` : '')
+  const amount = minorText(facts.netMinor, facts.digits)
+  return product === amount ? amount : product + resultText(isExact(facts, covered), amount)
+}
+
+/** What the whole period costs, in words: "31.00", "3.10 × 5", "price of 13 units (62.00)". */
+function wholePriceText(facts: ChargeFacts): string {
+  const units = decimalText(facts.quantity)
+  if (facts.brackets !== null) return `price of ${units} units (${priceText(wholePriceOf(facts), facts.digits)})`
+  return priceText(facts.price, facts.digits) + (equals(facts.quantity, ONE) ? '' : ` × ${units}`)
 }
 
 function sentenceOf(facts: ChargeFacts, covered: Days | null): string {
@@ -175,10 +180,10 @@ function isExact(facts: ChargeFacts, covered: Days | null): boolean {
 }
 
 const resultText = (isExactResult: boolean, amount: string): string =>
-  isExactResult ? `= ${amount}` : `rounded to ${amount}`
+  isExactResult ? ` = ${amount}` : `, rounded to ${amount}`
 
 /** A price with at least the decimals of its currency: "31.00", "0.0035". */
-const priceText = ({ price, digits }: ChargeFacts): string =>
+const priceText = (price: Decimal, digits: number): string =>
   price.scale >= digits ? decimalText(price) : minorText(price.coefficient * powerOfTen(digits - price.scale), digits)
 
 const percentText = (rate: Decimal): string => `${decimalText(multiply(rate, { coefficient: 100n, scale: 0 }))} %`

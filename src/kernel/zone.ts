@@ -87,10 +87,12 @@ export const instantOf = (epochMs: number): Instant => new Date(epochMs).toISOSt
 /** The first instant of a day in a zone. */
 export const midnightOf = (date: IsoDate, zone: string): Instant => instantOf(instantOfLocal(date, 0, zone))
 
+/** Old local times were ahead by odd seconds. Floored, not rounded: the next whole minute would fall on the day before. */
 function offsetText(offsetMs: number): string {
-  const minutes = Math.round(Math.abs(offsetMs) / 60_000)
+  const ahead = Math.floor(offsetMs / 60_000)
+  const minutes = Math.abs(ahead)
   const two = (value: number) => String(value).padStart(2, '0')
-  return `${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
+  return `${ahead < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
 }
 
 const rendered = new Map<string, Map<IsoDate, string>>()

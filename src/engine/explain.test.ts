@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { decimal, ONE, ZERO } from '../kernel/decimal.ts'
+import { type ChargeFacts, describeCharge, explainCharge, explainTax, recomputeCharge } from './explain.ts'
+
+const february: ChargeFacts = {
+  kind: 'package',
+  from: '2027-02-01',
+  until: '2027-03-01',
+  wholeFrom: '2027-02-01',
+  wholeUntil: '2027-03-01',
+  price: decimal('31'),
+  quantity: ONE,
+  unitPrice: decimal('31'),
+  netMinor: 3100n,
+  digits: 2,
+  currency: 'ZAR',
+  name: 'Basic',
+  brackets: null,
+}
+const cut: ChargeFacts = {
+  ...february,
+  from: '2027-01-11',
+  until: '2027-02-01',
+  wholeFrom: '2027-01-01',
+  wholeUntil: '2027-02-01',
+  netMinor: 2100n,
+}
+const setup: ChargeFacts = {
+  ...february,
+  kind: 'setup',
+  name: 'Set-up fee',
+  from: null,
+  until: null,
+  wholeFrom: null,
+  wholeUntil: null,
+  price: decimal('5'),
+  netMinor: 500n,
+}
+
+describe('a line says which days it covers', () => {
+  test.each([
+    [february, '2027-02-01 to 2027-02-28'],
+    [cut, '2027-01-11 to 2027-01-31, 21 of 31 days'],
+    [setup, ''],
+  ])('%#', (facts, text) => {
+    expect(describeCharge(facts)).toBe(text)
+  })
+})
+
+describe('an amount is explained by formula and sentence', () => {
+  test('of a whole period', () => {
+    const { formula, sentence } = explainCharge(february)
+    expect(formula).toBe('31.00')
+    expect(sentence).toBe('Basic for the whole period from 2027-02-01 to 2027-02-28: 31.00 ZAR.')
+  })
+
+  test('of a part that comes out even', () => {
+    const { facts, formula, sentence } = explainCharge(cut)
+    expect(facts).toMatchObject({
+      from: '2027-01-11',
+      to: '2027-01-31',
+      wholeFrom: '2027-01-01',
+      wholeTo: '2027-01-31',
+      days: 21,
+      wholeDays: 31,
+    })
+    expect(formula).toBe('31.00 × 21 ÷ 31 = 21.00')
+    expect(sentence).toBe(
+      'Basic from 2027-01-11 to 2027-01-31: 21 of the 31 days of the period from 2027-01-01 to 2027-01-31 are charged, so 31.00 × 21 ÷ 31 = 21.00 ZAR.',
+    )
+  })
+
+  test('of a part that is rounded, from a price finer than a cent', () => {
+    const facts = { ...cut, price: decimal('0.0035'), quantity: decimal('1000'), netMinor: 237n }
+    expect(explainCharge(facts).formula).toBe('0.0035 × 1000 × 21 ÷ 31, rounded to 2.37')
+    expect(recomputeCharge(facts)).toBe(237n)
+  })
+
+  test('of fees and of lines by hand', () => {
+    expect(explainCharge(setup)).toMatchObject({
+      facts: { from: null, days: null },
+      sentence: 'The set-up fee of 5.00 ZAR is charged once, when the subscription starts.',
+    })
+    expect(explainCharge({ ...setup, kind: 'trial' }).sentence).toBe(
+      'The trial fee of 5.00 ZAR is charged once, when the trial starts.',
+    )
+    expect(
+      explainCharge({ ...setup, kind: 'manual', name: 'Visit', quantity: decimal('1.5'), netMinor: 750n }).sentence,
+    ).toBe('Visit: 5.00 × 1.5 = 7.50 ZAR, as it was entered.')
+  })
+
+  test('of a tax', () => {
+    const tax = { name: 'VAT', rate: decimal('0.15'), digits: 2, currency: 'ZAR' }
+    expect(explainTax({ ...tax, baseMinor: 677n, amountMinor: 102n }).sentence).toBe(
+      'VAT is 15 % of 6.77 ZAR, the sum of the lines: 6.77 × 15 %, rounded to 1.02 ZAR.',
+    )
+    expect(explainTax({ ...tax, baseMinor: 1000n, amountMinor: 150n }).formula).toBe('10.00 × 15 % = 1.50')
+  })
+})
+
+describe('an amount is recomputed from its facts alone', () => {
+  test.each([february, cut, setup])('%#', (facts) => {
+    expect(recomputeCharge(facts)).toBe(facts.netMinor)
+    expect(recomputeCharge({ ...facts, netMinor: 0n })).toBe(facts.netMinor)
+  })
+
+  test('also where several brackets make one amount', () => {
+    const brackets = {
+      scheme: 'tiered' as const,
+      list: [
+        { from: ZERO, till: decimal('10'), price: decimal('5') },
+        { from: decimal('11'), till: null, price: decimal('4') },
+      ],
+    }
+    const facts: ChargeFacts = {
+      ...cut,
+      kind: 'component',
+      name: 'Seats',
+      quantity: decimal('13'),
+      brackets,
+      netMinor: 4200n,
+    }
+    expect(recomputeCharge(facts)).toBe(4200n)
+    expect(explainCharge(facts).formula).toBe('price of 13 units (62.00) × 21 ÷ 31 = 42.00')
+  })
+})
