@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { ConfigFailure, envExample, readConfig } from './config.ts'
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigFailure) return error.problems
+    throw error
+  }
+}
+
+describe('an environment', () => {
+  test('that is empty gives the defaults of the service', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 3000,
+      dataDir: './data',
+      databaseUrl: undefined,
+      smtpUrl: undefined,
+      encryptionKey: undefined,
+      logLevel: 'info',
+      bootstrapAccountMode: 'test',
+      bootstrapCurrency: 'USD',
+      rateLimitPerMinute: 0,
+      corsOrigin: undefined,
+      trustProxy: false,
+      databasePool: 8,
+    })
+  })
+
+  test('with empty variables is like one without them', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: '', HOST: ' ', ENCRYPTION_KEY: '' })).toEqual(readConfig({}))
+  })
+
+  test('is read into values of the right type', () => {
+    expect(
+      readConfig({
+        HOST: '::1',
+        PORT: '0',
+        PUBLIC_URL: 'https://billing.example/base/',
+        TRUST_PROXY: '10.0.0.0/8, ::1',
+        CORS_ORIGIN: 'https://a.example,https://b.example:8443',
+        DATABASE_POOL: '3',
+      }),
+    ).toMatchObject({
+      host: '::1',
+      port: 0,
+      publicUrl: 'https://billing.example/base',
+      trustProxy: ['10.0.0.0/8', '::1'],
+      corsOrigin: ['https://a.example', 'https://b.example:8443'],
+      databasePool: 3,
+    })
+  })
+
+  test('with several mistakes is refused with all of them at once', () => {
+    const problems = problemsOf({ PORT: '99999', LOG_LEVEL: 'loud', BOOTSTRAP_CURRENCY: 'XXX', DATABASE_POOL: '0' })
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      'PORT',
+      'LOG_LEVEL',
+      'BOOTSTRAP_CURRENCY',
+      'DATABASE_POOL',
+    ])
+  })
+
+  test.each([
+    ['HOST', '1.2.3'],
+    ['HOST', 'http://localhost'],
+    ['PORT', '-1'],
+    ['PORT', '80.5'],
+    ['PORT', '1e3'],
+    ['PUBLIC_URL', 'billing.example'],
+    ['PUBLIC_URL', 'ftp://billing.example'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['SMTP_URL', 'localhost:25'],
+    ['ENCRYPTION_KEY', 'abc'],
+    ['ENCRYPTION_KEY', '0'.repeat(63)],
+    ['LOG_LEVEL', 'INFO'],
+    ['BOOTSTRAP_ACCOUNT_MODE', 'Live'],
+    ['BOOTSTRAP_ACCOUNT_NAME', 'x'.repeat(256)],
+    ['BOOTSTRAP_CURRENCY', 'usd'],
+    ['BOOTSTRAP_API_KEY', 'has a space'],
+    ['BOOTSTRAP_API_KEY', 'short'],
+    ['RATE_LIMIT_PER_MINUTE', 'none'],
+    ['CORS_ORIGIN', 'shop.example'],
+    ['TRUST_PROXY', 'yes'],
+    ['DATABASE_POOL', '51'],
+  ])('with %s=%s is refused', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))])
+  })
+
+  test('with a bad secret is refused without showing it', () => {
+    const secret = 'hunter2hunter2 '
+    const problems = problemsOf({
+      DATABASE_URL: `mysql://user:${secret}@host`,
+      SMTP_URL: `http://user:${secret}@host`,
+      ENCRYPTION_KEY: `${secret}x`,
+      BOOTSTRAP_API_KEY: `${secret}x`,
+      PUBLIC_URL: `ftp://user:${secret}@host`,
+    })
+    expect(problems).toHaveLength(5)
+    expect(problems.join('\n')).not.toContain('hunter2')
+  })
+})
+
+test.each(['hex', 'base64', 'base64url'] as const)('an encryption key may be written as %s', (form) => {
+  const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3))
+  expect(readConfig({ ENCRYPTION_KEY: key.toString(form) }).encryptionKey).toEqual(key)
+})
+
+test('.env.example lists every variable with its default, and reads as an empty environment', () => {
+  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
+  expect(text).toBe(envExample())
+  const lines = text.split('\n').filter((line) => line.includes('=') && !line.startsWith('#'))
+  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
+  expect(readConfig(env)).toEqual(readConfig({}))
+})

@@ -1,0 +1,268 @@
+import { isIP } from 'node:net'
+import { findCurrency } from '../kernel/currencies.ts'
+
+/** The environment cannot be meant as it is. Each problem is a sentence that names its variable, and never holds a secret's value. */
+export class ConfigFailure extends Error {
+  override name = 'ConfigFailure'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join(' '))
+    this.problems = problems
+  }
+}
+
+type Variable<Value> = {
+  readonly name: string
+  /** As it would be written in the environment; empty means unset. */
+  readonly preset: string
+  /** One line for `.env.example`. */
+  readonly about: string
+  readonly isSecret?: true
+  /** Reads a text that is not empty; answers what it should have been where it cannot be read. */
+  readonly read: (text: string) => Value | Wrong
+  readonly unset: Value
+}
+
+/** What a variable must be, as the end of the sentence "HOST must be …". */
+class Wrong {
+  readonly mustBe: string
+
+  constructor(mustBe: string) {
+    this.mustBe = mustBe
+  }
+}
+
+function optional<Value>(
+  about: Pick<Variable<Value>, 'name' | 'about' | 'isSecret'>,
+  read: (text: string) => Value | Wrong,
+): Variable<Value | undefined> {
+  return { ...about, preset: '', read, unset: undefined }
+}
+
+function withDefault<Value>(
+  preset: string,
+  about: Pick<Variable<Value>, 'name' | 'about'>,
+  read: (text: string) => Value | Wrong,
+): Variable<Value> {
+  const unset = read(preset)
+  if (unset instanceof Wrong) throw new Error(`the default of ${about.name} must be ${unset.mustBe}`)
+  return { ...about, preset, read, unset }
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const ACCOUNT_MODES = ['test', 'live'] as const
+const KEY_BYTES = 32
+const API_KEY_LENGTH_MIN = 8
+// The embedded server takes 60 connections; several processes, the command-line program and a backup share them.
+const POOL_MAX = 50
+
+const VARIABLES = {
+  host: withDefault(
+    '127.0.0.1',
+    { name: 'HOST', about: 'Address to listen on; 0.0.0.0 or :: for every network.' },
+    readHost,
+  ),
+  port: withDefault('3000', { name: 'PORT', about: 'Port to listen on; 0 takes a free one.' }, wholeNumber(0, 65_535)),
+  publicUrl: optional(
+    {
+      name: 'PUBLIC_URL',
+      about: 'Address under which clients see the service, for absolute links; unset: links are relative.',
+    },
+    readPublicUrl,
+  ),
+  databaseUrl: optional(
+    {
+      name: 'DATABASE_URL',
+      about:
+        'A PostgreSQL 15 or newer to use (postgres://user:password@host/database); unset: an own database in DATA_DIR.',
+      isSecret: true,
+    },
+    urlOf('postgres', 'postgresql'),
+  ),
+  dataDir: withDefault(
+    './data',
+    { name: 'DATA_DIR', about: 'Folder of the own database and of the generated encryption key.' },
+    readPath,
+  ),
+  smtpUrl: optional(
+    {
+      name: 'SMTP_URL',
+      about: 'Mail server (smtp://user:password@host:587 or smtps://…); unset: mail stays in the outbox.',
+      isSecret: true,
+    },
+    urlOf('smtp', 'smtps'),
+  ),
+  encryptionKey: optional(
+    {
+      name: 'ENCRYPTION_KEY',
+      about: 'Key for stored secrets, 32 bytes as hex or base64; unset: generated once into DATA_DIR/encryption.key.',
+      isSecret: true,
+    },
+    readKey,
+  ),
+  logLevel: withDefault(
+    'info',
+    { name: 'LOG_LEVEL', about: `How much is logged: ${LOG_LEVELS.join(', ')}.` },
+    oneOf(LOG_LEVELS),
+  ),
+  bootstrapAccountMode: withDefault(
+    'test',
+    {
+      name: 'BOOTSTRAP_ACCOUNT_MODE',
+      about: 'Mode of the account that the first start makes: test (movable clock) or live.',
+    },
+    oneOf(ACCOUNT_MODES),
+  ),
+  bootstrapAccountName: withDefault(
+    'Perennial',
+    { name: 'BOOTSTRAP_ACCOUNT_NAME', about: 'Name of the account that the first start makes.' },
+    readName,
+  ),
+  bootstrapCurrency: withDefault(
+    'USD',
+    { name: 'BOOTSTRAP_CURRENCY', about: 'Currency of the account that the first start makes (ISO 4217).' },
+    readCurrency,
+  ),
+  bootstrapApiKey: optional(
+    {
+      name: 'BOOTSTRAP_API_KEY',
+      about: 'API key of the account that the first start makes; unset: generated and printed once.',
+      isSecret: true,
+    },
+    readApiKey,
+  ),
+  rateLimitPerMinute: withDefault(
+    '0',
+    { name: 'RATE_LIMIT_PER_MINUTE', about: 'Requests that one API key may make in a minute; 0: no limit.' },
+    wholeNumber(0, 1_000_000),
+  ),
+  corsOrigin: optional(
+    { name: 'CORS_ORIGIN', about: 'Browser origins that may call the API, separated by commas, or *; unset: none.' },
+    readOrigins,
+  ),
+  trustProxy: withDefault(
+    'false',
+    {
+      name: 'TRUST_PROXY',
+      about: 'Whose X-Forwarded-For to believe: false, true, or addresses and networks separated by commas.',
+    },
+    readTrust,
+  ),
+  databasePool: withDefault(
+    '8',
+    { name: 'DATABASE_POOL', about: 'Database connections of one process.' },
+    wholeNumber(1, POOL_MAX),
+  ),
+}
+
+/** Everything that can be set from outside, read and checked once. What is not set and has no default is undefined. */
+export type Config = { readonly [Key in keyof typeof VARIABLES]: (typeof VARIABLES)[Key]['unset'] }
+
+/**
+ * Reads the configuration. An empty variable counts as unset, as compose files write it.
+ * Throws a ConfigFailure that names every bad variable at once.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = []
+  const values = Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
+    const text = env[variable.name]?.trim() ?? ''
+    const value = text === '' ? variable.unset : variable.read(text)
+    if (value instanceof Wrong) problems.push(problemOf(variable, text, value))
+    return [key, value]
+  })
+  if (problems.length > 0) throw new ConfigFailure(problems)
+  return Object.fromEntries(values) as Config
+}
+
+/** The text of `.env.example`: every variable with its default and a line about it. */
+export function envExample(): string {
+  const entries = Object.values<Variable<unknown>>(VARIABLES).map(
+    ({ name, preset, about }) => `# ${about}\n${name}=${preset}\n`,
+  )
+  return ['# Every setting with its default. An empty value counts as unset.\n', ...entries].join('\n')
+}
+
+function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe }: Wrong): string {
+  const mayHoldSecret = isSecret || text.includes('@')
+  return mayHoldSecret ? `${name} must be ${mustBe}.` : `${name} must be ${mustBe}, not "${text}".`
+}
+
+/** A 32-byte key from its text, as hex or base64; undefined when it is neither. */
+export function keyFromText(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined
+  const key = Buffer.from(text, 'base64')
+  return key.length === KEY_BYTES ? key : undefined
+}
+
+function readKey(text: string): Buffer | Wrong {
+  return keyFromText(text) ?? new Wrong('32 bytes as 64 hex digits or as base64')
+}
+
+function readHost(text: string): string | Wrong {
+  const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text)
+  return isIP(text) || isName ? text : new Wrong('an IP address or a host name')
+}
+
+function readPath(text: string): string | Wrong {
+  return text.includes('\0') ? new Wrong('the path of a folder') : text
+}
+
+function readPublicUrl(text: string): string | Wrong {
+  const url = parseUrl(text)
+  const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash
+  return isPlain ? text.replace(/\/+$/, '') : new Wrong('an http or https address without query and user')
+}
+
+function urlOf(...schemes: string[]): (text: string) => string | Wrong {
+  return (text) => {
+    const isFitting = schemes.includes(parseUrl(text)?.protocol.slice(0, -1) ?? '')
+    return isFitting ? text : new Wrong(`an address that begins with ${schemes.join(':// or ')}://`)
+  }
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number | Wrong {
+  return (text) => {
+    const value = Number(text)
+    const isFitting = /^\d{1,9}$/.test(text) && value >= least && value <= most
+    return isFitting ? value : new Wrong(`a whole number from ${least} to ${most}`)
+  }
+}
+
+function oneOf<const Word extends string>(words: readonly Word[]): (text: string) => Word | Wrong {
+  return (text) => words.find((word) => word === text) ?? new Wrong(`one of ${words.join(', ')}`)
+}
+
+function readName(text: string): string | Wrong {
+  // oxlint-disable-next-line no-control-regex
+  return text.length <= 255 && !/[\u0000-\u001f\u007f]/.test(text)
+    ? text
+    : new Wrong('one line of at most 255 characters')
+}
+
+function readCurrency(text: string): string | Wrong {
+  return findCurrency(text)?.code === text ? text : new Wrong('a currency code of ISO 4217 such as USD')
+}
+
+function readApiKey(text: string): string | Wrong {
+  const isFitting = text.length >= API_KEY_LENGTH_MIN && /^[\u0021-\u007e]{1,255}$/.test(text)
+  return isFitting ? text : new Wrong(`${API_KEY_LENGTH_MIN} to 255 visible ASCII characters without spaces`)
+}
+
+function readOrigins(text: string): readonly string[] | Wrong {
+  const origins = text.split(',').map((origin) => origin.trim())
+  const areFitting = origins.every((origin) => origin === '*' || parseUrl(origin)?.origin === origin)
+  return areFitting ? origins : new Wrong('* or origins such as https://shop.example, separated by commas')
+}
+
+function readTrust(text: string): boolean | readonly string[] | Wrong {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const addresses = text.split(',').map((address) => address.trim())
+  const areFitting = addresses.every((address) => isIP(address.replace(/\/\d{1,3}$/, '')) !== 0)
+  return areFitting ? addresses : new Wrong('true, false, or IP addresses and networks separated by commas')
+}
