@@ -45,6 +45,9 @@ export interface ChargeExplanation {
   sentence: string
 }
 
+/** What a planned charge already knows of its days. */
+type CoveredDays = Pick<ChargeFacts, 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>
+
 interface Days {
   from: IsoDate
   to: IsoDate
@@ -55,7 +58,7 @@ interface Days {
 }
 
 /** "2027-02-01 to 2027-02-28", and where it is cut ", 21 of 31 days"; empty for what covers no days. */
-export function describeCharge(facts: ChargeFacts): string {
+export function describeCharge(facts: CoveredDays): string {
   const covered = daysOf(facts)
   if (covered === null) return ''
   const { from, to, days, wholeDays } = covered
@@ -111,7 +114,7 @@ export function explainTax(tax: {
   }
 }
 
-function daysOf({ from, until, wholeFrom, wholeUntil }: ChargeFacts): Days | null {
+function daysOf({ from, until, wholeFrom, wholeUntil }: CoveredDays): Days | null {
   if (from === null || until === null) return null
   const wholeStart = wholeFrom ?? from
   const wholeEnd = wholeUntil ?? until

@@ -1,5 +1,5 @@
 import { assert } from '../kernel/assert.ts'
-import { addDays, daysBetween, type IsoDate, later } from '../kernel/calendar.ts'
+import { addDays, daysBetween, earlier, type IsoDate, later } from '../kernel/calendar.ts'
 import { feeCharges, packageCharge, type PackageTerms, type PlannedCharge } from './charges.ts'
 import { type Cycle, type Period, periodContaining } from './period.ts'
 
@@ -165,8 +165,8 @@ function periodDueOn(terms: SubscriptionTerms, { nextFrom, lastFrom }: Cursor): 
 function nextPiece(terms: SubscriptionTerms, cursor: Cursor): { piece: Period; whole: Period } {
   const whole = periodContaining(terms.cycle, cursor.nextFrom)
   // Without pro rata an end cuts nothing off the charge: it is charged to the end of the period, and no rest is left to charge later.
-  const isCut = terms.isProRata && terms.endDate !== null && terms.endDate < whole.until
-  return { piece: { from: cursor.nextFrom, until: isCut ? terms.endDate! : whole.until }, whole }
+  const cutOn = terms.isProRata && terms.endDate !== null ? earlier(terms.endDate, whole.until) : whole.until
+  return { piece: { from: cursor.nextFrom, until: cutOn }, whole }
 }
 
 /** The oldest invoice that is due on or before a day, and the cursor behind it. */

@@ -7,12 +7,12 @@ const zone = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC')
 const dayBetween = (first: IsoDate, last: IsoDate): fc.Arbitrary<IsoDate> =>
   fc.integer({ min: dayNumberOf(first), max: dayNumberOf(last) }).map(dateOfDayNumber)
 
-/** Days that a zone really had; at the date line two places skipped one whole day long ago. */
-const hasDay = (date: IsoDate, name: string): boolean =>
-  dateIn(Date.parse(`${date}T00:00:00Z`) + 50_400_000, name) >= date &&
-  [-14, -7, 0, 7, 14, 21, 28, 35].some(
-    (hours) => dateIn(Date.parse(`${date}T00:00:00Z`) + hours * 3_600_000, name) === date,
-  )
+/** Whether a zone really had a day: at the date line a few places skipped one. */
+function hasDay(date: IsoDate, name: string): boolean {
+  const utcMidnight = Date.parse(`${date}T00:00:00Z`)
+  for (let hours = -14; hours <= 36; hours += 2) if (dateIn(utcMidnight + hours * 3_600_000, name) === date) return true
+  return false
+}
 
 describe('a calendar day in a zone', () => {
   test('written with its offset it is read back as the same day, in every zone and century', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { addDays, daysBetween, type TermType } from '../../src/kernel/calendar.ts'
 import { add, decimal, decimalText, ONE, ZERO } from '../../src/kernel/decimal.ts'
@@ -166,4 +167,39 @@ describe('calendar days in a zone', () => {
     expect(Date.parse(midnightOf(until, zone)) - Date.parse(midnightOf(from, zone))).toBe(hours * 3_600_000)
     expect(daysBetween(from, until)).toBe(2)
   })
+})
+
+const TABLES = ['periods', 'pieces', 'shares', 'pricing', 'taxes', 'taxmatching', 'statuses', 'zones']
+
+/** The rows of the figures that were gathered from other systems: each is in a table, or the documents say why it is not. */
+const GATHERED = `
+  F01 F03 F05 F07 F09 F11 F13 F15 F17
+  P01 P03 P05 P07 P09 P11 P13 P15 P17 P19 P21 P23
+  C01 C03 C05 C07 C09 C11 C13 C15 C17 C19 C21 C23 C25 C27 C29 C31 C33 C35 C37
+  A01 A03 A05 A07 A09 A11 A13 A15 A17 A21 A23 A25
+  Y01 Y03 Y05 Y07
+  Z01 Z03 Z05 Z07 Z09 Z11
+  T01 T03 T05 T07 T09 T11 T15 T17 T19 T21 T23 T25 T27 T29
+  W01 W03 W05 W07 W09
+  M01 M03 M05 M07
+  R01 R03 R05
+  X01 X03 X05 X07 X09 X11 X13 X15 X17
+  D01 D03 D05 D07 D09
+  N01 N03
+  B01`
+
+test('every gathered figure is held by a table or explained in docs/domain/golden-figures.md', () => {
+  const held = new Set(TABLES.flatMap((name) => goldenRows(name)).map((row) => row['id']!.replace(/[a-z]$/, '')))
+  const page = readFileSync(new URL('../../docs/domain/golden-figures.md', import.meta.url), 'utf8')
+  const explained = new Set([...page.matchAll(/^\| ([A-Z]\d\d) \|/gm)].map((match) => match[1]!))
+  const gathered = GATHERED.trim().split(/\s+/)
+  expect(gathered.filter((id) => !held.has(id) && !explained.has(id))).toEqual([])
+  expect(gathered.filter((id) => held.has(id) && explained.has(id))).toEqual([])
+})
+
+test('no two rows of a table have the same name', () => {
+  for (const name of TABLES) {
+    const ids = goldenRows(name).map((row) => row['id']!)
+    expect(new Set(ids).size, name).toBe(ids.length)
+  }
 })
