@@ -456,6 +456,8 @@ create table list_watermarks (
 create function count_deleted_records() returns trigger
   language plpgsql security definer set search_path = perennial as $$
 begin
+  -- Waits for a sealing that has begun, and holds off the next until this deletion is committed: else one of them would not see the other.
+  perform 1 from list_watermarks where list = tg_table_name for share;
   execute format(
     'update list_blocks b set records = b.records - d.gone
        from (select account_id, %I / 4096 as block, count(*)::int as gone from deleted group by 1, 2) d
@@ -489,7 +491,8 @@ begin
      and pg_snapshot_xmin(pg_current_snapshot()) > mark.candidate_xid then
     execute format(
       'insert into list_blocks (account_id, list, block, records)
-       select account_id, %L, %I / 4096, count(*) from %I where %I >= $1 and %I < $2 group by 1, 3',
+       select a.account_id, %L, r.block, r.records from accounts a cross join lateral (
+         select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
       list_name, id_column, list_name, id_column, id_column) using mark.sealed_until, mark.candidate_until;
     get diagnostics written = row_count;
     update list_watermarks set sealed_until = mark.candidate_until, candidate_until = null where list = list_name;
@@ -497,7 +500,7 @@ begin
     mark.candidate_until := null;
   end if;
   if mark.candidate_until is null then
-    execute format('select coalesce(max(%I), 0) from %I', id_column, list_name) into last_id;
+    last_id := coalesce(pg_sequence_last_value(pg_get_serial_sequence('perennial.' || list_name, id_column)::regclass), 0);
     if last_id / 4096 * 4096 > mark.sealed_until then
       update list_watermarks
          set candidate_until = last_id / 4096 * 4096, candidate_xid = pg_current_xact_id(), candidate_at = clock_timestamp()

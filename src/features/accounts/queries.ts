@@ -1,0 +1,158 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import type { Account } from '../../platform/http/context.ts'
+
+/** Everything an account can be set to, beside the facts that each request carries. */
+export interface AccountSettings extends Account {
+  name: string
+  email: string | null
+  tel: string | null
+  webPage: string | null
+  address1: string | null
+  address2: string | null
+  city: string | null
+  state: string | null
+  country: string | null
+  zipCode: string | null
+  vatNumber: string | null
+  bankDetails: string | null
+  locale: string
+  notes: string | null
+  terms: string | null
+  isAutoApply: boolean
+  mailFrom: string | null
+  nextInvoiceNumber: bigint
+}
+
+const FACTS = fragment`
+  a.account_id as "id", a.mode, a.time_zone as "timeZone", a.currency, a.clock_at as "clockAt",
+  a.payment_term_days as "paymentTermDays", a.lead_days as "leadDays", a.version`
+
+const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPage", a.address1, a.address2, a.city, a.state, a.country,
+  a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms,
+  a.is_auto_apply as "isAutoApply", a.mail_from as "mailFrom", c.next_invoice_number as "nextInvoiceNumber"`
+
+export const getAccount = (db: Queryable, account: AccountId) =>
+  oneRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
+
+export const findAccount = (db: Queryable, account: AccountId) =>
+  firstRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
+
+export const getAccountSettings = (db: Queryable, account: AccountId) =>
+  oneRow<AccountSettings>(
+    db,
+    sql`select ${SETTINGS} from accounts a join account_counters c on c.account_id = a.account_id where a.account_id = ${account}`,
+  )
+
+/** Locks the account and, last in every transaction that takes them, its counters. */
+export async function lockAccountSettings(tx: Transaction, account: AccountId): Promise<AccountSettings> {
+  await tx.rows(sql`select 1 from accounts where account_id = ${account} for no key update`)
+  await tx.rows(sql`select 1 from account_counters where account_id = ${account} for no key update`)
+  return getAccountSettings(tx, account)
+}
+
+export interface NewAccount {
+  id: AccountId
+  mode: 'test' | 'live'
+  name: string
+  currency: string
+  clockAt: Instant | null
+  createdAt: Instant
+}
+
+/** Draws the identifier of an account to be: row security wants it to be said before the row is written. */
+export const drawAccountId = async (db: Queryable): Promise<AccountId> =>
+  (
+    await oneRow<{ id: bigint }>(
+      db,
+      sql`select nextval(pg_get_serial_sequence('perennial.accounts', 'account_id')) as "id"`,
+    )
+  ).id
+
+export async function insertAccount(tx: Transaction, account: NewAccount): Promise<void> {
+  await tx.rows(sql`
+    insert into accounts (account_id, mode, name, currency, clock_at, created_at)
+    values (${account.id}, ${account.mode}, ${account.name}, ${account.currency}, ${account.clockAt}, ${account.createdAt})`)
+  await tx.rows(sql`insert into account_counters (account_id) values (${account.id})`)
+}
+
+export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSettings) =>
+  tx.rows(sql`
+    update accounts set name = ${to.name}, time_zone = ${to.timeZone}, currency = ${to.currency}, email = ${to.email}, tel = ${to.tel},
+      web_page = ${to.webPage}, address1 = ${to.address1}, address2 = ${to.address2}, city = ${to.city}, state = ${to.state},
+      country = ${to.country}, zip_code = ${to.zipCode}, vat_number = ${to.vatNumber}, bank_details = ${to.bankDetails},
+      locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms}, payment_term_days = ${to.paymentTermDays},
+      lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, mail_from = ${to.mailFrom}, version = ${to.version}
+    where account_id = ${account}`)
+
+export const updateNextInvoiceNumber = (tx: Transaction, account: AccountId, next: bigint) =>
+  tx.rows(sql`update account_counters set next_invoice_number = ${next} where account_id = ${account}`)
+
+/** Takes a block of invoice numbers; the counter stays locked until the commit, so a rollback leaves no gap. */
+export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, count: number): Promise<bigint> => {
+  const row = await oneRow<{ next: bigint }>(
+    tx,
+    sql`update account_counters set next_invoice_number = next_invoice_number + ${count} where account_id = ${account}
+        returning next_invoice_number - ${count}::int as "next"`,
+  )
+  return row.next
+}
+
+/** Keeps what documents issued so far show of the account, before an edit changes it. */
+export const insertAccountVersion = (tx: Transaction, account: AccountId, version: number, document: object) =>
+  tx.rows(
+    sql`insert into account_versions (account_id, version, document) values (${account}, ${version}, ${JSON.stringify(document)})`,
+  )
+
+export const updateClock = (tx: Transaction, account: AccountId, clockAt: Instant) =>
+  tx.rows(sql`update accounts set clock_at = ${clockAt} where account_id = ${account}`)
+
+export interface Logo {
+  mediaType: string
+  content: Buffer
+}
+
+export const findLogo = (db: Queryable, account: AccountId) =>
+  firstRow<Logo>(db, sql`select media_type as "mediaType", content from account_logos where account_id = ${account}`)
+
+export const replaceLogo = (tx: Transaction, account: AccountId, logo: Logo) =>
+  tx.rows(sql`
+    insert into account_logos (account_id, media_type, content) values (${account}, ${logo.mediaType}, ${logo.content})
+    on conflict (account_id) do update set media_type = excluded.media_type, content = excluded.content`)
+
+export const deleteLogo = (tx: Transaction, account: AccountId) =>
+  tx.rows(sql`delete from account_logos where account_id = ${account}`)
+
+export interface ListedAccount {
+  id: AccountId
+  name: string
+  mode: 'test' | 'live'
+  currency: string
+  timeZone: string
+  clockAt: Instant | null
+  createdAt: Instant
+}
+
+/** All accounts of the deployment: for the operator's command line only. */
+export const listAllAccounts = (db: Queryable) =>
+  db.rows<ListedAccount>(sql`
+    select account_id as "id", name, mode, currency, time_zone as "timeZone", clock_at as "clockAt", created_at as "createdAt"
+      from list_all_accounts()`)
+
+export const anyAccountExists = async (db: Queryable): Promise<boolean> =>
+  (await oneRow<{ exists: boolean }>(db, sql`select account_exists() as "exists"`)).exists
+
+export const listScheduleZones = (db: Queryable) =>
+  db.rows<{ timeZone: string }>(sql`select time_zone as "timeZone" from list_schedule_zones()`)
+
+/** Accounts on real time whose local day has begun since the scheduler last looked. */
+export const listAccountsToSchedule = (db: Queryable, zones: string[], days: IsoDate[]) =>
+  db.rows<{ id: AccountId; today: IsoDate }>(sql`
+    select account_id as "id", today from list_accounts_to_schedule(${zones}::text[], ${days}::date[])`)
+
+export const markScheduled = (tx: Transaction, account: AccountId, day: IsoDate) =>
+  tx.rows<{ id: AccountId }>(sql`
+    update accounts set scheduled_on = ${day} where account_id = ${account} and (scheduled_on is null or scheduled_on < ${day})
+    returning account_id as "id"`)

@@ -1,0 +1,118 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { Fault } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { Account, Caller, RealClock } from '../../platform/http/context.ts'
+import { findAccount } from '../accounts/queries.ts'
+import { type ApiKey, findKeyByHash, touchKey } from './queries.ts'
+import { secretHash } from './secret.ts'
+import { WrongCredentials } from './wrong-credentials.ts'
+
+/**
+ * HTTP Basic: user name = account identifier, password = a key. What was found is kept for less than a second, so that a revoked key
+ * stops working within one in every process, and a busy client costs no look-up per request.
+ */
+
+const KEPT_MS = 700
+const KEPT_MAX = 10_000
+
+interface Known {
+  account: Account
+  key: ApiKey
+  loadedAtMs: number
+}
+
+const unauthenticated = (code: string, message: string) =>
+  new Fault('unauthenticated', [{ code, message, field: null }])
+
+function readBasic(header: string): { account: AccountId; secret: string } | undefined {
+  const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header)
+  if (!match) return undefined
+  const text = Buffer.from(match[1] ?? '', 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  const user = text.slice(0, colon)
+  if (colon < 1 || !/^\d{1,15}$/.test(user) || Number(user) < 1) return undefined
+  return { account: BigInt(user), secret: text.slice(colon + 1) }
+}
+
+export interface Authenticator {
+  authenticate(header: string | undefined, address: string): Promise<Caller>
+  /** Forgets what is known of an account, after a change to it. */
+  forget(account: AccountId): void
+  /** Writes down which keys were used. */
+  flushLastUse(): Promise<void>
+}
+
+export function makeAuthenticator(db: Database, realClock: RealClock): Authenticator {
+  const known = new Map<string, Known>()
+  const loading = new Map<string, Promise<Known | undefined>>()
+  const used = new Map<string, { account: AccountId; key: bigint; atMs: number }>()
+  const wrong = new WrongCredentials()
+
+  async function load(account: AccountId, hash: Buffer): Promise<Known | undefined> {
+    const reader = db.reader(account, 'quick')
+    const [key, facts] = await Promise.all([findKeyByHash(reader, account, hash), findAccount(reader, account)])
+    return key && facts && timingSafeEqual(key.hash, hash) ? { account: facts, key, loadedAtMs: Date.now() } : undefined
+  }
+
+  function look(name: string, account: AccountId, hash: Buffer): Promise<Known | undefined> {
+    let found = loading.get(name)
+    if (!found) {
+      found = load(account, hash).finally(() => loading.delete(name))
+      loading.set(name, found)
+    }
+    return found
+  }
+
+  async function find(account: AccountId, secret: string): Promise<Known | undefined> {
+    const hash = secretHash(secret)
+    const name = `${account}:${hash.toString('latin1')}`
+    const kept = known.get(name)
+    if (kept && Date.now() - kept.loadedAtMs < KEPT_MS) return kept
+    const found = await look(name, account, hash)
+    if (known.size > KEPT_MAX) known.clear()
+    if (found) known.set(name, found)
+    else known.delete(name)
+    return found
+  }
+
+  const isUsable = ({ key }: Known): boolean =>
+    key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > realClock())
+
+  return {
+    async authenticate(header, address) {
+      if (header === undefined)
+        throw unauthenticated(
+          'credentials_missing',
+          'Send the account identifier as user name and an API key as password (HTTP Basic).',
+        )
+      const basic = readBasic(header)
+      const found = basic && (await find(basic.account, basic.secret))
+      if (!basic || !found || !isUsable(found)) {
+        wrong.refuse(address, basic?.account)
+        throw unauthenticated(
+          'credentials_wrong',
+          'The account identifier or the API key is wrong, or the key was revoked or has expired.',
+        )
+      }
+      const { account, key } = found
+      used.set(`${account.id}:${key.id}`, { account: account.id, key: key.id, atMs: realClock() })
+      return { account, keyId: key.id, permission: key.permission }
+    },
+    forget(account) {
+      const prefix = `${account}:`
+      for (const name of known.keys()) if (name.startsWith(prefix)) known.delete(name)
+    },
+    async flushLastUse() {
+      const batch = [...used.values()]
+      used.clear()
+      for (const { account, key, atMs } of batch)
+        await db.transaction(account, (tx) => touchKey(tx, account, key, instantOf(atMs)).then(() => {}))
+    },
+  }
+}
+
+/** A short name of a caller for counting, without its secret. */
+export const callerName = (caller: Caller): string =>
+  createHash('sha1').update(`${caller.account.id}:${caller.keyId}`).digest('base64url')

@@ -1,0 +1,63 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import type { Permission } from '../../platform/http/context.ts'
+
+export interface ApiKey {
+  id: Id
+  name: string
+  permission: Permission
+  hash: Buffer
+  createdAt: Instant
+  expiresAt: Instant | null
+  revokedAt: Instant | null
+  lastUsedAt: Instant | null
+}
+
+export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
+  firstRow<ApiKey>(
+    db,
+    sql`select api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
+               revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+          from api_keys where account_id = ${account} and key_hash = ${hash}`,
+  )
+
+export const listKeys = (db: Queryable, account: AccountId) =>
+  db.rows<ApiKey>(sql`
+    select api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
+           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+      from api_keys where account_id = ${account} order by api_key_id`)
+
+export const insertKey = async (
+  tx: Transaction,
+  account: AccountId,
+  key: { name: string; permission: Permission; hash: Buffer; createdAt: Instant; expiresAt: Instant | null },
+): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into api_keys (account_id, name, permission, key_hash, created_at, expires_at)
+          values (${account}, ${key.name}, ${key.permission}, ${key.hash}, ${key.createdAt}, ${key.expiresAt}) returning api_key_id as "id"`,
+    )
+  ).id
+
+export const countUsableKeys = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from api_keys where account_id = ${account} and revoked_at is null`,
+      )
+    ).n,
+  )
+
+export const revokeKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
+  tx.rows<{ id: Id }>(sql`
+    update api_keys set revoked_at = coalesce(revoked_at, ${at}) where account_id = ${account} and api_key_id = ${id} returning api_key_id as "id"`)
+
+/** Last use is kept to the minute. */
+export const touchKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
+  tx.rows(sql`
+    update api_keys set last_used_at = ${at}
+     where account_id = ${account} and api_key_id = ${id} and (last_used_at is null or last_used_at < ${at}::timestamptz - interval '1 minute')`)

@@ -1,0 +1,42 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+
+export const listCurrencies = (db: Queryable, account: AccountId) =>
+  db.rows<{ currency: string }>(
+    sql`select currency from account_currencies where account_id = ${account} order by currency collate "C"`,
+  )
+
+export const findCurrencyOfAccount = (db: Queryable, account: AccountId, currency: string) =>
+  firstRow<{ currency: string }>(
+    db,
+    sql`select currency from account_currencies where account_id = ${account} and currency = ${currency}`,
+  )
+
+/** Adds a currency; false when the account has it already. */
+export const insertCurrency = async (tx: Transaction, account: AccountId, currency: string): Promise<boolean> =>
+  (
+    await tx.rows(
+      sql`insert into account_currencies (account_id, currency) values (${account}, ${currency}) on conflict do nothing returning currency`,
+    )
+  ).length > 0
+
+export const deleteCurrency = (tx: Transaction, account: AccountId, currency: string) =>
+  tx.rows(sql`delete from account_currencies where account_id = ${account} and currency = ${currency}`)
+
+/** Locks a currency of the account, so that nothing starts to use it meanwhile. */
+export const lockCurrency = (tx: Transaction, account: AccountId, currency: string) =>
+  firstRow<{ currency: string }>(
+    tx,
+    sql`select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`,
+  )
+
+/** What uses a currency: rates, customers, and money records, which keep it even when their customer has another now. */
+export const currencyUses = (db: Queryable, account: AccountId, currency: string) =>
+  oneRow<{ rates: boolean; customers: boolean; invoices: boolean }>(
+    db,
+    sql`select exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
+               exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
+               exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
+               or exists (select 1 from invoices where account_id = ${account} and currency = ${currency}) as "invoices"`,
+  )

@@ -1,0 +1,90 @@
+import { conflict, missing } from '../../kernel/fault.ts'
+import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { currencyCode } from '../../platform/wire/fields.ts'
+import { objectOf, optional } from '../../platform/wire/read.ts'
+import { recordEvent } from '../events/record.ts'
+import { currencyUses, deleteCurrency, insertCurrency, listCurrencies, lockCurrency } from './queries.ts'
+import { CurrenciesOut, CurrencyIn, CurrencyOut, currencyToWire } from './wire.ts'
+
+const tag = 'Currencies'
+
+export const currencyOperations = (): Operation[] => [
+  readOperation({
+    id: 'listCurrencies',
+    method: 'GET',
+    path: '/v1/currencies',
+    tag,
+    summary: 'List the currencies of the account',
+    success: { status: 200, schema: CurrenciesOut.schema },
+    read: async (db, { account }) => {
+      const currencies = await listCurrencies(db, account.id)
+      return { status: 200, body: CurrenciesOut.write(currencies.map(({ currency }) => currencyToWire(currency))) }
+    },
+  }),
+  writeOperation({
+    id: 'addCurrency',
+    method: 'POST',
+    path: '/v1/currencies',
+    tag,
+    summary: 'Add a currency to the account',
+    body: CurrencyIn,
+    success: { status: 201 },
+    refusals: { 409: 'The account has this currency already' },
+    write: async (tx, context, { body }) => {
+      const added = await insertCurrency(tx, context.account.id, body.CurrencyCode)
+      if (!added)
+        throw conflict('currency_exists', `The account has the currency ${body.CurrencyCode} already.`, 'CurrencyCode')
+      await recordEvent(tx, context, {
+        type: 'currency.added',
+        recordId: 0n,
+        record: CurrencyOut.write(currencyToWire(body.CurrencyCode)),
+      })
+      return { status: 201 }
+    },
+  }),
+  writeOperation({
+    id: 'deleteCurrency',
+    method: 'DELETE',
+    path: '/v1/currencies',
+    tag,
+    summary: 'Take a currency from the account',
+    // The interface puts the code into the body; a client that cannot send one with DELETE uses the query.
+    body: objectOf({ CurrencyCode: optional(currencyCode()) }, { ignored: ['Name'] }),
+    isBodyOptional: true,
+    query: objectOf({ CurrencyCode: optional(currencyCode()) }),
+    success: { status: 204 },
+    refusals: {
+      404: 'The account does not have this currency',
+      409: 'The currency is used, or is the default of the account',
+    },
+    references: async (_tx, _context, { body, query }, problems) => {
+      const isRefused = problems.found.some(({ field }) => field === 'CurrencyCode')
+      if (!isRefused && (body.CurrencyCode ?? query.CurrencyCode) == null)
+        problems.add('required', 'CurrencyCode', 'CurrencyCode is required, in the body or in the query.')
+    },
+    write: async (tx, context, { body, query }) => {
+      const code = (body.CurrencyCode ?? query.CurrencyCode) as string
+      const { id: account } = context.account
+      if (!(await lockCurrency(tx, account, code)))
+        throw missing('currency_unknown', `The account does not have the currency ${code}.`, 'CurrencyCode')
+      if (context.account.currency === code)
+        throw conflict('currency_default', `${code} is the default currency of the account.`, 'CurrencyCode')
+      const uses = await currencyUses(tx, account, code)
+      const used = uses.rates
+        ? 'a package rate'
+        : uses.customers
+          ? 'a customer'
+          : uses.invoices
+            ? 'a money record'
+            : undefined
+      if (used) throw conflict('currency_used', `${code} is used by ${used} and cannot be deleted.`, 'CurrencyCode')
+      await deleteCurrency(tx, account, code)
+      await recordEvent(tx, context, {
+        type: 'currency.deleted',
+        recordId: 0n,
+        record: CurrencyOut.write(currencyToWire(code)),
+      })
+      return noContent()
+    },
+  }),
+]

@@ -1,0 +1,145 @@
+import { conflict, missing, type Problems } from '../../kernel/fault.ts'
+import { assert } from '../../kernel/assert.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { findCurrencyOfAccount } from '../currencies/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import type { EventType } from '../events/queries.ts'
+import {
+  type Customer,
+  type CustomerInput,
+  customerUses,
+  findCustomerView,
+  insertCustomer,
+  insertCustomerVersion,
+  lockCustomer,
+  updateCustomer,
+  updateCustomerPause,
+} from './queries.ts'
+import { checkCustomer, frozenOf, pauseAfter, placeOf } from './rules.ts'
+import { type CustomerBody, customerFromWire, CustomerOut, customerToWire } from './wire.ts'
+
+export const unknownCustomer = (id: bigint | string) =>
+  missing('customer_unknown', `There is no customer ${id}.`, 'customerID')
+
+export async function lockedCustomer(tx: Transaction, id: bigint): Promise<Customer> {
+  const customer = await lockCustomer(tx, tx.account, id)
+  if (!customer) throw unknownCustomer(id)
+  return customer
+}
+
+/** The JSON text of a customer as it now is. */
+export async function writtenCustomer(db: Queryable, context: RequestContext, id: bigint): Promise<string> {
+  const { account, moment } = context
+  const view = await findCustomerView(db, account.id, id, moment.today)
+  assert(view, `customer ${id} exists`)
+  return CustomerOut.write(customerToWire(view, { timeZone: account.timeZone, today: moment.today }))
+}
+
+export async function checkCustomerBody(
+  tx: Transaction,
+  body: Partial<CustomerBody>,
+  problems: Problems,
+): Promise<void> {
+  checkCustomer(body, problems)
+  const code = body.CurrencyCode
+  if (code && !(await findCurrencyOfAccount(tx, tx.account, code))) {
+    problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${code}; add it first.`)
+  }
+}
+
+const referenceTaken = (reference: string | null) => () =>
+  conflict('reference_taken', `Another customer has the Reference ${JSON.stringify(reference)}.`, 'Reference')
+
+export async function addCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  body: CustomerBody,
+): Promise<{ customer: Customer; json: string }> {
+  const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body) })
+  const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment.now), {
+    customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
+  })
+  const view = { ...customer, activeSubscriptions: 0, balanceMinor: 0n }
+  const json = CustomerOut.write(
+    customerToWire(view, { timeZone: context.account.timeZone, today: context.moment.today }),
+  )
+  await recordEvent(tx, context, {
+    type: 'customer.created',
+    recordId: customer.id,
+    customerId: customer.id,
+    record: json,
+  })
+  return { customer, json }
+}
+
+export async function editCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  present: Customer,
+  body: CustomerBody,
+): Promise<Customer> {
+  const wanted = customerFromWire(body, { currency: context.account.currency, ...placeOf(body) }, present)
+  const edited: Customer = { ...present, ...wanted, reference: wanted.reference ?? present.reference }
+  if (edited.currency !== present.currency) await checkCurrencyChange(tx, context, present)
+  if (JSON.stringify(frozenOf(edited)) !== JSON.stringify(frozenOf(present))) {
+    await insertCustomerVersion(tx, tx.account, present.id, present.version, frozenOf(present))
+    edited.version = present.version + 1
+  }
+  await refuseOn(updateCustomer(tx, tx.account, present.id, edited), {
+    customers_reference_key: referenceTaken(edited.reference),
+  })
+  await recordCustomer(tx, context, 'customer.updated', present.id)
+  return edited
+}
+
+async function checkCurrencyChange(
+  tx: Transaction,
+  context: RequestContext,
+  present: CustomerInput & { id: bigint },
+): Promise<void> {
+  const uses = await customerUses(tx, tx.account, present.id, context.moment.today)
+  if (!uses.hasMoney && !uses.hasRunning) return
+  const reason = uses.hasMoney ? 'has money records' : 'has a running subscription'
+  throw conflict(
+    'currency_fixed',
+    `The currency of customer ${present.id} cannot change: it ${reason} in ${present.currency}.`,
+    'CurrencyCode',
+  )
+}
+
+export async function recordCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  type: EventType,
+  id: bigint,
+): Promise<void> {
+  await recordEvent(tx, context, { type, recordId: id, customerId: id, record: await writtenCustomer(tx, context, id) })
+}
+
+const EVENT_OF = {
+  suspend: 'customer.suspended',
+  unsuspend: 'customer.unsuspended',
+  archive: 'customer.archived',
+  reopen: 'customer.reopened',
+} as const
+
+/** What happens to a customer's subscriptions when it is billed again; given by the feature that owns them. */
+export type OnReturn = (tx: Transaction, context: RequestContext, customer: Customer, gapFrom: string) => Promise<void>
+
+/** Suspends, unsuspends, archives or reopens a customer. One that is neither suspended nor archived any more is billed again from today. */
+export async function changePause(
+  tx: Transaction,
+  context: RequestContext,
+  customer: Customer,
+  change: keyof typeof EVENT_OF,
+  onReturn: OnReturn,
+): Promise<void> {
+  const pause = pauseAfter(customer, change, context.moment)
+  if (pause.suspendedAt === customer.suspendedAt && pause.archivedAt === customer.archivedAt) return
+  await updateCustomerPause(tx, tx.account, customer.id, pause)
+  await recordCustomer(tx, context, EVENT_OF[change], customer.id)
+  if (customer.pausedOn !== null && pause.pausedOn === null)
+    await onReturn(tx, context, { ...customer, ...pause }, customer.pausedOn)
+}

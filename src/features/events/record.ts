@@ -1,0 +1,24 @@
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { type EventType, insertEvents } from './queries.ts'
+
+/** Records one change made by a request. `record` is the JSON text of the record as it now is. */
+export async function recordEvent(
+  tx: Transaction,
+  context: RequestContext,
+  event: { type: EventType; recordId: Id; customerId?: Id | null; record: string; reason?: string | null },
+): Promise<void> {
+  const { type, recordId, record } = event
+  await insertEvents(tx, [
+    {
+      type,
+      recordId,
+      record,
+      customerId: event.customerId ?? null,
+      reason: event.reason ?? null,
+      happenedAt: context.moment.now,
+      actor: context.actor,
+    },
+  ])
+}

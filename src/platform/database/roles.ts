@@ -1,0 +1,108 @@
+import pg from 'pg'
+import { StartFailure } from '../postgres/start-failure.ts'
+import { clientConfig, type Connection } from './database.ts'
+
+/**
+ * Two roles: the owner migrates and owns, the service's role owns nothing and cannot pass row security. A login that is superuser or
+ * may pass row security is used only to change into these two.
+ */
+
+export const APP_ROLE = 'perennial_app'
+const OWNER_ROLE = 'perennial_owner'
+
+interface Login {
+  name: string
+  isSuperuser: boolean
+  canBypass: boolean
+  canCreateRoles: boolean
+  database: string
+  version: number
+}
+
+async function describeLogin(client: pg.Client): Promise<Login> {
+  const { rows } = await client.query<Login>(`
+    select rolname as "name", rolsuper as "isSuperuser", rolbypassrls as "canBypass", rolcreaterole as "canCreateRoles",
+           current_database() as "database", current_setting('server_version_num')::int as "version"
+      from pg_roles where rolname = session_user`)
+  return rows[0] as Login
+}
+
+const exists = async (client: pg.Client, role: string) =>
+  ((await client.query('select 1 from pg_roles where rolname = $1', [role])).rowCount ?? 0) > 0
+
+const canBecome = async (client: pg.Client, role: string) =>
+  (await client.query<{ can: boolean }>('select pg_has_role(session_user, $1, $2) as can', [role, 'MEMBER'])).rows[0]
+    ?.can === true
+
+function printLines(login: Login): StartFailure {
+  const name = pg.escapeIdentifier(login.name)
+  return new StartFailure(
+    `The database user ${login.name} may not create roles: ask its administrator to run  create role ${APP_ROLE} nologin; grant ${APP_ROLE} to ${name};  in database ${login.database}, then start again.`,
+  )
+}
+
+async function ensureRole(client: pg.Client, login: Login, role: string): Promise<void> {
+  if (!(await exists(client, role))) {
+    if (!login.isSuperuser && !login.canCreateRoles) throw printLines(login)
+    // Two services that start together on a new server may both create it; the loser finds it there.
+    await client.query(`create role ${role} nologin noinherit`).catch((error: { code?: string }) => {
+      if (error.code !== '42710' && error.code !== '23505') throw error
+    })
+  }
+  if (login.isSuperuser || (await canBecome(client, role))) return
+  await client.query(`grant ${role} to ${pg.escapeIdentifier(login.name)}`).catch(() => {
+    throw printLines(login)
+  })
+}
+
+/** Makes roles and schema where they are missing, checks them, and answers the roles to migrate as (undefined: the login itself) and to work as. */
+export async function prepareRoles(connection: Connection): Promise<{ owner: string | undefined; app: string }> {
+  const client = new pg.Client(clientConfig(connection, undefined))
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const login = await describeLogin(client)
+    if (login.version < 150_000)
+      throw new StartFailure(
+        `The database server is too old (${login.version}): Perennial needs PostgreSQL 15 or newer.`,
+      )
+    await ensureRole(client, login, APP_ROLE)
+    const owner = login.isSuperuser ? OWNER_ROLE : undefined
+    if (owner) await ensureRole(client, login, owner)
+    await ensureSchema(client, login, owner ?? login.name)
+    await checkAppRole(client)
+    return { owner, app: APP_ROLE }
+  } finally {
+    await client.end()
+  }
+}
+
+async function ensureSchema(client: pg.Client, login: Login, owner: string): Promise<void> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = 'perennial'`,
+  )
+  if (rows[0] && rows[0].owner !== owner) {
+    throw new StartFailure(
+      `The schema "perennial" in database ${login.database} belongs to ${rows[0].owner}, not to ${owner}: connect as ${rows[0].owner}, or use another database.`,
+    )
+  }
+  if (!rows[0]) await client.query(`create schema if not exists perennial authorization ${pg.escapeIdentifier(owner)}`)
+  await client.query(`grant usage on schema perennial to ${APP_ROLE}`)
+}
+
+async function checkAppRole(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ isFree: boolean; owns: boolean }>(
+    `select (rolsuper or rolbypassrls) as "isFree",
+            exists (select 1 from pg_class c where c.relowner = r.oid and c.relnamespace = 'perennial'::regnamespace) as "owns"
+       from pg_roles r where rolname = $1`,
+    [APP_ROLE],
+  )
+  if (rows[0]?.isFree)
+    throw new StartFailure(
+      `The role ${APP_ROLE} is superuser or has BYPASSRLS: take that away (alter role ${APP_ROLE} nosuperuser nobypassrls), the service does not work under such a role.`,
+    )
+  if (rows[0]?.owns)
+    throw new StartFailure(
+      `The role ${APP_ROLE} owns tables of the schema "perennial": give them to their migrating owner, the service does not work under a role that owns its tables.`,
+    )
+}

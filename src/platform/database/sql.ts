@@ -1,0 +1,89 @@
+/** SQL is written as SQL, in tagged templates: every value becomes a parameter, every text a prepared statement of its own name. */
+
+export interface Statement {
+  text: string
+  name: string
+  values: unknown[]
+}
+
+/** A piece of SQL to be put into a larger one: a list of columns, an optional condition. */
+export interface Fragment {
+  fragment: true
+  strings: readonly string[]
+  values: readonly unknown[]
+}
+
+const names = new Map<string, string>()
+const plain = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
+
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (name === undefined) names.set(text, (name = `p${names.size + 1}`))
+  return name
+}
+
+const isFragment = (value: unknown): value is Fragment =>
+  typeof value === 'object' && value !== null && 'fragment' in value
+
+/** A whole statement. Values become parameters; fragments are put in as they stand. */
+export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+  const known = plain.get(strings)
+  if (known) return { ...known, values }
+  const flat = flatten(strings, values)
+  const text = flat.strings.reduce((sofar, part, index) => (index === 0 ? part : `${sofar}$${index}${part}`), '')
+  const named = { text, name: nameOf(text) }
+  if (!values.some(isFragment)) plain.set(strings, named)
+  return { ...named, values: flat.values }
+}
+
+/** A piece of a statement, with parameters of its own. */
+export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): Fragment => {
+  const flat = flatten(strings, values)
+  return { fragment: true, ...flat }
+}
+
+export const NOTHING: Fragment = { fragment: true, strings: [''], values: [] }
+
+function flatten(strings: readonly string[], values: readonly unknown[]): { strings: string[]; values: unknown[] } {
+  const out = { strings: [strings[0] ?? ''], values: [] as unknown[] }
+  const append = (text: string) => {
+    out.strings[out.strings.length - 1] += text
+  }
+  values.forEach((value, index) => {
+    const after = strings[index + 1] ?? ''
+    if (!isFragment(value)) {
+      out.values.push(value)
+      out.strings.push(after)
+      return
+    }
+    append(value.strings[0] ?? '')
+    value.values.forEach((inner, position) => {
+      out.values.push(inner)
+      out.strings.push(value.strings[position + 1] ?? '')
+    })
+    append(after)
+  })
+  return out
+}
+
+/** Every statement text seen so far, for the test that prepares them all against the migrated schema. */
+export const statementTexts = (): readonly string[] => [...names.keys()]
+
+const NEEDS_QUOTES = /[",{}\\\s]|^$|^null$/i
+
+function element(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  const text = typeof value === 'string' ? value : String(value)
+  return NEEDS_QUOTES.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : text
+}
+
+/** A PostgreSQL array literal. Columns of bulk statements travel as one parameter each, for one row as for ten thousand. */
+export const arrayLiteral = (values: readonly unknown[]): string => `{${values.map(element).join(',')}}`
+
+/** The named property of every row, as one array parameter. */
+export const column = <Row, Key extends keyof Row>(rows: readonly Row[], key: Key): string => {
+  let text = '{'
+  for (let index = 0; index < rows.length; index += 1)
+    text += (index === 0 ? '' : ',') + element((rows[index] as Row)[key])
+  return `${text}}`
+}

@@ -1,0 +1,48 @@
+import pg from 'pg'
+import { decimal } from '../../kernel/decimal.ts'
+
+/** What the driver makes of column texts: bigint stays exact, dates stay days, instants are ISO texts in UTC. */
+
+const BOOL = 16
+const INT8 = 20
+const INT2 = 21
+const INT4 = 23
+const JSONB = 3802
+const JSON_TEXT = 114
+const FLOAT8 = 701
+const DATE = 1082
+const TIMESTAMPTZ = 1184
+const NUMERIC = 1700
+const BYTEA = 17
+const INT8_ARRAY = 1016
+const TEXT_ARRAY = 1009
+
+/** "2026-11-21 16:00:00.123456+00" as "2026-11-21T16:00:00.123Z"; sessions always run in UTC. */
+function instantFromText(text: string): string {
+  const day = text.slice(0, 10)
+  const time = text.slice(11, 19)
+  const fraction = text.length > 22 && text[19] === '.' ? text.slice(20, -3).padEnd(3, '0').slice(0, 3) : '000'
+  return `${day}T${time}.${fraction}Z`
+}
+
+const itself = (text: string): string => text
+
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [BOOL]: (text) => text === 't',
+  [INT8]: BigInt,
+  [INT2]: Number,
+  [INT4]: Number,
+  [FLOAT8]: Number,
+  [DATE]: itself,
+  [TIMESTAMPTZ]: instantFromText,
+  [NUMERIC]: decimal,
+  [JSON_TEXT]: (text) => JSON.parse(text),
+  [JSONB]: (text) => JSON.parse(text),
+  [BYTEA]: pg.types.getTypeParser(BYTEA) as (text: string) => unknown,
+  [INT8_ARRAY]: (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(BigInt)),
+  [TEXT_ARRAY]: pg.types.getTypeParser(TEXT_ARRAY as number) as (text: string) => unknown,
+}
+
+export const columnTypes = {
+  getTypeParser: (oid: number) => PARSERS[oid] ?? itself,
+} as unknown as pg.CustomTypesConfig

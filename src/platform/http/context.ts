@@ -1,0 +1,49 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { dateIn, instantOf } from '../../kernel/zone.ts'
+
+/** The facts of an account that every request needs: its zone, clock, currency and billing defaults. */
+export interface Account {
+  id: AccountId
+  mode: 'test' | 'live'
+  timeZone: string
+  currency: string
+  /** A test account's own clock; null follows real time. */
+  clockAt: Instant | null
+  paymentTermDays: number
+  leadDays: number
+  /** Counts what documents freeze. */
+  version: number
+}
+
+export type Permission = 'full' | 'read'
+
+/** Who is calling: the key that was sent. */
+export interface Caller {
+  account: Account
+  keyId: bigint
+  permission: Permission
+}
+
+/** The moment an account lives in: its own clock, and the day that is today there. */
+export interface Moment {
+  now: Instant
+  today: IsoDate
+}
+
+/** Real time, in milliseconds since 1970; an argument so that tests can say what time it is. */
+export type RealClock = () => number
+
+export function momentOf(account: Pick<Account, 'clockAt' | 'timeZone'>, realClock: RealClock): Moment {
+  const now = account.clockAt ?? instantOf(realClock())
+  return { now, today: dateIn(now, account.timeZone) }
+}
+
+/** What a handler knows beside its input. */
+export interface RequestContext {
+  account: Account
+  moment: Moment
+  caller: Caller
+  /** Who did it, as events say it: "key 3". */
+  actor: string
+}

@@ -1,0 +1,35 @@
+import type { Fault, FaultKind, Problem } from '../../kernel/fault.ts'
+import { outList, outObject, outText, orNull } from '../wire/write.ts'
+
+export const STATUS: Record<FaultKind, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  missing: 404,
+  method: 405,
+  conflict: 409,
+  stale: 412,
+  too_large: 413,
+  not_json: 415,
+  reused: 422,
+  throttled: 429,
+  busy: 409,
+  unavailable: 503,
+}
+
+const ErrorBody = outObject(
+  { Errors: outList(outObject({ Message: outText(), Code: outText(), Field: orNull(outText()) })) },
+  'Errors',
+)
+
+export const errorSchema = ErrorBody.schema
+
+export const errorBody = (problems: readonly Problem[]): string =>
+  ErrorBody.write({
+    Errors: problems.map(({ message, code, field }) => ({ Message: message, Code: code, Field: field })),
+  })
+
+export const faultHeaders = (fault: Fault): Record<string, string> => ({
+  ...(fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) }),
+  ...(fault.kind === 'unauthenticated' ? { 'www-authenticate': 'Basic realm="Perennial"' } : {}),
+})

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto'
+import { Fault } from '../../kernel/fault.ts'
+
+/** A tag of what a PUT of the record would replace: equal inputs, equal tag. */
+export const etagOf = (...parts: readonly unknown[]): string =>
+  `"${createHash('sha1')
+    .update(JSON.stringify(parts, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+    .digest('base64url')}"`
+
+/** Refuses with 412 when If-Match names another state than the present one. "*" holds for every record that exists. */
+export function checkIfMatch(header: string | undefined, present: string): void {
+  if (header === undefined) return
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  if (tags.includes('*') || tags.includes(present)) return
+  throw new Fault('stale', [
+    {
+      code: 'etag_mismatch',
+      message: 'The record has changed since it was read (If-Match no longer holds); read it again.',
+      field: null,
+    },
+  ])
+}

@@ -1,0 +1,145 @@
+import type { FastifyRequest } from 'fastify'
+import { Fault, Problems } from '../../kernel/fault.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Transaction } from '../database/database.ts'
+import { canonicalJson, type Json } from '../wire/json.ts'
+import { REFUSED, type ReadContext } from '../wire/read.ts'
+import type { Caller, RequestContext } from './context.ts'
+import { checkIfMatch } from './etag.ts'
+import { idempotencyKeyOf, keepAnswer, requestHash, takeKey } from './idempotency.ts'
+import type { Answer, Input, Operation, PathParams, WriteOperation } from './operation.ts'
+import { queryAsJson } from './query.ts'
+import { checkJsonType, readSentBody, type SentBody } from './request-body.ts'
+import type { HttpDeps } from './server.ts'
+
+/** One request through one operation, in the order of checks that the whole interface keeps. */
+
+interface Sent {
+  operation: Operation
+  params: PathParams
+  query: Record<string, unknown>
+  body: SentBody
+  url: string
+  headers: FastifyRequest['headers']
+  isStrict: boolean
+}
+
+export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
+  const bytes = request.body as Buffer | undefined
+  if (operation.body) checkJsonType(request.headers['content-type'], (bytes?.length ?? 0) > 0)
+  const sent: Sent = {
+    operation,
+    params: request.params as PathParams,
+    query: request.query as Record<string, unknown>,
+    body: readSentBody(bytes),
+    url: request.url,
+    headers: request.headers,
+    isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
+  }
+  const caller = request.caller as Caller
+  if (operation.kind === 'read') {
+    const context = deps.contextOf(caller)
+    return operation.read(deps.db.reader(caller.account.id, 'quick'), context, readInput(sent, context))
+  }
+  if (operation.kind === 'long') {
+    const context = deps.contextOf(caller)
+    return operation.run(context, readInput(sent, context))
+  }
+  return handleWrite(deps, operation, caller, sent)
+}
+
+async function handleWrite(
+  deps: HttpDeps,
+  operation: WriteOperation<any, any, any>,
+  caller: Caller,
+  sent: Sent,
+): Promise<Answer> {
+  const key = idempotencyKeyOf(sent.headers['idempotency-key'])
+  const hash =
+    key === undefined ? undefined : requestHash(deps.secrets, operation.method, sent.url, bodyIdentity(sent.body))
+  return deps.db.transaction(caller.account.id, async (tx) => {
+    const realNow = instantOf(deps.realClock())
+    if (key !== undefined && hash) {
+      const kept = await takeKey(tx, key, hash, deps.secrets, realNow)
+      if (kept) return kept
+    }
+    const answer = await runWrite(deps, operation, caller, sent, tx)
+    if (key !== undefined && hash) await keepAnswer(tx, key, hash, answer, deps.secrets, realNow)
+    return answer
+  })
+}
+
+const bodyIdentity = (body: SentBody): string =>
+  'json' in body ? canonicalJson(body.json) : 'problem' in body ? body.problem : ''
+
+async function runWrite(
+  deps: HttpDeps,
+  operation: WriteOperation<any, any, any>,
+  caller: Caller,
+  sent: Sent,
+  tx: Transaction,
+): Promise<Answer> {
+  const context = await deps.freshContext(tx, caller)
+  const problems = new Problems()
+  const input = gatherInput(sent, context, problems)
+  const record = await operation.record?.(tx, context, input)
+  if (operation.etag) checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
+  await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
+  problems.throwIfAny()
+  return operation.write(tx, context, input, record)
+}
+
+function readInput(sent: Sent, context: RequestContext): Input<any, any> {
+  const problems = new Problems()
+  const input = gatherInput(sent, context, problems)
+  problems.throwIfAny()
+  return input
+}
+
+/** Everything that was sent, read as declared. Fields with a problem are left out, so that what they refer to can still be checked. */
+function gatherInput(sent: Sent, context: RequestContext, problems: Problems): Input<any, any> {
+  const reading: ReadContext = {
+    problems,
+    timeZone: context.account.timeZone,
+    isStrict: sent.isStrict,
+    isSecret: false,
+  }
+  const query = sent.operation.query
+    ? sent.operation.query.read(queryAsJson(sent.query, sent.operation.query, problems), '', {
+        ...reading,
+        isStrict: false,
+      })
+    : {}
+  const body = sent.operation.body ? readBody(sent, reading) : undefined
+  return {
+    params: sent.params,
+    query: query === REFUSED ? {} : query,
+    body: body === REFUSED ? {} : body,
+    url: sent.url,
+    headers: sent.headers,
+  }
+}
+
+function readBody(sent: Sent, reading: ReadContext): unknown {
+  const { body, operation } = sent
+  if ('problem' in body) {
+    reading.problems.add('malformed_json', null, body.problem)
+    return REFUSED
+  }
+  let json: Json
+  if ('json' in body) json = body.json
+  else if (operation.isBodyOptional) json = {}
+  else {
+    reading.problems.add('body_missing', null, 'A JSON body is needed.')
+    return REFUSED
+  }
+  return operation.body?.read(json, '', reading)
+}
+
+/** The identifier in a path; anything that cannot be one belongs to no record. */
+export function pathId(params: PathParams, name: string, unknown: (value: string) => Fault): bigint {
+  const text = params[name] ?? ''
+  if (!/^\d{1,16}$/.test(text) || Number(text) > Number.MAX_SAFE_INTEGER || Number(text) < 1)
+    throw unknown(text.slice(0, 40))
+  return BigInt(text)
+}

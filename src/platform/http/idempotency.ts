@@ -1,0 +1,127 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { Fault, invalid } from '../../kernel/fault.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Transaction } from '../database/database.ts'
+import { firstRow, oneRow } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Answer } from './operation.ts'
+
+/** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it tells of, and given again for the same request. */
+
+export const KEPT_HOURS = 24
+
+/** Keys made from ENCRYPTION_KEY: the database alone can neither guess a request from its hash nor read a kept secret. */
+export interface IdempotencySecrets {
+  hashKey: Buffer
+  bodyKey: Buffer
+}
+
+export function idempotencySecrets(encryptionKey: Buffer): IdempotencySecrets {
+  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', encryptionKey, '', `perennial ${purpose}`, 32))
+  return { hashKey: derive('idempotency hash'), bodyKey: derive('idempotency body') }
+}
+
+export function requestHash(secrets: IdempotencySecrets, method: string, path: string, body: string): Buffer {
+  return createHmac('sha256', secrets.hashKey).update(`${method}\n${path}\n${body}`).digest()
+}
+
+/** The key of a request's header; undefined when none is sent. */
+export function idempotencyKeyOf(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined
+  if (typeof header === 'string' && header.length >= 1 && header.length <= 255 && /^[\x20-\x7e]+$/.test(header))
+    return header
+  throw invalid(
+    'idempotency_key_invalid',
+    'Idempotency-Key must have 1 to 255 printable characters.',
+    'Idempotency-Key',
+  )
+}
+
+interface KeptRow {
+  requestHash: Buffer
+  status: number
+  headers: Record<string, string>
+  body: string | null
+  isEncrypted: boolean
+}
+
+/** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
+export async function takeKey(
+  tx: Transaction,
+  key: string,
+  hash: Buffer,
+  secrets: IdempotencySecrets,
+  realNow: Instant,
+): Promise<Answer | undefined> {
+  const { taken } = await oneRow<{ taken: boolean }>(
+    tx,
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${key}`}, 7305)) as "taken"`,
+  )
+  if (!taken) {
+    throw new Fault(
+      'busy',
+      [
+        {
+          code: 'idempotency_key_in_use',
+          message: 'A request with this Idempotency-Key is still running.',
+          field: 'Idempotency-Key',
+        },
+      ],
+      1,
+    )
+  }
+  const kept = await firstRow<KeptRow>(
+    tx,
+    sql`select request_hash as "requestHash", status, headers, body, is_encrypted as "isEncrypted" from idempotency_keys
+         where account_id = ${tx.account} and key = ${key} and created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
+  )
+  if (!kept) return undefined
+  if (!kept.requestHash.equals(hash)) {
+    throw new Fault('reused', [
+      {
+        code: 'idempotency_key_reused',
+        message: 'This Idempotency-Key was used for another request.',
+        field: 'Idempotency-Key',
+      },
+    ])
+  }
+  const body = kept.body !== null && kept.isEncrypted ? decrypt(kept.body, secrets.bodyKey) : kept.body
+  return {
+    status: kept.status,
+    headers: { ...kept.headers, 'idempotency-replayed': 'true' },
+    ...(body === null ? {} : { body }),
+  }
+}
+
+/** Keeps a 2xx answer beside the change it tells of. */
+export async function keepAnswer(
+  tx: Transaction,
+  key: string,
+  hash: Buffer,
+  answer: Answer,
+  secrets: IdempotencySecrets,
+  realNow: Instant,
+): Promise<void> {
+  const text = answer.body?.toString() ?? null
+  const body = text !== null && answer.isSecret ? encrypt(text, secrets.bodyKey) : text
+  const headers = { ...answer.headers, ...(answer.etag ? { etag: answer.etag } : {}) }
+  await tx.rows(sql`
+    insert into idempotency_keys (account_id, key, request_hash, status, headers, body, is_encrypted, created_at)
+    values (${tx.account}, ${key}, ${hash}, ${answer.status}, ${JSON.stringify(headers)}, ${body}, ${answer.isSecret ?? false}, ${realNow})
+    on conflict (account_id, key) do update set request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers,
+      body = excluded.body, is_encrypted = excluded.is_encrypted, created_at = excluded.created_at`)
+}
+
+function encrypt(text: string, key: Buffer): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
+}
+
+function decrypt(text: string, key: Buffer): string {
+  const bytes = Buffer.from(text, 'base64')
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+  decipher.setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}

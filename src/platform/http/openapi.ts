@@ -1,0 +1,165 @@
+import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
+import { components } from '../wire/write.ts'
+import { errorSchema } from './errors.ts'
+import { type Operation, permissionOf } from './operation.ts'
+
+/** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
+
+const REASONS: Record<number, string> = {
+  400: 'Malformed JSON or invalid input; all problems are listed',
+  401: 'No credentials, or wrong ones',
+  403: 'The API key may only read',
+  404: 'The record that the request is about does not exist',
+  409: 'The state of a record, a uniqueness rule, or a running request with the same Idempotency-Key forbids it',
+  412: 'If-Match no longer holds',
+  413: 'The body is too large',
+  415: 'The body is not JSON',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'Too many requests, or too many wrong credentials',
+  503: 'The database is away for a moment',
+}
+
+/** The refusals that an operation can really give, by status. */
+export function refusalsOf(operation: Operation): number[] {
+  if (operation.isPublic) return []
+  const changes = operation.kind !== 'read'
+  const statuses = [
+    401,
+    429,
+    503,
+    ...(permissionOf(operation) === 'full' ? [403] : []),
+    ...(operation.body ? [400, 413, 415] : []),
+    ...(operation.query ? [400] : []),
+    ...(/\{\w+\}/.test(operation.path) ? [404] : []),
+    ...(changes ? [400, 409, 422] : []),
+    ...('etag' in operation && operation.etag ? [412] : []),
+    ...Object.keys(operation.refusals ?? {}).map(Number),
+  ]
+  return [...new Set(statuses)].sort((a, b) => a - b)
+}
+
+export function openApiDocument(
+  operations: readonly Operation[],
+  about: { version: string; serverUrl: string },
+): Schema {
+  const paths: Record<string, Record<string, Schema>> = {}
+  for (const operation of operations) {
+    paths[operation.path] ??= {}
+    ;(paths[operation.path] as Record<string, Schema>)[operation.method.toLowerCase()] = describe(operation)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Perennial',
+      version: about.version,
+      description:
+        'Recurring billing: customers, catalogue, subscriptions and invoices. Every operation acts on the account whose key is sent.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: about.serverUrl }],
+    security: [{ apiKey: [] }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'User name: the account identifier. Password: an API key of that account.',
+        },
+      },
+      headers: {
+        RequestId: { description: 'Identifies the request in the log', schema: { type: 'string' } },
+      },
+    },
+  }
+}
+
+function describe(operation: Operation): Schema {
+  const responses: Record<string, Schema> = { [operation.success.status]: successResponse(operation) }
+  for (const status of refusalsOf(operation)) {
+    responses[status] = {
+      description: operation.refusals?.[status as 404] ?? REASONS[status] ?? 'Refused',
+      content: { 'application/json': { schema: errorSchema } },
+    }
+  }
+  const parameters = [
+    ...pathParameters(operation.path),
+    ...queryParameters(operation.query),
+    ...headerParameters(operation),
+  ]
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    tags: [operation.tag],
+    ...(operation.isPublic ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body
+      ? {
+          requestBody: {
+            required: !operation.isBodyOptional,
+            content: { 'application/json': { schema: operation.body.schema } },
+          },
+        }
+      : {}),
+    responses,
+  }
+}
+
+function successResponse({ success, method }: Operation): Schema {
+  const reasons: Record<number, string> = { 200: 'Done', 201: 'Created', 204: 'Done; no body' }
+  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
+  const content = success.schema
+    ? { [success.contentType ?? 'application/json']: { schema: success.schema } }
+    : undefined
+  return {
+    description: method === 'GET' ? 'Found' : (reasons[success.status] ?? 'Done'),
+    headers,
+    ...(content ? { content } : {}),
+  }
+}
+
+const pathParameters = (path: string): Schema[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: /^(kind|Key|invoiceNum|versionno)$/i.test(name ?? '')
+      ? { type: 'string' }
+      : { type: 'integer', minimum: 1 },
+  }))
+
+function queryParameters(query: Field<BodyOf<Properties>> | undefined): Schema[] {
+  const properties = (query?.schema['properties'] ?? {}) as Record<string, Schema>
+  const needed = (query?.schema['required'] ?? []) as string[]
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: needed.includes(name),
+    schema: withoutNull(schema),
+  }))
+}
+
+function withoutNull(schema: Schema): Schema {
+  const { type, enum: words, ...rest } = schema
+  if (!Array.isArray(type)) return schema
+  const types = type.filter((one) => one !== 'null')
+  return {
+    type: types.length === 1 ? types[0] : types,
+    ...(Array.isArray(words) ? { enum: words.filter((one) => one !== null) } : {}),
+    ...rest,
+  }
+}
+
+function headerParameters(operation: Operation): Schema[] {
+  if (operation.kind === 'read') return []
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  }
+  const match = { name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }
+  return 'etag' in operation && operation.etag ? [key, match] : [key]
+}

@@ -1,0 +1,101 @@
+import type { Queryable, Transaction } from '../database/database.ts'
+import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Permission, RequestContext } from './context.ts'
+
+/** One operation of the interface, declared once: routing, checks, documentation and handler. */
+
+/** What a handler answers. The text is already written, see wire/write.ts. */
+export interface Answer {
+  status: number
+  body?: string | Buffer
+  contentType?: string
+  etag?: string
+  headers?: Record<string, string>
+  /** The answer holds a secret: a kept copy of it is encrypted. */
+  isSecret?: boolean
+}
+
+export const noContent = (etag?: string): Answer => ({ status: 204, ...(etag ? { etag } : {}) })
+
+/** Values of the path by name, as sent (decoded). */
+export type PathParams = Record<string, string>
+
+export interface Input<Body, Query> {
+  params: PathParams
+  query: Query
+  body: Body
+  url: string
+  /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
+  headers: Record<string, string | string[] | undefined>
+}
+
+interface Described {
+  id: string
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** As in the interface: /v1/customers/{customerID}. */
+  path: string
+  summary: string
+  tag: string
+  /** What a success carries: its status and schema (none for an empty body). */
+  success: { status: number; schema?: Schema; contentType?: string }
+  /** Statuses beside those that follow from the declaration itself (401, 403, 400 …), each with its reason. */
+  refusals?: Partial<Record<404 | 409 | 412 | 413 | 415 | 400, string>>
+  query?: Field<BodyOf<Properties>>
+  body?: Field<unknown>
+  /** The body may be left out: its fields then come from the query. */
+  isBodyOptional?: boolean
+  bodyBytesMax?: number
+  /** Default: GET is read, everything else is full. */
+  permission?: Permission
+  isPublic?: boolean
+}
+
+export interface ReadOperation<Body = never, Query = never> extends Described {
+  kind: 'read'
+  read(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
+}
+
+export interface WriteOperation<Record = unknown, Body = never, Query = never> extends Described {
+  kind: 'write'
+  /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
+  record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
+  /** The present ETag of the record: given, If-Match is honoured. */
+  etag?(record: Record, context: RequestContext): string
+  /** Checks of what the body refers to; called with the fields that could be read, so that all problems are told together. */
+  references?(
+    tx: Transaction,
+    context: RequestContext,
+    input: Input<Partial<Body>, Query>,
+    problems: Problems,
+    record: Record,
+  ): Promise<void>
+  write(tx: Transaction, context: RequestContext, input: Input<Body, Query>, record: Record): Promise<Answer>
+}
+
+/** Work that takes more than one transaction and so keeps no idempotent answer inside one: moving a clock. */
+export interface LongOperation<Body = never, Query = never> extends Described {
+  kind: 'long'
+  run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
+}
+
+export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any> | LongOperation<any, any>
+
+/** Ties the declared fields to the handler's types. */
+export const readOperation = <Body = undefined, Query = Record<string, never>>(
+  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
+): Operation => ({ kind: 'read', ...operation }) as Operation
+
+export const writeOperation = <Record = undefined, Body = undefined, Query = Record extends never ? never : object>(
+  operation: Omit<WriteOperation<Record, Body, Query>, 'kind' | 'body' | 'query'> & {
+    body?: Field<Body>
+    query?: Field<Query>
+  },
+): Operation => ({ kind: 'write', ...operation }) as Operation
+
+export const longOperation = <Body = undefined, Query = object>(
+  operation: Omit<LongOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
+): Operation => ({ kind: 'long', ...operation }) as Operation
+
+export const permissionOf = (operation: Operation): Permission =>
+  operation.permission ?? (operation.method === 'GET' ? 'read' : 'full')

@@ -1,0 +1,99 @@
+import type { Queryable } from '../database/database.ts'
+import { firstRow, oneRow } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Answer } from './operation.ts'
+import type { Page } from './query.ts'
+
+/**
+ * Lists in the order of creation. Page n keeps its exact meaning at any depth: whole blocks of identifiers whose records are counted
+ * (list_blocks) are skipped, and the rest of the offset is walked inside one block.
+ */
+
+/** Where to start reading: at the first identifier from `fromId`, passing over `skip` records. */
+export interface PageStart {
+  fromId: bigint
+  skip: number
+}
+
+const BLOCK = 4096n
+
+/** The start of a page of an account-wide, unfiltered list. */
+export async function pageStart(
+  db: Queryable,
+  account: bigint,
+  list: string,
+  { page, size }: Page,
+): Promise<PageStart> {
+  const offset = (page - 1) * size
+  if (offset < Number(BLOCK)) return { fromId: 0n, skip: offset }
+  const found = await firstRow<{ block: bigint; before: bigint; isBeyond: boolean }>(
+    db,
+    sql`
+    with sums as (
+      select block, records, sum(records) over (order by block)::bigint as through
+        from list_blocks where account_id = ${account} and list = ${list})
+    (select block, through - records as "before", false as "isBeyond" from sums where through > ${offset} order by block limit 1)
+    union all
+    (select block + 1, through, true from sums order by block desc limit 1)
+    limit 1`,
+  )
+  return found ? { fromId: found.block * BLOCK, skip: offset - Number(found.before) } : { fromId: 0n, skip: offset }
+}
+
+interface ListPage<Row> {
+  rows: Row[]
+  page: Page
+  url: string
+  /** Count of all records of the list; asked for only when a page lies past the end. */
+  count(): Promise<number>
+}
+
+/** Answers a list: rows were read with one more than the page holds, so that "next" is told only when there is one. */
+export async function listAnswer<Row>(
+  list: ListPage<Row>,
+  write: (rows: Row[]) => string,
+  publicUrl: string | undefined,
+): Promise<Answer> {
+  const { page, size } = list.page
+  const hasNext = list.rows.length > size
+  const rows = hasNext ? list.rows.slice(0, size) : list.rows
+  const links: string[] = []
+  const link = (target: number, rel: string) =>
+    links.push(`<${pageUrl(list.url, target, size, publicUrl)}>; rel="${rel}"`)
+  if (hasNext) link(page + 1, 'next')
+  if (page > 1) {
+    const previous = rows.length > 0 ? page - 1 : Math.min(page - 1, Math.ceil((await list.count()) / size))
+    if (previous >= 1) link(previous, 'prev')
+  }
+  return { status: 200, body: write(rows), ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
+}
+
+function pageUrl(url: string, page: number, size: number, publicUrl: string | undefined): string {
+  const [path = '', search = ''] = url.split('?', 2)
+  const query = new URLSearchParams(search)
+  query.set('page', String(page))
+  query.set('page_size', String(size))
+  return `${publicUrl?.replace(/\/$/, '') ?? ''}${path}?${query}`
+}
+
+/** Records of an account-wide list: counted blocks plus an index-only walk of the newest. */
+export async function countList(
+  db: Queryable,
+  account: bigint,
+  list: 'customers' | 'subscriptions' | 'invoices' | 'events',
+): Promise<number> {
+  const { counted, fromBlock } = await oneRow<{ counted: bigint; fromBlock: bigint }>(
+    db,
+    sql`select coalesce(sum(records), 0)::bigint as "counted", coalesce(max(block) + 1, 0) as "fromBlock"
+          from list_blocks where account_id = ${account} and list = ${list}`,
+  )
+  const from = fromBlock * BLOCK
+  const tail = {
+    customers: sql`select count(*) as "n" from customers where account_id = ${account} and customer_id >= ${from}`,
+    subscriptions: sql`select count(*) as "n" from subscriptions where account_id = ${account} and subscription_id >= ${from}`,
+    invoices: sql`select count(*) as "n" from invoices where account_id = ${account} and invoice_id >= ${from}`,
+    events: sql`select count(*) as "n" from events where account_id = ${account} and event_id >= ${from}`,
+  }[list]
+  const { n } = await oneRow<{ n: bigint }>(db, tail)
+  return Number(counted + n)
+}

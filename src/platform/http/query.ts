@@ -1,0 +1,73 @@
+import type { Problems } from '../../kernel/fault.ts'
+import { LosslessNumber } from 'lossless-json'
+import type { Json } from '../wire/json.ts'
+import { type Field, type Properties, type BodyOf, objectOf, optional, type Property, REFUSED } from '../wire/read.ts'
+
+/** Query strings hold texts only: here their numbers and truth values become what fields expect, before the same checks as bodies. */
+
+export const PAGE_SIZE_DEFAULT = 100
+export const PAGE_SIZE_MAX = 200
+
+const PLAIN_INTEGER = /^\d{1,15}$/
+
+/** page and page_size: from 1; sizes over 200 are taken as 200. */
+const pagingNumber = (): Field<number> => ({
+  isBlankNull: false,
+  schema: { type: 'integer', minimum: 1 },
+  read(value, path, context) {
+    const digits = typeof value === 'string' ? value : value instanceof LosslessNumber ? value.toString() : ''
+    if (PLAIN_INTEGER.test(digits) && Number(digits) >= 1) return Number(digits)
+    context.problems.add(
+      'out_of_range',
+      path,
+      `${path} must be a whole number from 1; ${JSON.stringify(String(value ?? null)).slice(0, 60)} was sent.`,
+    )
+    return REFUSED
+  },
+})
+
+export const paging = { page: optional(pagingNumber()), page_size: optional(pagingNumber()) }
+
+export interface Page {
+  page: number
+  size: number
+}
+
+export const pageOf = (query: { page?: number | null; page_size?: number | null }): Page => ({
+  page: query.page ?? 1,
+  size: Math.min(query.page_size ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX),
+})
+
+/** The paging parameters of every list, and its own filters. */
+export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
+
+type AnyProperty = Property<unknown, 'required' | 'optional'>
+
+/** Texts of a query string as the JSON values that the declared fields read. */
+export function queryAsJson(
+  raw: Record<string, unknown>,
+  field: Field<BodyOf<Properties>>,
+  problems: Problems,
+): { [name: string]: Json } {
+  const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
+  const found: { [name: string]: Json } = {}
+  for (const [name, value] of Object.entries(raw)) {
+    if (!(name in properties)) continue
+    if (typeof value !== 'string') {
+      problems.add('repeated', name, `${name} may be given once.`)
+      continue
+    }
+    found[name] = asJson(value, properties[name]?.type)
+  }
+  return found
+}
+
+function asJson(value: string, type: string | string[] | undefined): Json {
+  const types = Array.isArray(type) ? type : [type]
+  if (types.includes('boolean') && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
+  if ((types.includes('integer') || types.includes('number')) && /^-?\d{1,20}(\.\d{1,20})?$/.test(value))
+    return new LosslessNumber(value)
+  return value
+}
+
+export type { AnyProperty }

@@ -1,0 +1,65 @@
+import type { Readable } from 'node:stream'
+import { Fault } from '../../kernel/fault.ts'
+import { type Json, parseJson } from '../wire/json.ts'
+
+/** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
+
+const tooLarge = (max: number) =>
+  new Fault('too_large', [{ code: 'body_too_large', message: `The body may have at most ${max} bytes.`, field: null }])
+
+/** The bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method. */
+export async function collectBody(
+  payload: Readable,
+  max: number | 'ignore',
+  lengthHeader: string | undefined,
+): Promise<Buffer | undefined> {
+  if (max === 'ignore') {
+    payload.resume()
+    return undefined
+  }
+  if (Number(lengthHeader ?? 0) > max) {
+    payload.resume()
+    throw tooLarge(max)
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of payload) {
+    size += (chunk as Buffer).length
+    if (size > max) {
+      payload.resume()
+      throw tooLarge(max)
+    }
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks)
+}
+
+const JSON_TYPE = /^(application\/([\w.+-]+\+)?json|text\/json)\s*(;.*)?$/i
+const OTHER_CHARSET = /charset\s*=\s*"?(?!utf-?8"?\s*(;|$))/i
+
+/** Refuses a body that says it is something else than JSON in UTF-8. No Content-Type at all is taken as JSON. */
+export function checkJsonType(contentType: string | undefined, hasBody: boolean): void {
+  if (!hasBody || contentType === undefined) return
+  if (JSON_TYPE.test(contentType) && !OTHER_CHARSET.test(contentType)) return
+  throw new Fault('not_json', [
+    { code: 'not_json', message: 'The body must be JSON in UTF-8 (Content-Type: application/json).', field: null },
+  ])
+}
+
+/** A body as it was sent: its JSON, or what is wrong with it. */
+export type SentBody = { json: Json } | { problem: string } | { empty: true }
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+export function readSentBody(bytes: Buffer | undefined): SentBody {
+  if (bytes === undefined || bytes.length === 0) return { empty: true }
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    return { problem: 'The body is not UTF-8 text.' }
+  }
+  if (text.trim() === '') return { empty: true }
+  const json = parseJson(text)
+  return json === undefined ? { problem: 'The body is not valid JSON.' } : { json }
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { Fault, missing } from '../../kernel/fault.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { databaseFault } from '../database/failures.ts'
+import type { Caller, RealClock, RequestContext } from './context.ts'
+import { errorBody, faultHeaders, STATUS } from './errors.ts'
+import { handleOperation } from './handle.ts'
+import type { IdempotencySecrets } from './idempotency.ts'
+import { type Answer, type Operation, permissionOf } from './operation.ts'
+import { collectBody } from './request-body.ts'
+
+/** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
+
+export interface HttpDeps {
+  db: Database
+  log: Logger
+  realClock: RealClock
+  secrets: IdempotencySecrets
+  publicUrl: string | undefined
+  trustProxy: boolean
+  corsOrigin: string | undefined
+  /** Finds the caller of an Authorization header, or throws 401 or 429. */
+  authenticate(header: string | undefined, address: string): Promise<Caller>
+  /** The account as a write sees it, read in its transaction. */
+  freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
+  contextOf(caller: Caller): RequestContext
+  /** Throws 429 when the key is over its rate; answers the headers to show. */
+  rateLimit(caller: Caller): Record<string, string>
+  /** Told of every answer, for /metrics. */
+  measured(operation: string, status: number, seconds: number): void
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation
+    /** 405: the methods that the path has. */
+    allow?: string
+    isPublic?: boolean
+  }
+  interface FastifyRequest {
+    caller: Caller | null
+    rateHeaders: Record<string, string> | null
+  }
+}
+
+const BODY_BYTES_MAX = 1024 * 1024
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const
+const REQUEST_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
+
+const fastifyPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+
+/** Builds the server with all operations; plain routes (pages, health) may be added before it listens. */
+export function buildServer(deps: HttpDeps, operations: readonly Operation[]): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    trustProxy: deps.trustProxy,
+    requestIdHeader: false,
+    genReqId: (request) => {
+      const sent = request.headers['x-request-id']
+      return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID()
+    },
+    routerOptions: { ignoreTrailingSlash: true, caseSensitive: false, maxParamLength: 300 },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    bodyLimit: 64 * 1024 * 1024,
+  })
+  app.decorateRequest('caller', null)
+  app.decorateRequest('rateHeaders', null)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (request, payload, done) => {
+    const operation = request.routeOptions.config.operation
+    collectBody(
+      payload,
+      operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore',
+      request.headers['content-length'],
+    ).then(
+      (body) => done(null, body),
+      (error: Error) => done(error),
+    )
+  })
+  addHooks(app, deps)
+  for (const operation of operations) addOperation(app, deps, operation)
+  addWrongMethods(app, operations)
+  app.setNotFoundHandler((request) => {
+    throw missing('path_unknown', `There is nothing at ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}.`)
+  })
+  app.setErrorHandler((error, request, reply) => replyWithError(error, request, reply, deps))
+  return app
+}
+
+function addHooks(app: FastifyInstance, deps: HttpDeps): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (deps.corsOrigin) addCorsHeaders(reply, deps.corsOrigin)
+    const { operation, isPublic } = request.routeOptions.config
+    if (isPublic || operation?.isPublic) return
+    request.caller = await deps.authenticate(request.headers.authorization, request.ip)
+    request.rateHeaders = deps.rateLimit(request.caller)
+    if (request.is404) return
+    const { allow } = request.routeOptions.config
+    if (allow !== undefined) {
+      reply.header('allow', allow)
+      throw new Fault('method', [
+        { code: 'method_not_allowed', message: `${request.method} is not possible here; ${allow} is.`, field: null },
+      ])
+    }
+    if (
+      operation &&
+      permissionOf(operation) === 'full' &&
+      request.caller.permission !== 'full' &&
+      !isPreview(request)
+    ) {
+      throw new Fault('forbidden', [
+        { code: 'key_read_only', message: 'This API key may only read; use a key with full permission.', field: null },
+      ])
+    }
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const name = request.routeOptions.config.operation?.id ?? request.routeOptions.url ?? 'unknown'
+    deps.measured(name, reply.statusCode, reply.elapsedTime / 1000)
+    request.log.debug(
+      {
+        method: request.method,
+        path: request.url.split('?')[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    )
+  })
+}
+
+const isPreview = (request: FastifyRequest): boolean => (request.query as Record<string, unknown>)['preview'] === 'true'
+
+function addCorsHeaders(reply: FastifyReply, origin: string): void {
+  reply.header('access-control-allow-origin', origin)
+  reply.header('access-control-expose-headers', 'etag, link, x-request-id, retry-after, idempotency-replayed')
+  reply.header('vary', 'origin')
+}
+
+function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation): void {
+  app.route({
+    method: operation.method,
+    url: fastifyPath(operation.path),
+    config: { operation },
+    handler: async (request, reply) => {
+      const answer = await handleOperation(deps, operation, request)
+      return send(reply, answer, request.rateHeaders)
+    },
+  })
+}
+
+function send(reply: FastifyReply, answer: Answer, rateHeaders: Record<string, string> | null): FastifyReply {
+  if (rateHeaders) reply.headers(rateHeaders)
+  if (answer.headers) reply.headers(answer.headers)
+  if (answer.etag) reply.header('etag', answer.etag)
+  reply.header('cache-control', 'no-store').code(answer.status)
+  if (answer.body === undefined) return reply.send()
+  reply.header('content-type', answer.contentType ?? 'application/json; charset=utf-8')
+  return reply.send(answer.body)
+}
+
+/** Every other method of a known path is 405 with Allow, after the credentials were checked. */
+function addWrongMethods(app: FastifyInstance, operations: readonly Operation[]): void {
+  // Paths that differ only in the name of a parameter, or in letter case, are one path.
+  const byPath = new Map<string, { url: string; methods: Set<string> }>()
+  for (const { path, method } of operations) {
+    const key = path.toLowerCase().replace(/\{\w+\}/g, '{}')
+    const known = byPath.get(key) ?? { url: fastifyPath(path), methods: new Set<string>() }
+    known.methods.add(method)
+    if (method === 'GET') known.methods.add('HEAD')
+    byPath.set(key, known)
+  }
+  for (const { url, methods } of byPath.values()) {
+    const others = METHODS.filter((method) => !methods.has(method))
+    const allow = METHODS.filter((method) => methods.has(method)).join(', ')
+    app.route({ method: others, url, config: { allow }, handler: (_, reply) => reply.code(405).send() })
+  }
+}
+
+function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply, deps: HttpDeps): FastifyReply {
+  const fault = asFault(error)
+  reply.header('cache-control', 'no-store').header('content-type', 'application/json; charset=utf-8')
+  if (request.rateHeaders) reply.headers(request.rateHeaders)
+  if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
+  deps.log.error(
+    { err: error, requestId: request.id, method: request.method, path: request.url.split('?')[0] },
+    'a request failed',
+  )
+  const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`
+  return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
+}
+
+/** What Fastify itself refuses (a malformed URL, a broken body) is a caller's mistake and told like any other. */
+function asFault(error: unknown): Fault | undefined {
+  if (error instanceof Fault) return error
+  const away = databaseFault(error)
+  if (away) return away
+  const { statusCode, code } = error as { statusCode?: number; code?: string }
+  if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined
+  if (statusCode === 404 || code === 'FST_ERR_BAD_URL' || statusCode === 414)
+    return missing('path_unknown', 'There is nothing at this path.')
+  return new Fault('invalid', [{ code: 'malformed_request', message: 'The request could not be read.', field: null }])
+}

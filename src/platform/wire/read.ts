@@ -1,0 +1,277 @@
+import type { Problems } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import { type Json, isJsonNumber, isJsonObject } from './json.ts'
+
+/** How request bodies are read: one declaration gives the checks, the TypeScript type and the OpenAPI schema. */
+
+export interface Schema {
+  [keyword: string]: unknown
+}
+
+export interface ReadContext {
+  problems: Problems
+  /** The zone that dates without an offset are in, and that an instant becomes a day in. */
+  timeZone: string
+  /** RFC 7240: every unknown field is an error. */
+  isStrict: boolean
+  /** True while a value must not be repeated in a message (card numbers, passwords). */
+  isSecret: boolean
+}
+
+/** A field's value that was refused; the problem is already noted. */
+export const REFUSED = Symbol('refused')
+export type Refused = typeof REFUSED
+
+export interface Field<T> {
+  schema: Schema
+  read(value: Json, path: string, context: ReadContext): T | Refused
+  /** Blank text counts as "not given" unless the field reads texts that may be blank. */
+  isBlankNull: boolean
+  isSecret?: boolean
+}
+
+export interface Property<T, Presence extends 'required' | 'optional'> {
+  field: Field<T>
+  presence: Presence
+  /** Other spellings that the interface uses for this field. */
+  aliases: readonly string[]
+  /** Given null (or blank) is refused with this field's own message when required; kept as null when optional. */
+  example?: unknown
+}
+
+export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
+
+/** What a body becomes: required fields are there, optional ones are absent (undefined), cleared (null) or given. */
+export type BodyOf<P extends Properties> = {
+  [K in keyof P as P[K]['presence'] extends 'required' ? K : never]: P[K] extends Property<infer T, 'required'>
+    ? T
+    : never
+} & {
+  [K in keyof P as P[K]['presence'] extends 'optional' ? K : never]?: P[K] extends Property<infer T, 'optional'>
+    ? T | null
+    : never
+}
+
+export const required = <T>(field: Field<T>, ...aliases: string[]): Property<T, 'required'> => ({
+  field,
+  presence: 'required',
+  aliases,
+})
+export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 'optional'> => ({
+  field,
+  presence: 'optional',
+  aliases,
+})
+
+/** A value as a message may repeat it: short, and never a secret. */
+export function shown(value: Json, context: ReadContext): string {
+  if (context.isSecret) return 'the value sent'
+  if (value === null) return 'null'
+  if (isJsonNumber(value)) return value.toString().slice(0, 40)
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : String(value)
+}
+
+const SECRET_NAMES = /^(number|securitycode|cvv|cvc|accountnumber|iban|bank_accnumber|password|apikey|key|settings)$/i
+
+const at = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** An object with declared properties. */
+export function objectOf<P extends Properties>(
+  properties: P,
+  options: { ignored?: readonly string[] } = {},
+): Field<BodyOf<P>> {
+  const names = Object.keys(properties)
+  const spellings = new Map<string, string>()
+  for (const name of names) {
+    spellings.set(name, name)
+    for (const alias of properties[name]?.aliases ?? []) spellings.set(alias, name)
+  }
+  const ignored = new Set(options.ignored ?? [])
+  const byLowerCase = new Map([...spellings.keys(), ...ignored].map((spelling) => [spelling.toLowerCase(), spelling]))
+  return {
+    isBlankNull: false,
+    schema: schemaOf(properties, names),
+    read(value, path, context) {
+      if (!isJsonObject(value)) {
+        const place = path === '' ? 'The body' : path
+        context.problems.add('wrong_type', path === '' ? null : path, `${place} must be a JSON object.`)
+        return REFUSED
+      }
+      checkNames(value, path, context, { spellings, byLowerCase, ignored })
+      return readProperties(value, path, context, properties, names)
+    },
+  }
+}
+
+interface Names {
+  spellings: Map<string, string>
+  byLowerCase: Map<string, string>
+  ignored: Set<string>
+}
+
+function checkNames(value: { [name: string]: Json }, path: string, context: ReadContext, names: Names): void {
+  for (const name of Object.keys(value)) {
+    if (names.spellings.has(name) || names.ignored.has(name)) continue
+    const meant = names.byLowerCase.get(name.toLowerCase())
+    if (meant !== undefined) {
+      // The right spelling may be there as well; then this one is only a stranger.
+      context.problems.add(
+        'wrong_letter_case',
+        at(path, name),
+        `The field ${at(path, name)} is not known; did you mean ${meant}?`,
+      )
+    } else if (context.isStrict) {
+      context.problems.add('unknown_field', at(path, name), `The field ${at(path, name)} is not known.`)
+    }
+  }
+}
+
+function readProperties<P extends Properties>(
+  value: { [name: string]: Json },
+  path: string,
+  context: ReadContext,
+  properties: P,
+  names: readonly string[],
+): BodyOf<P> {
+  const found: Record<string, unknown> = {}
+  for (const name of names) {
+    const property = properties[name] as Property<unknown, 'required' | 'optional'>
+    const given = givenValue(value, name, property, path, context)
+    const result = readProperty(given, at(path, name), property, {
+      ...context,
+      isSecret: context.isSecret || SECRET_NAMES.test(name),
+    })
+    if (result !== REFUSED && result !== undefined) found[name] = result
+  }
+  return found as BodyOf<P>
+}
+
+/** The value under the field's own name or an alias; both with different values is a problem. */
+function givenValue(
+  value: { [name: string]: Json },
+  name: string,
+  property: Property<unknown, 'required' | 'optional'>,
+  path: string,
+  context: ReadContext,
+): Json | undefined {
+  let given = Object.hasOwn(value, name) ? value[name] : undefined
+  for (const alias of property.aliases) {
+    if (!Object.hasOwn(value, alias)) continue
+    const other = value[alias] as Json
+    if (given === undefined) given = other
+    else if (JSON.stringify(given) !== JSON.stringify(other)) {
+      context.problems.add(
+        'contradiction',
+        at(path, alias),
+        `${at(path, name)} and ${at(path, alias)} are the same field and were sent with different values.`,
+      )
+    }
+  }
+  return given
+}
+
+function readProperty(
+  given: Json | undefined,
+  path: string,
+  property: Property<unknown, 'required' | 'optional'>,
+  context: ReadContext,
+): unknown {
+  const isBlank = given === null || (property.field.isBlankNull && typeof given === 'string' && given.trim() === '')
+  if (property.presence === 'required') {
+    if (given === undefined) {
+      context.problems.add('required', path, `${path} is required.`)
+      return REFUSED
+    }
+    if (isBlank) {
+      context.problems.add(
+        'required',
+        path,
+        `${path} is required and must not be ${given === null ? 'null' : 'blank'}.`,
+      )
+      return REFUSED
+    }
+  }
+  if (given === undefined) return undefined
+  if (isBlank) return null
+  return property.field.read(given, path, property.field.isSecret ? { ...context, isSecret: true } : context)
+}
+
+function schemaOf(properties: Properties, names: readonly string[]): Schema {
+  const entries = names.map((name) => {
+    const property = properties[name] as Property<unknown, 'required' | 'optional'>
+    return [name, property.presence === 'required' ? property.field.schema : nullable(property.field.schema)] as const
+  })
+  const needed = names.filter(
+    (name) => properties[name]?.presence === 'required' && properties[name].aliases.length === 0,
+  )
+  return { type: 'object', properties: Object.fromEntries(entries), ...(needed.length > 0 ? { required: needed } : {}) }
+}
+
+/** OpenAPI 3.1 says null as one more type. */
+export const nullable = (schema: Schema): Schema => {
+  if (schema['$ref']) return { anyOf: [schema, { type: 'null' }] }
+  const { type, enum: words, ...rest } = schema
+  return {
+    type: Array.isArray(type) ? [...type, 'null'] : [type, 'null'],
+    ...(words ? { enum: [...(words as unknown[]), null] } : {}),
+    ...rest,
+  }
+}
+
+/** A list of one kind of entry. Absent entries are refused one by one, so that every problem has its place. */
+export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; what: string }): Field<T[]> {
+  return {
+    isBlankNull: false,
+    schema: {
+      type: 'array',
+      items: item.schema,
+      maxItems: bounds.max,
+      ...(bounds.min ? { minItems: bounds.min } : {}),
+    },
+    read(value, path, context) {
+      if (!Array.isArray(value)) {
+        context.problems.add('wrong_type', path, `${path} must be a list.`)
+        return REFUSED
+      }
+      if (value.length > bounds.max || value.length < (bounds.min ?? 0)) {
+        const limit = value.length > bounds.max ? `at most ${bounds.max}` : `at least ${bounds.min}`
+        context.problems.add(
+          'wrong_count',
+          path,
+          `${path} may hold ${limit} ${bounds.what}; ${value.length} were sent.`,
+        )
+        return REFUSED
+      }
+      const items = value.map((entry, index) => item.read(entry, `${path}[${index}]`, context))
+      return items.includes(REFUSED as never) ? REFUSED : (items as T[])
+    },
+  }
+}
+
+/** One of some words; letter case may be free, the answer is always the word as listed. */
+export function word<W extends string>(words: readonly W[], options: { anyCase?: boolean } = {}): Field<W> {
+  return {
+    isBlankNull: true,
+    schema: {
+      type: 'string',
+      ...(options.anyCase ? { description: `${sentenceList(words, 'or')}, in any letter case` } : { enum: [...words] }),
+    },
+    read(value, path, context) {
+      const given = typeof value === 'string' ? value.trim() : value
+      const found = words.find(
+        (candidate) =>
+          candidate === given ||
+          (options.anyCase && typeof given === 'string' && candidate.toLowerCase() === given.toLowerCase()),
+      )
+      if (found !== undefined) return found
+      context.problems.add(
+        'unknown_word',
+        path,
+        `${path} must be ${sentenceList(words, 'or')}; ${shown(value, context)} was sent.`,
+      )
+      return REFUSED
+    },
+  }
+}
