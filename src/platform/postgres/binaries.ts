@@ -34,12 +34,11 @@ export const DATABASE_ENVIRONMENT = {
  * library links that a blocked install script left out, and copies the programs where that user can reach them when
  * they lie behind a closed folder (a checkout under /root). Throws a StartFailure when neither helps.
  */
-export function prepareBinaries(identity: Identity): Binaries {
-  const pack = findPackage()
+export function prepareBinaries(identity: Identity, pack = findPackage(), parents = copyParents()): Binaries {
   const majorVersion = Number.parseInt(pack.version, 10)
   if (runs(pack.native, identity)) return { bin: join(pack.native, 'bin'), majorVersion }
   if (makeLinks(pack.native) && runs(pack.native, identity)) return { bin: join(pack.native, 'bin'), majorVersion }
-  for (const parent of copyParents()) {
+  for (const parent of parents) {
     const copy = copyOf(pack, parent)
     if (copy && runs(copy, identity)) return { bin: join(copy, 'bin'), majorVersion }
   }

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Binaries, DATABASE_ENVIRONMENT } from './binaries.ts'
 import type { DataFolder } from './data-folder.ts'
 import type { Identity } from './identity.ts'
+import { findServersIn } from './processes.ts'
 import { type ServerSettings, serverArguments } from './settings.ts'
 
 /** What became of the server. */
@@ -53,6 +55,8 @@ exit $code
 `
 
 const LAST_LINES = 20
+const RETRY_MS = 20
+const STOP_MS = 70_000
 
 /** Starts the server in its folder, in a session of its own: Ctrl-C in a terminal reaches only the service. */
 export function startGuardedServer(given: {
@@ -75,7 +79,7 @@ export function startGuardedServer(given: {
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe', given.lockDescriptor],
   })
-  return follow(child, given.onLine)
+  return follow(child, folder.cluster, given.onLine)
 }
 
 /**
@@ -92,7 +96,13 @@ function identMap(identity: Identity): string {
   return [...users].map((user) => `perennial "${user}" all`).join('\n')
 }
 
-function follow(child: ChildProcess, onLine: (line: string) => void): GuardedServer {
+// When the guard itself was killed, its reader stops the server a little later.
+async function noServerIn(folder: string): Promise<void> {
+  const since = Date.now()
+  while (findServersIn(folder).length > 0 && Date.now() - since < STOP_MS) await delay(RETRY_MS)
+}
+
+function follow(child: ChildProcess, folder: string, onLine: (line: string) => void): GuardedServer {
   const lines: string[] = []
   let wasAsked = false
   if (child.stderr) {
@@ -115,6 +125,7 @@ function follow(child: ChildProcess, onLine: (line: string) => void): GuardedSer
       wasAsked = true
       child.stdin?.end()
       await exited
+      await noServerIn(folder)
     },
   }
 }

@@ -12,6 +12,7 @@ const RETRY_MS = 25
 const ORPHAN_GRACE_MS = 200
 const IMMEDIATE_STOP_MS = 60_000
 const STRANGER_MS = 30_000
+const GIVE_UP_MS = 120_000
 
 /**
  * Takes the lock of the data folder, or throws a StartFailure that says who has it.
@@ -23,7 +24,7 @@ export async function takeLock(folder: DataFolder, onWait: (message: string) => 
     const wait = { since: Date.now(), hasAsked: false, hasInsisted: false }
     while (!tryLock(descriptor, folder)) {
       const owner = readOwner(folder)
-      if (owner && isRunning(owner)) throw inUseBy(folder, owner)
+      if (owner && isRunning(owner)) throw inUseBy(folder, owner.pid)
       endOrphan(folder, wait, onWait)
       await delay(RETRY_MS)
     }
@@ -48,7 +49,7 @@ function endOrphan(folder: DataFolder, wait: Wait, onWait: (message: string) => 
   const waitedMs = Date.now() - wait.since
   if (waitedMs < ORPHAN_GRACE_MS) return
   const servers = [...findServersIn(folder.cluster), ...findServersIn(folder.clusterInTheMaking)]
-  if (servers.length === 0 && !wait.hasAsked && waitedMs > STRANGER_MS) {
+  if ((servers.length === 0 && !wait.hasAsked && waitedMs > STRANGER_MS) || waitedMs > GIVE_UP_MS) {
     throw new StartFailure(
       `The data folder ${folder.root} is in use by another service or container: stop that one, or set DATA_DIR to another folder.`,
     )
@@ -56,20 +57,21 @@ function endOrphan(folder: DataFolder, wait: Wait, onWait: (message: string) => 
   if (servers.length > 0 && !wait.hasAsked) {
     wait.hasAsked = true
     onWait(`ending the database process ${servers.join(', ')} that a killed service left behind`)
-    for (const pid of servers) signal(pid, 'SIGINT')
+    for (const pid of servers) signal(folder, pid, 'SIGINT')
   }
   if (wait.hasAsked && !wait.hasInsisted && waitedMs > IMMEDIATE_STOP_MS) {
     wait.hasInsisted = true
-    for (const pid of servers) signal(pid, 'SIGQUIT')
+    for (const pid of servers) signal(folder, pid, 'SIGQUIT')
   }
 }
 
-function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
+function signal(folder: DataFolder, pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, name)
   } catch (error) {
     // It ended between being found and being asked.
-    if (errorCodeOf(error) !== 'ESRCH') throw error
+    if (errorCodeOf(error) === 'ESRCH') return
+    throw errorCodeOf(error) === 'EPERM' ? inUseBy(folder, pid) : error
   }
 }
 
@@ -88,7 +90,10 @@ function tryLock(descriptor: number, folder: DataFolder): boolean {
   const { status, error } = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
   if (errorCodeOf(error) === 'ENOENT') return findOwner(folder) === undefined
   if (error) throw error
-  return status === 0
+  if (status === 0 || status === 1) return status === 0
+  throw new StartFailure(
+    `The data folder ${folder.root} cannot be locked (flock ended with ${status}): set DATA_DIR to a folder on a local disk.`,
+  )
 }
 
 function writeOwner(descriptor: number, folder: DataFolder): void {
@@ -119,8 +124,8 @@ function readOwner(folder: DataFolder): ProcessMark | undefined {
   }
 }
 
-function inUseBy(folder: DataFolder, owner: ProcessMark): StartFailure {
+function inUseBy(folder: DataFolder, pid: number): StartFailure {
   return new StartFailure(
-    `The data folder ${folder.root} is in use by process ${owner.pid}: stop that one, or set DATA_DIR to another folder.`,
+    `The data folder ${folder.root} is in use by process ${pid}: stop that one, or set DATA_DIR to another folder.`,
   )
 }

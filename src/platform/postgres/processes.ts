@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { errorCodeOf } from './start-failure.ts'
 
 /** What tells one process from a later one with the same id. */
 export type ProcessMark = { readonly pid: number; readonly startedAt: string }
@@ -28,7 +30,7 @@ export function findServersIn(folder: string): number[] {
   const inside = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
-    if (!Number.isInteger(pid) || workingFolderOf(pid) !== real || !isPostgres(pid)) continue
+    if (!Number.isInteger(pid) || !isPostgres(pid) || workingFolderOf(pid) !== real) continue
     const fields = statFieldsOf(pid)
     if (fields && fields[0] !== 'Z') inside.set(pid, Number(fields[1]))
   }
@@ -40,7 +42,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return errorCodeOf(error) === 'EPERM'
   }
 }
 
@@ -55,8 +57,20 @@ function statFieldsOf(pid: number): string[] | undefined {
 }
 
 function workingFolderOf(pid: number): string | undefined {
+  const path = `/proc/${pid}/cwd`
   try {
-    return readlinkSync(`/proc/${pid}/cwd`)
+    return readlinkSync(path)
+  } catch (error) {
+    return errorCodeOf(error) === 'EACCES' && process.getuid?.() === 0 ? askAsOwner(path) : undefined
+  }
+}
+
+// Root in a container may not look into other users' processes, but may become the user to whom the process belongs.
+function askAsOwner(path: string): string | undefined {
+  try {
+    const { uid, gid } = lstatSync(path)
+    const { status, stdout } = spawnSync('readlink', [path], { uid, gid, cwd: '/', encoding: 'utf8' })
+    return status === 0 ? stdout.replace(/\n$/, '') : undefined
   } catch {
     return undefined
   }

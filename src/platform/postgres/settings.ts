@@ -23,6 +23,8 @@ const DEFAULTS: ServerSettings = {
   checkpoint_timeout: '15min',
   wal_level: 'replica',
   max_wal_senders: 4,
+  // No compression of the log: this build has no lz4, and pglz costs more than the disk it saves.
+  wal_compression: 'off',
   random_page_cost: 1.1,
   jit: 'off',
   // Parallel plans share memory through /dev/shm, of which a container has 64 MB; with two cores they win little.

@@ -1,4 +1,5 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { prepareBinaries } from './binaries.ts'
 import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
 import { type DataFolder, hasCluster, openDataFolder } from './data-folder.ts'
@@ -51,6 +52,7 @@ async function startLocked(
   const identity = chooseIdentity(folder.root)
   const binaries = prepareBinaries(identity)
   const common = { folder, binaries, identity, lockDescriptor: lock.descriptor }
+  refuseRootsCluster(folder)
   if (!hasCluster(folder, binaries.majorVersion)) {
     log.info(`making a database in ${folder.root}`)
     await makeCluster({ ...common, isDurable: settings?.fsync !== 'off' })
@@ -68,6 +70,15 @@ async function startLocked(
       await released
     },
   }
+}
+
+// A folder restored by root belongs to root, and the database's user could not even say why it fails.
+function refuseRootsCluster(folder: DataFolder): void {
+  if (process.getuid?.() !== 0 || !existsSync(join(folder.cluster, 'PG_VERSION'))) return
+  if (statSync(folder.cluster).uid !== 0) return
+  throw new StartFailure(
+    `The database in ${folder.cluster} belongs to root, as whom PostgreSQL does not run: give it away (chown -R nobody ${folder.cluster}).`,
+  )
 }
 
 // PostgreSQL refuses a folder that others can enter, as a restored copy often is.
@@ -93,13 +104,18 @@ async function untilReady(server: GuardedServer, connection: EmbeddedConnection,
 
 function startFailureOf(lastWords: string, folder: DataFolder): StartFailure {
   if (/No space left|Disk quota exceeded/.test(lastWords)) return fullDisk(folder.root)
-  const reason = lastWords.split('\n').findLast((line) => /FATAL|PANIC|error/.test(line)) ?? 'it gave no reason'
+  const lines = lastWords.split('\n').filter((line) => !EXPECTED.test(line))
+  const reason = lines.findLast((line) => /FATAL|PANIC|error/.test(line)) ?? (lines.at(-1) || 'it gave no reason')
   return new StartFailure(`The database in ${folder.root} did not start: ${reason.trim()}`)
 }
 
+// What the server calls fatal although it belongs to every first start, recovery and stop.
+const EXPECTED = /^FATAL: +(the database system is |database "perennial" does not exist|terminating )/
+
 function report(log: PostgresLog, line: string): void {
   const text = `postgres: ${line}`
-  if (/^(FATAL|PANIC):/.test(line)) log.error(text)
+  if (EXPECTED.test(line)) log.debug(text)
+  else if (/^(FATAL|PANIC):/.test(line)) log.error(text)
   else if (line.startsWith('WARNING:')) log.warn(text)
   else log.debug(text)
 }

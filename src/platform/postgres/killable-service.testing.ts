@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createInterface } from 'node:readline'
+
+/** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
+export type KillableService = {
+  readonly child: ChildProcess
+  /** Everything it said so far: `log …`, `ready`, `ack <n>`, `refused <sentence>`. */
+  readonly said: readonly string[]
+  /** Settles with the first line that fits; fails when the process ends without one. */
+  said1(fits: (line: string) => boolean): Promise<string>
+  readonly ended: Promise<void>
+}
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+// Writing to a pipe is synchronous on Linux, so an acknowledgement that was said had been committed.
+const CODE = `
+import pg from 'pg'
+const { startEmbeddedPostgres } = await import('${new URL('./supervisor.ts', import.meta.url).href}')
+const say = (line) => process.stdout.write(line + '\\n')
+const tell = (message) => say('log ' + message)
+const log = { debug: tell, info: tell, warn: tell, error: tell }
+try {
+  const { connection } = await startEmbeddedPostgres({ dataDir: process.argv[1], log })
+  const client = new pg.Client(connection)
+  await client.connect()
+  await client.query('create table if not exists numbers (n int primary key)')
+  const { rows } = await client.query('select coalesce(max(n), 0) as n from numbers')
+  say('ready')
+  for (let n = rows[0].n + 1; ; n++) {
+    await client.query('insert into numbers values ($1)', [n])
+    say('ack ' + n)
+  }
+} catch (error) {
+  say(error.name === 'StartFailure' ? 'refused ' + error.message : 'surprise ' + error.stack)
+  process.exit(1)
+}
+`
+
+/** Starts such a service; `as` runs it as another user, `through` runs it by another program (setpriv …). */
+export function startKillableService(
+  dataDir: string,
+  given: { as?: { uid: number; gid: number }; through?: readonly string[] } = {},
+): KillableService {
+  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', CODE, dataDir]
+  const [command = '', ...rest] = [...(given.through ?? []), ...node]
+  const child = spawn(command, rest, {
+    ...given.as,
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, TMPDIR: '/tmp', TSX_DISABLE_CACHE: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return listenTo(child)
+}
+
+function listenTo(child: ChildProcess): KillableService {
+  const said: string[] = []
+  const listeners = new Set<() => void>()
+  let isOver = false
+  const changed = () => listeners.forEach((listener) => listener())
+  if (child.stdout) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      said.push(line)
+      changed()
+    })
+  }
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  void ended.then(() => {
+    isOver = true
+    changed()
+  })
+  const said1 = (fits: (line: string) => boolean) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const line = said.find(fits)
+        if (line !== undefined) resolve(line)
+        else if (isOver) reject(new Error(`the service ended and had said:\n${said.join('\n')}`))
+        else return
+        listeners.delete(look)
+      }
+      listeners.add(look)
+      look()
+    })
+  return { child, said, said1, ended }
+}
+
+/** The highest number that a service acknowledged before it was killed. */
+export function lastAcknowledged(service: KillableService): number {
+  const line = service.said.findLast((text) => text.startsWith('ack '))
+  return Number(line?.slice(4) ?? 0)
+}
+
+/** A folder for one test, in memory when there is room for it. */
+export function makeTestFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(roomyParent(), 'perennial-pg-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+function roomyParent(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    if (bavail * bsize > 2 ** 30) return '/dev/shm'
+  } catch {
+    // Not every system has it.
+  }
+  return tmpdir()
+}
+
+/** An ordinary user of this machine that is neither root nor the one that the database gets from root. */
+export function findOrdinaryUser(): { uid: number; gid: number } | undefined {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const fields = lines.map((line) => line.split(':')).find(([name]) => name === 'games' || name === 'daemon')
+  return fields && { uid: Number(fields[2]), gid: Number(fields[3]) }
+}
