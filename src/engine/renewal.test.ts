@@ -116,6 +116,19 @@ describe('a subscription in time', () => {
     expect(ahead).toMatchObject({ invoiceDate: '2027-01-25', dueFrom: '2027-02-01' })
   })
 
+  test('a subscription that starts again is invoiced on its day, although older periods were invoiced before', () => {
+    const again = { ...P31, leadDays: 7 }
+    expect(nextInvoiceDate(again, { feesOn: null, nextFrom: '2027-01-01', lastFrom: '2026-12-01' })).toBe('2027-01-01')
+  })
+
+  test('a period invoiced ahead has its own invoice, also on a day on which fees come', () => {
+    const cursor: Cursor = { feesOn: '2027-01-25', nextFrom: '2027-02-01', lastFrom: '2027-01-01' }
+    expect(rowsOf({ ...P31, leadDays: 7, setupFeeMinor: 500n }, '2027-01-25', cursor)).toEqual([
+      '2027-01-25: setup 500',
+      '2027-01-25: 2027-02-01..2027-03-01 3100',
+    ])
+  })
+
   test('a period of price zero counts as billed', () => {
     const free = { ...P31, price: decimal('0') }
     expect(rowsOf(free, '2027-02-01')).toEqual([
