@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectionTo, type EmbeddedConnection, tryConnection } from './connection.ts'
-import { dataFolderAt } from './data-folder.ts'
+import { type DataFolder, dataFolderAt } from './data-folder.ts'
 import { findOwner } from './lock.ts'
 import { errorCodeOf, StartFailure } from './start-failure.ts'
 
@@ -15,8 +15,8 @@ export async function joinEmbeddedPostgres(given: { dataDir: string }): Promise<
   const folder = dataFolderAt(given.dataDir)
   try {
     for (const since = Date.now(); Date.now() - since < WAIT_MS;) {
-      const connection = connectionTo(folder.cluster)
-      if ((await tryConnection(connection)) === 'ready') return connection
+      const connection = await tryToJoin(folder)
+      if (connection) return connection
       if (!findOwner(folder)) return undefined
       await delay(RETRY_MS)
     }
@@ -24,12 +24,22 @@ export async function joinEmbeddedPostgres(given: { dataDir: string }): Promise<
       `The database in ${folder.root} does not answer: look into the log of the process that runs it.`,
     )
   } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return undefined
     if (['EACCES', 'EPERM', '28000'].includes(errorCodeOf(error) ?? '')) {
       throw new StartFailure(
         `The database in ${folder.root} belongs to another user: run this command as the user that runs Perennial.`,
       )
     }
+    throw error
+  }
+}
+
+async function tryToJoin(folder: DataFolder): Promise<EmbeddedConnection | undefined> {
+  try {
+    const connection = connectionTo(folder.cluster)
+    return (await tryConnection(connection)) === 'ready' ? connection : undefined
+  } catch (error) {
+    // The folder of a first start is not there yet.
+    if (errorCodeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }

@@ -8,7 +8,10 @@ import { errorCodeOf, folderFailure, StartFailure } from './start-failure.ts'
 /** The one lock of a data folder. The descriptor is handed on to every process that works in the folder. */
 export type FolderLock = { readonly descriptor: number; release(): void }
 
+// Most waits are for a database that is already stopping; the others need not be quick.
 const RETRY_MS = 25
+const PROMPT_MS = 2000
+const SLOW_RETRY_MS = 250
 const ORPHAN_GRACE_MS = 200
 const IMMEDIATE_STOP_MS = 60_000
 const STRANGER_MS = 30_000
@@ -26,7 +29,7 @@ export async function takeLock(folder: DataFolder, onWait: (message: string) => 
       const owner = readOwner(folder)
       if (owner && isRunning(owner)) throw inUseBy(folder, owner.pid)
       endOrphan(folder, wait, onWait)
-      await delay(RETRY_MS)
+      await delay(Date.now() - wait.since < PROMPT_MS ? RETRY_MS : SLOW_RETRY_MS)
     }
     writeOwner(descriptor, folder)
     return { descriptor, release: () => release(descriptor) }

@@ -201,6 +201,16 @@ describe.runIf(isRoot && isLinux && ordinary)('started by root', () => {
     expect(statSync(join(dataDir, 'lock')).uid).toBe(ordinary!.uid)
   })
 
+  test('a running database is closed to other users of the machine', async () => {
+    await start()
+    process.seteuid?.(ordinary!.uid)
+    try {
+      await expect(joinEmbeddedPostgres({ dataDir })).rejects.toThrow('belongs to another user')
+    } finally {
+      process.seteuid?.(0)
+    }
+  })
+
   test('a folder of somebody else is refused', async () => {
     mkdirSync(dataDir, { mode: 0o755 })
     chmodSync(folder.path, 0o755)

@@ -10,6 +10,8 @@ import { type FolderLock, takeLock } from './lock.ts'
 import type { ServerSettings } from './settings.ts'
 import { folderFailure, fullDisk, StartFailure } from './start-failure.ts'
 
+const PATIENCE_MS = 10_000
+
 /** Where the supervisor and the server report; a pino logger fits. */
 export type PostgresLog = Record<'debug' | 'info' | 'warn' | 'error', (message: string) => void>
 
@@ -60,7 +62,7 @@ async function startLocked(
   closeToOthers(folder)
   const server = startGuardedServer({ ...common, settings, onLine: (line) => report(log, line) })
   const connection = connectionTo(folder.cluster)
-  await untilReady(server, connection, folder)
+  await untilReady(server, connection, folder, log)
   const released = server.exited.finally(() => lock.release())
   return {
     connection,
@@ -90,14 +92,23 @@ function closeToOthers(folder: DataFolder): void {
   }
 }
 
-async function untilReady(server: GuardedServer, connection: EmbeddedConnection, folder: DataFolder): Promise<void> {
+async function untilReady(
+  server: GuardedServer,
+  connection: EmbeddedConnection,
+  folder: DataFolder,
+  log: PostgresLog,
+): Promise<void> {
   let isOver = false
+  // Replaying a long log can take minutes, in which an operator must not think that nothing happens.
+  const patience = setInterval(() => log.info('the database is not ready yet: it replays its log'), PATIENCE_MS)
   const ended = server.exited.finally(() => (isOver = true))
   try {
     await Promise.race([ended, waitUntilReady(connection, () => isOver)])
   } catch (error) {
     await server.stop()
     throw error
+  } finally {
+    clearInterval(patience)
   }
   if (isOver) throw startFailureOf(server.lastWords(), folder)
 }
