@@ -19,8 +19,8 @@ export interface HttpDeps {
   realClock: RealClock
   secrets: IdempotencySecrets
   publicUrl: string | undefined
-  trustProxy: boolean
-  corsOrigin: string | undefined
+  trustProxy: boolean | string | readonly string[]
+  corsOrigins: readonly string[]
   /** Finds the caller of an Authorization header, or throws 401 or 429. */
   authenticate(header: string | undefined, address: string): Promise<Caller>
   /** The account as a write sees it, read in its transaction. */
@@ -56,7 +56,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     disableRequestLogging: true,
-    trustProxy: deps.trustProxy,
+    trustProxy: deps.trustProxy as boolean | string | string[],
     requestIdHeader: false,
     genReqId: (request) => {
       const sent = request.headers['x-request-id']
@@ -94,7 +94,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
 function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    if (deps.corsOrigin) addCorsHeaders(reply, deps.corsOrigin)
+    if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
     const { operation, isPublic } = request.routeOptions.config
     if (isPublic || operation?.isPublic) return
     request.caller = await deps.authenticate(request.headers.authorization, request.ip)
@@ -135,10 +135,21 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
 
 const isPreview = (request: FastifyRequest): boolean => (request.query as Record<string, unknown>)['preview'] === 'true'
 
-function addCorsHeaders(reply: FastifyReply, origin: string): void {
+/** Lets configured browser origins call the API; true for a preflight, which is answered before credentials are looked at. */
+function answerCors(request: FastifyRequest, reply: FastifyReply, origins: readonly string[]): boolean {
+  const { origin } = request.headers
+  reply.header('vary', 'origin')
+  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false
   reply.header('access-control-allow-origin', origin)
   reply.header('access-control-expose-headers', 'etag, link, x-request-id, retry-after, idempotency-replayed')
-  reply.header('vary', 'origin')
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false
+  reply.header('access-control-allow-methods', 'GET, POST, PUT, DELETE')
+  reply.header(
+    'access-control-allow-headers',
+    'authorization, content-type, idempotency-key, if-match, prefer, x-request-id',
+  )
+  reply.header('access-control-max-age', '600')
+  return true
 }
 
 function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation): void {

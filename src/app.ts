@@ -1,0 +1,100 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { AccountId } from './kernel/ids.ts'
+import { getAccount } from './features/accounts/queries.ts'
+import { makeAuthenticator } from './features/api-keys/authenticate.ts'
+import { currencyOperations } from './features/currencies/routes.ts'
+import { customerOperations } from './features/customers/routes.ts'
+import type { Database } from './platform/database/database.ts'
+import { type Caller, momentOf, type RealClock, type RequestContext } from './platform/http/context.ts'
+import { idempotencySecrets } from './platform/http/idempotency.ts'
+import { makeMetrics } from './platform/metrics.ts'
+import type { Operation } from './platform/http/operation.ts'
+import { makeRateLimit } from './platform/http/rate-limit.ts'
+import { buildServer } from './platform/http/server.ts'
+import { addServicePages } from './platform/http/service-pages.ts'
+
+/** The wiring of the service: what is made once, and who gets it. */
+
+export interface AppSettings {
+  publicUrl: string | undefined
+  corsOrigins: readonly string[]
+  trustProxy: boolean | string | readonly string[]
+  rateLimitPerMinute: number
+  encryptionKey: Buffer
+  version: string
+  /** The package's folder, where pages and documents lie. */
+  root: string
+}
+
+export interface AppDeps {
+  db: Database
+  log: Logger
+  realClock: RealClock
+  settings: AppSettings
+}
+
+export interface App {
+  server: FastifyInstance
+  operations: readonly Operation[]
+  /** Writes down what is kept in memory for a moment: last use of keys. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+interface FeatureDeps {
+  realClock: RealClock
+  publicUrl: string | undefined
+  /** Forgets what this process remembers of an account, after the commit of a change to it. */
+  forgetAccount(account: AccountId): void
+}
+
+/** Every operation of the interface and beside it, in the order in which the documentation shows them. */
+export const allOperations = (deps: FeatureDeps): Operation[] => [
+  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: async () => {} }),
+  ...currencyOperations(),
+]
+
+/** What another process changed of an account is told through this channel. */
+export const ACCOUNT_CHANNEL = 'account_changed'
+
+export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
+  const authenticator = makeAuthenticator(db, realClock)
+  const metrics = makeMetrics(db)
+  const operations = allOperations({ realClock, publicUrl: settings.publicUrl, forgetAccount: authenticator.forget })
+  const contextOf = (caller: Caller): RequestContext => ({
+    account: caller.account,
+    moment: momentOf(caller.account, realClock),
+    caller,
+    actor: `key ${caller.keyId}`,
+  })
+  const server = buildServer(
+    {
+      db,
+      log,
+      realClock,
+      publicUrl: settings.publicUrl,
+      trustProxy: settings.trustProxy,
+      corsOrigins: settings.corsOrigins,
+      secrets: idempotencySecrets(settings.encryptionKey),
+      authenticate: authenticator.authenticate,
+      contextOf,
+      freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
+      rateLimit: makeRateLimit(settings.rateLimitPerMinute),
+      measured: metrics.measured,
+    },
+    operations,
+  )
+  addServicePages(server, { db, operations, metrics, settings })
+  const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))
+  return {
+    server,
+    operations,
+    flush: authenticator.flushLastUse,
+    close: async () => {
+      await server.close()
+      await authenticator.flushLastUse()
+      await stopListening()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { Permission, RealClock } from '../../platform/http/context.ts'
+import { insertKey } from '../api-keys/queries.ts'
+import { newSecret, secretHash } from '../api-keys/secret.ts'
+import { insertCurrency } from '../currencies/queries.ts'
+import { insertEvents } from '../events/queries.ts'
+import { anyAccountExists, drawAccountId, insertAccount } from './queries.ts'
+
+export interface AccountWish {
+  mode: 'test' | 'live'
+  name: string
+  currency: string
+  clockAt: Instant | null
+  /** The value of its first key; one is made when absent. */
+  secret?: string
+}
+
+/** Makes an account with its default currency and one full key; the key's value is answered here and never again. */
+export async function createAccount(
+  db: Database,
+  realClock: RealClock,
+  wish: AccountWish,
+  actor: string,
+): Promise<{ id: AccountId; secret: string }> {
+  const id = await drawAccountId(db.unscoped)
+  const secret = wish.secret ?? newSecret(wish.mode)
+  const createdAt = instantOf(realClock())
+  const happenedAt = wish.clockAt ?? createdAt
+  await db.transaction(id, async (tx) => {
+    await insertAccount(tx, {
+      id,
+      mode: wish.mode,
+      name: wish.name,
+      currency: wish.currency,
+      clockAt: wish.clockAt,
+      createdAt: happenedAt,
+    })
+    await insertCurrency(tx, id, wish.currency)
+    const keyId = await insertKey(tx, id, {
+      name: 'first key',
+      permission: 'full',
+      hash: secretHash(secret),
+      createdAt,
+      expiresAt: null,
+    })
+    const common = { customerId: null, happenedAt, actor, reason: null }
+    await insertEvents(tx, [
+      {
+        ...common,
+        type: 'account.created',
+        recordId: id,
+        record: JSON.stringify({
+          AccountID: Number(id),
+          Name: wish.name,
+          Mode: wish.mode,
+          CurrencyCode: wish.currency,
+        }),
+      },
+      {
+        ...common,
+        type: 'api_key.created',
+        recordId: keyId,
+        record: JSON.stringify({ Name: 'first key', Permission: 'full' satisfies Permission }),
+      },
+    ])
+  })
+  return { id, secret }
+}
+
+/** Makes the first account of an empty database; undefined when there is one already. */
+export async function createFirstAccount(
+  db: Database,
+  realClock: RealClock,
+  wish: AccountWish,
+): Promise<{ id: Id; secret: string } | undefined> {
+  if (await anyAccountExists(db.unscoped)) return undefined
+  return createAccount(db, realClock, wish, 'first start')
+}

@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { joinEmbeddedPostgres } from '../postgres/join.ts'
+import { StartFailure } from '../postgres/start-failure.ts'
+import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
+import { type Connection, type Database, openDatabase } from './database.ts'
+import { migrate } from './migrations.ts'
+import { prepareRoles } from './roles.ts'
+
+/** A database that is ready to work with, wherever it is, and how to let go of it. */
+export interface OpenDatabase {
+  db: Database
+  connection: Connection
+  /** Names of the migrations that ran just now. */
+  migrated: string[]
+  close(): Promise<void>
+}
+
+/** Who may own the embedded database: 'own' starts it, 'join' wants a running one, 'any' joins one or starts it for its own duration. */
+export type Ownership = 'own' | 'join' | 'any'
+
+interface Home {
+  connection: Connection
+  stop(): Promise<void>
+  /** Settles when a database that this process runs has ended by itself. */
+  exited?: Promise<unknown>
+}
+
+async function findHome(config: Config, ownership: Ownership, log: PostgresLog): Promise<Home> {
+  if (config.databaseUrl) return { connection: { connectionString: config.databaseUrl }, stop: async () => {} }
+  if (ownership !== 'own') {
+    const connection = await joinEmbeddedPostgres({ dataDir: config.dataDir })
+    if (connection) return { connection, stop: async () => {} }
+    if (ownership === 'join') {
+      throw new StartFailure(
+        `No service runs on ${config.dataDir}: start one with "perennial serve", or set DATABASE_URL to use a server.`,
+      )
+    }
+  }
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+  return { connection: postgres.connection, stop: () => postgres.stop(), exited: postgres.exited }
+}
+
+/** Finds or starts the database, makes roles and schema where they are missing, and opens the pool of the service's role. */
+export async function openService(
+  config: Config,
+  options: { root: string; ownership: Ownership; log: PostgresLog; onDatabaseGone?: () => void },
+): Promise<OpenDatabase> {
+  const home = await findHome(config, options.ownership, options.log)
+  try {
+    const roles = await reached(config, () => prepareRoles(home.connection))
+    const migrated = await migrate(home.connection, roles.owner, join(options.root, 'db', 'migrations'))
+    const db = openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
+    let isClosing = false
+    void home.exited?.then(() => {
+      if (!isClosing) options.onDatabaseGone?.()
+    })
+    const close = async () => {
+      isClosing = true
+      await db.close()
+      await home.stop()
+    }
+    return { db, connection: home.connection, migrated, close }
+  } catch (error) {
+    await home.stop()
+    throw error
+  }
+}
+
+/** The address of a server as it may be shown: never with its password. */
+export function shownServer(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
+}
+
+const LOGIN_REFUSED = new Set(['28P01', '28000', '3D000', '42501'])
+
+async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof StartFailure || !config.databaseUrl) throw error
+    const { code, message } = error as { code?: string; message?: string }
+    const server = shownServer(config.databaseUrl)
+    if (code && LOGIN_REFUSED.has(code))
+      throw new StartFailure(
+        `The database server at ${server} refuses: ${message}. Check user, password and database in DATABASE_URL.`,
+      )
+    throw new StartFailure(
+      `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,
+    )
+  }
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Database } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Metrics } from '../metrics.ts'
+import { errorBody } from './errors.ts'
+import { openApiDocument } from './openapi.ts'
+import type { Operation } from './operation.ts'
+
+/** What needs no key: health, readiness, metrics, the OpenAPI document and its reference page. */
+
+interface PageDeps {
+  db: Database
+  operations: readonly Operation[]
+  metrics: Metrics
+  settings: { root: string; version: string; publicUrl: string | undefined }
+}
+
+const isPublic = { config: { isPublic: true } }
+
+// The reference page needs inline styles of its script; nothing may come from, or go to, another host.
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Perennial: API reference</title>
+<style>body { margin: 0; font-family: system-ui, sans-serif } noscript { display: block; padding: 2rem }</style>
+</head>
+<body>
+<noscript>This page needs JavaScript; the document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<redoc spec-url="/openapi.json" disable-search="false" hide-loading></redoc>
+<script src="/docs/redoc.js"></script>
+</body>
+</html>
+`
+
+export function addServicePages(app: FastifyInstance, { db, operations, metrics, settings }: PageDeps): void {
+  app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
+  app.get('/readyz', isPublic, async (_, reply) => {
+    try {
+      // A function of the newest schema answers: the database is there and migrated.
+      await db.unscoped.rows(sql`select account_exists()`)
+      return json(reply, 200, '{"Status":"ready"}')
+    } catch {
+      return json(
+        reply.header('retry-after', '2'),
+        503,
+        errorBody([{ code: 'not_ready', message: 'The database cannot be reached at the moment.', field: null }]),
+      )
+    }
+  })
+  app.get('/metrics', isPublic, async (_, reply) =>
+    reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(await metrics.text()),
+  )
+  const document = JSON.stringify(
+    openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/' }),
+  )
+  app.get('/openapi.json', isPublic, async (_, reply) => json(reply, 200, document))
+  app.get('/docs', isPublic, async (_, reply) =>
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', DOCS_POLICY)
+      .header('x-content-type-options', 'nosniff')
+      .send(DOCS_PAGE),
+  )
+  app.get('/docs/redoc.js', isPublic, async (_, reply) =>
+    reply
+      .header('content-type', 'text/javascript; charset=utf-8')
+      .header('x-content-type-options', 'nosniff')
+      .send(await readFile(join(settings.root, 'dist', 'redoc.js'))),
+  )
+}
+
+const json = (reply: FastifyReply, status: number, text: string) =>
+  reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(text)

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import pino from 'pino'
+import { afterAll, inject } from 'vitest'
+import { type App, buildApp } from '../../src/app.ts'
+import { createAccount } from '../../src/features/accounts/actions.ts'
+import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
+import { APP_ROLE } from '../../src/platform/database/roles.ts'
+
+/** A whole service on a database of its own, called without a network. One per test file. */
+
+export interface TestService {
+  db: Database
+  app: App
+  connection: Connection
+  /** An account of its own for a test: nothing is shared between tests but the database. */
+  newAccount(wish?: Partial<Parameters<typeof createAccount>[2]>): Promise<TestClient>
+  /** A client without an account, for what needs no key. */
+  anonymous: TestClient
+}
+
+export interface Reply {
+  status: number
+  /** The body as JSON, undefined when empty. */
+  body: any
+  headers: Record<string, string | undefined>
+  text: string
+}
+
+type Send = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
+
+export interface TestClient {
+  id: bigint
+  secret: string
+  get: Send
+  post: Send
+  put: Send
+  delete: Send
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
+}
+
+/** Clones the template for this file. Databases are not dropped: the server's folder goes at the end of the run. */
+export async function createTestDatabase(): Promise<Connection> {
+  const server = inject('databaseServer')
+  const database = `test_${randomBytes(6).toString('hex')}`
+  const admin = new pg.Client({ ...server, database: 'postgres' })
+  await admin.connect()
+  await admin.query(`create database ${database} template template_perennial strategy file_copy`)
+  await admin.end()
+  return { ...server, database }
+}
+
+export const openTestDatabase = (connection: Connection): Database =>
+  openDatabase(connection, { role: APP_ROLE, poolSize: 6 })
+
+/** Starts the service for a test file; `now` is the real time it believes in. */
+export async function startTestService(
+  options: { now?: () => number; rateLimitPerMinute?: number; publicUrl?: string } = {},
+): Promise<TestService> {
+  const connection = await createTestDatabase()
+  const db = openTestDatabase(connection)
+  const realClock = options.now ?? Date.now
+  const app = await buildApp({
+    db,
+    log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    realClock,
+    settings: {
+      publicUrl: options.publicUrl,
+      corsOrigins: [],
+      trustProxy: false,
+      rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
+      encryptionKey: Buffer.alloc(32, 7),
+      version: 'test',
+      root: new URL('../..', import.meta.url).pathname,
+    },
+  })
+  await app.server.ready()
+  afterAll(async () => {
+    await app.close()
+    await db.close()
+  })
+  return {
+    db,
+    app,
+    connection,
+    anonymous: clientOf(app, 0n, ''),
+    newAccount: async (wish = {}) => {
+      const { id, secret } = await createAccount(
+        db,
+        realClock,
+        { mode: 'test', name: 'Test', currency: 'USD', clockAt: '2027-01-01T00:00:00.000Z', ...wish },
+        'test',
+      )
+      return clientOf(app, id, secret)
+    },
+  }
+}
+
+/** A client of an account with one of its keys. */
+export function clientOf(app: App, id: bigint, secret: string): TestClient {
+  const request: TestClient['request'] = async (method, path, body, headers = {}) => {
+    const credentials =
+      secret === '' ? {} : { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
+    const payload = body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const response = await app.server.inject({
+      method: method as 'GET',
+      url: path,
+      headers: { ...credentials, ...type, ...headers },
+      ...payload,
+    })
+    const isJson = String(response.headers['content-type'] ?? '').includes('json')
+    return {
+      status: response.statusCode,
+      body: isJson && response.payload !== '' ? JSON.parse(response.payload) : undefined,
+      headers: response.headers as Reply['headers'],
+      text: response.payload,
+    }
+  }
+  return {
+    id,
+    secret,
+    request,
+    get: (path, body, headers) => request('GET', path, body, headers),
+    post: (path, body, headers) => request('POST', path, body, headers),
+    put: (path, body, headers) => request('PUT', path, body, headers),
+    delete: (path, body, headers) => request('DELETE', path, body, headers),
+  }
+}

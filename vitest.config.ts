@@ -1,0 +1,55 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * fast: no database. database: one cloned from a template per test file, on one embedded server a run.
+ * embedded: starts and kills servers of its own.
+ */
+const DATABASE = [
+  'src/features/**/*.test.ts',
+  'src/platform/database/*.test.ts',
+  'src/platform/http/*.test.ts',
+  'src/app.test.ts',
+  'test/api/**/*.test.ts',
+  'test/journeys/**/*.test.ts',
+]
+const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
+const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts']
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'fast',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [
+            ...DATABASE.filter((pattern) => !pattern.includes('features')),
+            'src/features/**/*.test.ts',
+            ...EMBEDDED,
+          ],
+          isolate: false,
+        },
+      },
+      { test: { name: 'rules', include: WITHOUT_DATABASE, isolate: false } },
+      {
+        test: {
+          name: 'database',
+          include: DATABASE,
+          exclude: [...WITHOUT_DATABASE, ...EMBEDDED],
+          globalSetup: ['test/support/database-server.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'embedded',
+          include: EMBEDDED,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
