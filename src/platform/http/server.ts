@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { Fault, missing } from '../../kernel/fault.ts'
 import type { Database, Transaction } from '../database/database.ts'
@@ -55,7 +61,7 @@ const fastifyPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 export function buildServer(deps: HttpDeps, operations: readonly Operation[]): FastifyInstance {
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: deps.trustProxy as boolean | string | string[],
     requestIdHeader: false,
     genReqId: (request) => {
