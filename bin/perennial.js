@@ -10,8 +10,9 @@ const built = join(root, 'dist', 'main.js')
 
 const modifiedAt = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
+// Folders count as well: a file that was moved or deleted changes nothing else.
 function newestSource(folder) {
-  let newest = 0
+  let newest = modifiedAt(folder)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) newest = Math.max(newest, newestSource(path))
@@ -21,8 +22,9 @@ function newestSource(folder) {
 }
 
 if (modifiedAt(built) < newestSource(join(root, 'src')))
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.js')], { stdio: 'inherit' })
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.js')], { stdio: ['ignore', 2, 2] })
 
 process.setSourceMapsEnabled(true)
 const { main } = await import(pathToFileURL(built).href)
-process.exitCode = await main(process.argv.slice(2), root)
+// Not left to an empty event loop: what did not finish in time must not keep the program alive.
+process.exit(await main(process.argv.slice(2), root))

@@ -1,16 +1,18 @@
-// Bundles src/main.ts into dist/main.js (packages stay outside), and puts the one file of the reference page beside it.
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// Bundles src/main.ts into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-mkdirSync(join(root, 'dist'), { recursive: true })
+const dist = join(root, 'dist')
+const making = join(root, `dist.${process.pid}`)
+
 await build({
   entryPoints: [join(root, 'src/main.ts')],
-  outfile: join(root, 'dist/main.js'),
+  outdir: making,
   bundle: true,
+  splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
@@ -18,3 +20,16 @@ await build({
   sourcemap: true,
   logLevel: 'warning',
 })
+
+// Moved into place as a whole: whoever starts meanwhile finds the old build or the new one, not half of each.
+const old = `${making}.old`
+mkdirSync(dist, { recursive: true })
+renameSync(dist, old)
+try {
+  renameSync(making, dist)
+} catch (error) {
+  // Another build that ran at the same time was faster, and its result is the same.
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  rmSync(making, { recursive: true, force: true })
+}
+rmSync(old, { recursive: true, force: true })

@@ -1,23 +1,53 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { serve } from './commands/serve.ts'
-import { ConfigFailure, readConfig } from './platform/config.ts'
+import { CommanderError } from 'commander'
+import { EXIT } from './commands/exit-codes.ts'
+import { buildProgram } from './commands/program.ts'
+import { Fault, type Problem } from './kernel/fault.ts'
+import { ConfigFailure } from './platform/config.ts'
 import { StartFailure } from './platform/postgres/start-failure.ts'
 
-/** The program: reads the environment, runs one command, and exits with its code. */
+/** The program: runs one command and answers its exit code. Whatever goes wrong becomes a sentence on stderr, never a stack. */
 
+/** `root` is the package's folder, where migrations, pages and package.json lie. */
 export async function main(args: readonly string[], root: string): Promise<number> {
+  const isJson = args.includes('--json')
+  process.on('uncaughtException', (error) => process.exit(tellFailure(error, isJson)))
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  let code: number = EXIT.done
+  const program = buildProgram({ root, version, ended: (ended) => (code = ended) })
   try {
-    const config = readConfig(process.env)
-    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-    if (args[0] === 'serve') return await serve({ config, root, version })
-    process.stderr.write('usage: perennial serve\n')
-    return 2
+    await program.parseAsync(args, { from: 'user' })
+    return code
   } catch (error) {
-    if (error instanceof StartFailure || error instanceof ConfigFailure) {
-      process.stderr.write(`${error.message}\n`)
-      return 1
-    }
-    throw error
+    return tellFailure(error, isJson)
   }
+}
+
+function tellFailure(error: unknown, isJson: boolean): number {
+  // Commander has said what was wrong already; help and version that were asked for are no failure.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  const problems = problemsOf(error)
+  if (isJson) process.stderr.write(`${JSON.stringify({ Errors: problems.map(problemAsJson) })}\n`)
+  else for (const { message } of problems) process.stderr.write(`${message}\n`)
+  return EXIT.failed
+}
+
+const problemAsJson = ({ message, code, field }: Problem) => ({ Message: message, Code: code, Field: field })
+
+function problemsOf(error: unknown): readonly Problem[] {
+  if (error instanceof Fault) return error.problems
+  if (error instanceof StartFailure) return [{ message: error.message, code: 'start_failed', field: null }]
+  if (error instanceof ConfigFailure)
+    return error.problems.map((message) => ({ message, code: 'setting_invalid', field: null }))
+  return [{ message: unexpected(error), code: 'unexpected', field: null }]
+}
+
+// A surprise is a bug of ours or an illness of the machine: its stack helps whoever asks for it, and frightens everybody else.
+function unexpected(error: unknown): string {
+  const isStoryWanted = /^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '')
+  if (!(error instanceof Error)) return `Something unexpected happened: ${String(error)}`
+  if (isStoryWanted) return error.stack ?? error.message
+  const [line = 'no reason was given'] = error.message.split('\n')
+  return `Something unexpected happened: ${line} (run again with LOG_LEVEL=debug for the story)`
 }

@@ -1,70 +1,88 @@
-import pino from 'pino'
-import { buildApp } from '../app.ts'
+import type { AddressInfo } from 'node:net'
+import pino, { type Logger } from 'pino'
+import { type App, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
-import type { Config } from '../platform/config.ts'
-import { openService } from '../platform/database/open.ts'
+import type { Database } from '../platform/database/database.ts'
+import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
+import type { CommandContext } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import { printJson, printLine } from './output.ts'
+import { type Stopping, stopping } from './stopping.ts'
 
 /** `perennial serve`: the API, and unless told otherwise the worker, until a stop signal. */
 
-const DRAIN_MS_MAX = 30_000
+/** What is written in a log about a database is about the machine, not about a customer. */
+export const serviceLog = (level: CommandContext['config']['logLevel']): Logger =>
+  pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: false, minLength: 0 }),
+  )
 
-export interface ServeOptions {
-  config: Config
-  root: string
-  version: string
-}
+/** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
+export const openForService = (
+  context: CommandContext,
+  log: Logger,
+  given: { ownership: 'own' | 'join'; stop: Stopping },
+): Promise<OpenDatabase> =>
+  openService(context.config, {
+    root: context.root,
+    ownership: given.ownership,
+    log: {
+      debug: (message) => log.debug(message),
+      info: (message) => log.info(message),
+      warn: (message) => log.warn(message),
+      error: (message) => log.error(message),
+    },
+    onDatabaseGone: () => given.stop.fail('the database has ended'),
+  })
 
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
-export async function serve({ config, root, version }: ServeOptions): Promise<number> {
-  const log = pino(
-    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: false }),
-  )
-  const stopped = stopSignal()
-  const opened = await openService(config, {
-    root,
-    ownership: 'own',
-    log: {
-      debug: (m) => log.debug(m),
-      info: (m) => log.debug(m),
-      warn: (m) => log.warn(m),
-      error: (m) => log.error(m),
-    },
-    onDatabaseGone: () => stopped.now('the database has ended'),
-  })
-  const app = await buildApp({
-    db: opened.db,
-    log,
-    realClock: Date.now,
-    settings: {
-      publicUrl: config.publicUrl,
-      corsOrigins: config.corsOrigin ?? [],
-      trustProxy: config.trustProxy,
-      rateLimitPerMinute: config.rateLimitPerMinute,
-      encryptionKey: encryptionKey(config),
-      version,
-      root,
-    },
-  })
+export async function serveCommand(context: CommandContext, _options: { worker: boolean }): Promise<number> {
+  const { config, root, version } = context
+  const log = serviceLog(config.logLevel)
+  const stop = stopping()
+  const opened = await openForService(context, log, { ownership: 'own', stop })
+  let app: App | undefined
   try {
-    const address = await startFailureOfListen(config, () =>
-      app.server.listen({ host: config.host, port: config.port }),
-    )
-    await greet(opened.db, config, address)
-    log.info({ address }, 'serving')
-    const reason = await stopped.signal
+    app = await buildApp({
+      db: opened.db,
+      log,
+      realClock: Date.now,
+      settings: {
+        publicUrl: config.publicUrl,
+        corsOrigins: config.corsOrigin ?? [],
+        trustProxy: config.trustProxy,
+        rateLimitPerMinute: config.rateLimitPerMinute,
+        encryptionKey: encryptionKey(config),
+        version,
+        root,
+      },
+    })
+    const { server } = app
+    await startFailureOfListen(config, () => server.listen({ host: config.host, port: config.port }))
+    await greet(opened.db, context, addressOf(config.host, server.server.address() as AddressInfo))
+    stop.drains()
+    const { reason, isFailure } = await stop.asked
     log.info({ reason }, 'stopping')
-    return 0
+    return isFailure ? EXIT.failed : EXIT.done
   } finally {
-    await drain(() => app.close())
-    await opened.close()
+    const inTime = await stop.bounded(async () => {
+      await app?.close()
+      await opened.close()
+    })
+    if (!inTime) log.warn('not everything that ran could be finished in time')
   }
 }
 
+function addressOf(host: string, { port }: AddressInfo): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::'
+  return `http://${isEverywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /** Makes the first account of an empty database and shows its key this once. */
-async function greet(db: Parameters<typeof createFirstAccount>[0], config: Config, address: string): Promise<void> {
+async function greet(db: Database, { config, isJson }: CommandContext, address: string): Promise<void> {
   const first = await createFirstAccount(db, Date.now, {
     mode: config.bootstrapAccountMode,
     name: config.bootstrapAccountName,
@@ -72,34 +90,21 @@ async function greet(db: Parameters<typeof createFirstAccount>[0], config: Confi
     clockAt: null,
     ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
   })
-  process.stdout.write(`Perennial serves at ${address}\n`)
+  if (isJson) {
+    const key = first && !config.bootstrapApiKey ? { ApiKey: first.secret } : {}
+    printJson({ Address: address, ...(first ? { AccountID: first.id } : {}), ...key })
+    return
+  }
+  printLine(`Perennial serves at ${address}`)
   if (!first) return
-  const key = config.bootstrapApiKey ? '$BOOTSTRAP_API_KEY' : first.secret
-  process.stdout.write(
-    [
-      '',
-      `  Account   ${first.id} (${config.bootstrapAccountMode}, ${config.bootstrapCurrency})`,
-      config.bootstrapApiKey ? '  API key   the one given as BOOTSTRAP_API_KEY' : `  API key   ${first.secret}`,
-      ...(config.bootstrapApiKey ? [] : ['            Keep it: it is shown this once.']),
-      '',
-      `  curl -u ${first.id}:${key} ${address}/v1/customers`,
-      '',
-      '',
-    ].join('\n'),
-  )
-}
+  // A key that was given is known to whoever gave it, and would only lie about in a log.
+  const isGiven = config.bootstrapApiKey !== undefined
+  const key = isGiven ? '$BOOTSTRAP_API_KEY' : first.secret
+  printLine(`
+  Account   ${first.id} (${config.bootstrapAccountMode}, ${config.bootstrapCurrency})
+  API key   ${isGiven ? 'the one given as BOOTSTRAP_API_KEY' : `${first.secret}\n            Keep it: it is shown this once.`}
 
-function stopSignal(): { signal: Promise<string>; now(reason: string): void } {
-  let now: (reason: string) => void = () => {}
-  const signal = new Promise<string>((resolve) => {
-    now = resolve
-    process.once('SIGTERM', () => resolve('SIGTERM'))
-    process.once('SIGINT', () => resolve('SIGINT'))
-  })
-  return { signal, now }
-}
-
-async function drain(close: () => Promise<void>): Promise<void> {
-  const limit = new Promise<void>((resolve) => setTimeout(resolve, DRAIN_MS_MAX).unref())
-  await Promise.race([close(), limit])
+  Try it:   curl -u "${first.id}:${key}" ${address}/v1/customers
+  Read on:  ${address}/docs
+`)
 }

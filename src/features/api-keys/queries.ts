@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Permission } from '../../platform/http/context.ts'
 
 export interface ApiKey {
@@ -15,19 +15,19 @@ export interface ApiKey {
   lastUsedAt: Instant | null
 }
 
+const KEY = fragment`
+  api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt", last_used_at as "lastUsedAt"`
+
 export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
-  firstRow<ApiKey>(
-    db,
-    sql`select api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
-               revoked_at as "revokedAt", last_used_at as "lastUsedAt"
-          from api_keys where account_id = ${account} and key_hash = ${hash}`,
-  )
+  firstRow<ApiKey>(db, sql`select ${KEY} from api_keys where account_id = ${account} and key_hash = ${hash}`)
 
 export const listKeys = (db: Queryable, account: AccountId) =>
-  db.rows<ApiKey>(sql`
-    select api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
-           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
-      from api_keys where account_id = ${account} order by api_key_id`)
+  db.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id`)
+
+/** All keys of the account, locked: of two that end the last two keys at once, the second must see the first. */
+export const lockKeys = (tx: Transaction, account: AccountId) =>
+  tx.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id for update`)
 
 export const insertKey = async (
   tx: Transaction,
@@ -41,16 +41,6 @@ export const insertKey = async (
           values (${account}, ${key.name}, ${key.permission}, ${key.hash}, ${key.createdAt}, ${key.expiresAt}) returning api_key_id as "id"`,
     )
   ).id
-
-export const countUsableKeys = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from api_keys where account_id = ${account} and revoked_at is null`,
-      )
-    ).n,
-  )
 
 export const revokeKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows<{ id: Id }>(sql`

@@ -1,0 +1,10 @@
+/** What the program answers to the shell; docs/operate/command-line.md tells what each means. */
+export const EXIT = {
+  done: 0,
+  /** Nothing was done, or not all of it could be: the sentence on stderr says why. */
+  failed: 1,
+  /** The words after `perennial` cannot be understood; nothing was done. */
+  usage: 2,
+  /** Everything else was done, but some records could not be billed; they are listed. */
+  someFailed: 3,
+} as const

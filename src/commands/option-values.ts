@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from 'commander'
+import { type Instant, isDate, type IsoDate } from '../kernel/calendar.ts'
+import { findCurrency } from '../kernel/currencies.ts'
+import type { Id } from '../kernel/ids.ts'
+import { readInstant } from '../platform/wire/dates.ts'
+
+/** Reads the values of options; what cannot be meant is told with the option's name by commander, and ends with the usage code. */
+
+const ID_DIGITS_MAX = 15
+const NAME_LENGTH_MAX = 255
+
+export function idValue(text: string): Id {
+  if (!/^\d+$/.test(text) || text.length > ID_DIGITS_MAX || BigInt(text) < 1n)
+    throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  return BigInt(text)
+}
+
+/** A day as 2027-02-28. */
+export function dateValue(text: string): IsoDate {
+  if (!isDate(text)) throw new InvalidArgumentError('It must be a day such as 2027-02-28.')
+  return text
+}
+
+/** A day or a moment; a day alone is its midnight in UTC, the zone that a new account has. */
+export function instantValue(text: string): Instant {
+  const instant = readInstant(text, 'UTC')
+  if (!instant)
+    throw new InvalidArgumentError('It must be a day such as 2027-02-28 or a moment such as 2027-02-28T12:00:00Z.')
+  return instant
+}
+
+export function currencyValue(text: string): string {
+  const code = text.toUpperCase()
+  if (findCurrency(code)?.code !== code)
+    throw new InvalidArgumentError('It must be a currency code of ISO 4217 such as USD.')
+  return code
+}
+
+export function nameValue(text: string): string {
+  const name = text.trim()
+  // oxlint-disable-next-line no-control-regex
+  if (name === '' || name.length > NAME_LENGTH_MAX || /[\u0000-\u001f\u007f]/.test(name))
+    throw new InvalidArgumentError(`It must be one line of at most ${NAME_LENGTH_MAX} characters.`)
+  return name
+}

@@ -1,0 +1,139 @@
+import { Command, Option } from 'commander'
+import type { Instant } from '../kernel/calendar.ts'
+import type { Id } from '../kernel/ids.ts'
+import { type CommandContext, commandContext } from './context.ts'
+import { currencyValue, idValue, instantValue, nameValue } from './option-values.ts'
+
+/** The words of the command line. A command's own code is loaded when it is called: serving must start fast, and help needs no database. */
+
+type Run = (context: CommandContext) => Promise<number>
+
+export interface ProgramDeps {
+  root: string
+  version: string
+  /** Told the exit code of the command that ran. */
+  ended(code: number): void
+}
+
+const EPILOGUE = `
+Settings come from the environment (.env.example lists them). A command uses the database of a running
+service, or starts it for its own duration; with DATABASE_URL it uses that server.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done, but some records could not be billed.`
+
+export function buildProgram(deps: ProgramDeps): Command {
+  const program = new Command('perennial')
+    .description('Self-hosted recurring billing: exact to the cent, explainable line by line.')
+    .version(deps.version)
+    .addHelpText('after', EPILOGUE)
+    .showHelpAfterError('Run the command with --help to see what it takes.')
+    .exitOverride()
+  const run = (options: { json?: boolean }, work: Run): Promise<void> =>
+    work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
+  addServing(program, run)
+  addAccounts(program, run)
+  addKeys(program, run)
+  return program
+}
+
+type Runner = (options: { json?: boolean }, work: Run) => Promise<void>
+
+const json = () => new Option('--json', 'answer as JSON on one line')
+const account = () => new Option('--account <id>', 'the account; not needed while there is just one').argParser(idValue)
+
+function addServing(program: Command, run: Runner): void {
+  program
+    .command('serve')
+    .description('serve the API and do the scheduled work, until a stop signal')
+    .option('--no-worker', 'leave the scheduled work to "perennial work"')
+    .addOption(json())
+    .action((options: { worker: boolean; json?: boolean }) =>
+      run(options, async (context) => (await import('./serve.ts')).serveCommand(context, options)),
+    )
+  program
+    .command('migrate')
+    .description('bring the database up to date, and start nothing')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./migrate.ts')).migrateCommand(context)),
+    )
+}
+
+interface AccountOptions {
+  test?: boolean
+  name: string
+  currency: string
+  clock?: Instant
+  json?: boolean
+}
+
+function addAccounts(program: Command, run: Runner): void {
+  const accounts = program.command('account').description('make and list accounts')
+  accounts
+    .command('create')
+    .description('make an account and its first key, which is shown once')
+    .addOption(new Option('--live', 'a live account, on real time (default)').conflicts(['test', 'clock']))
+    .option('--test', 'a test account, whose clock can be moved')
+    .option('--clock <date>', 'the moment at which the clock of a test account stands', instantValue)
+    .option('--currency <code>', 'default currency (ISO 4217)', currencyValue, 'USD')
+    .option('--name <text>', 'name of the account', nameValue, 'Perennial')
+    .addOption(json())
+    .action((options: AccountOptions, command: Command) => {
+      if (options.clock && !options.test)
+        command.error("error: option '--clock' needs '--test': live accounts run on real time")
+      const { name, currency, clock } = options
+      const wish = { mode: options.test ? 'test' : 'live', name, currency, clockAt: clock ?? null } as const
+      return run(options, async (context) => (await import('./account.ts')).createAccountCommand(context, wish))
+    })
+  accounts
+    .command('list')
+    .description('list all accounts')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./account.ts')).listAccountsCommand(context)),
+    )
+}
+
+interface KeyOptions {
+  account?: Id
+  name: string
+  readOnly?: boolean
+  expires?: Instant
+  json?: boolean
+}
+
+function addKeys(program: Command, run: Runner): void {
+  const keys = program.command('key').description('make, list and revoke API keys')
+  keys
+    .command('create')
+    .description('make a key, which is shown once')
+    .addOption(account())
+    .option('--name <text>', 'what the key is for', nameValue, 'key')
+    .option('--read-only', 'a key that may read and change nothing')
+    .option('--expires <date>', 'the moment from which it does not work any more (real time)', instantValue)
+    .addOption(json())
+    .action((options: KeyOptions) => {
+      const { name, expires } = options
+      const permission = options.readOnly ? 'read' : 'full'
+      const wish = { account: options.account, name, permission, expiresAt: expires ?? null } as const
+      return run(options, async (context) => (await import('./key.ts')).createKeyCommand(context, wish))
+    })
+  keys
+    .command('list')
+    .description('list the keys of an account, without their values')
+    .addOption(account())
+    .addOption(json())
+    .action((options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) => (await import('./key.ts')).listKeysCommand(context, options.account)),
+    )
+  keys
+    .command('revoke')
+    .description('end a key: within a second it works nowhere any more')
+    .argument('<key>', 'its number, as "key list" shows it', idValue)
+    .addOption(account())
+    .option('--force', 'also when it is the last one that works')
+    .addOption(json())
+    .action((key: Id, options: { account?: Id; force?: boolean; json?: boolean }) => {
+      const wish = { account: options.account, key, isForced: options.force === true }
+      return run(options, async (context) => (await import('./key.ts')).revokeKeyCommand(context, wish))
+    })
+}

@@ -1,0 +1,42 @@
+/** How a long-running command ends: the first signal lets running work finish, the second ends at once. */
+
+const DRAIN_MS_MAX = 30_000
+const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
+/** What a shell answers for a program that a signal ended is this plus the signal's number. */
+const ENDED_BY_SIGNAL = 128
+
+export interface Stopping {
+  /** Settles when the command is to stop, and says why. */
+  asked: Promise<{ reason: string; isFailure: boolean }>
+  /** From now on a signal waits for running work; before, while nothing is served yet, it ends the program at once. */
+  drains(): void
+  /** Stops because of something that went wrong. */
+  fail(reason: string): void
+  /** Runs the clean-up; false when it took too long and was left alone. */
+  bounded(cleanUp: () => Promise<void>): Promise<boolean>
+}
+
+export function stopping(): Stopping {
+  let isDraining = false
+  let isAsked = false
+  let answer: (stop: { reason: string; isFailure: boolean }) => void = () => {}
+  const asked = new Promise<{ reason: string; isFailure: boolean }>((resolve) => (answer = resolve))
+  for (const [signal, number] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      // The database is tied to this process and ends with it, whatever it was doing.
+      if (isAsked) process.exit(ENDED_BY_SIGNAL + number)
+      if (!isDraining) process.exit(0)
+      isAsked = true
+      answer({ reason: signal, isFailure: false })
+    })
+  }
+  return {
+    asked,
+    drains: () => (isDraining = true),
+    fail: (reason) => answer({ reason, isFailure: true }),
+    bounded: async (cleanUp) => {
+      const limit = new Promise<false>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref())
+      return Promise.race([cleanUp().then(() => true as const), limit])
+    },
+  }
+}

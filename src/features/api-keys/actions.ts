@@ -1,0 +1,74 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import { conflict, missing } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Permission } from '../../platform/http/context.ts'
+import { insertEvents, type NewEvent } from '../events/queries.ts'
+import { type ApiKey, insertKey, lockKeys, revokeKey } from './queries.ts'
+import { newSecret, secretHash } from './secret.ts'
+
+/** Who does it and when: keys live by real time, the events about them by the clock of their account. */
+export interface KeyMoment {
+  realNow: Instant
+  accountNow: Instant
+  actor: string
+}
+
+/** Makes a key and answers its value, here and never again. */
+export async function addKey(
+  tx: Transaction,
+  wish: { mode: 'test' | 'live'; name: string; permission: Permission; expiresAt: Instant | null },
+  moment: KeyMoment,
+): Promise<{ id: Id; secret: string }> {
+  const secret = newSecret(wish.mode)
+  const { name, permission, expiresAt } = wish
+  const id = await insertKey(tx, tx.account, {
+    name,
+    permission,
+    hash: secretHash(secret),
+    createdAt: moment.realNow,
+    expiresAt,
+  })
+  await insertEvents(tx, [keyEvent('api_key.created', id, { name, permission }, moment)])
+  return { id, secret }
+}
+
+/**
+ * Ends a key; it stops working within a second in every process. Answers since when: a second try changes nothing.
+ * Throws a Fault when there is no such key, and for the last usable one unless `isLastAllowed`: a typing mistake must not lock an account out.
+ */
+export async function endKey(
+  tx: Transaction,
+  id: Id,
+  moment: KeyMoment,
+  isLastAllowed: boolean,
+): Promise<{ revokedAt: Instant }> {
+  const keys = await lockKeys(tx, tx.account)
+  const key = keys.find((candidate) => candidate.id === id)
+  if (!key) throw missing('api_key_unknown', `Account ${tx.account} has no API key ${id}.`)
+  if (key.revokedAt) return { revokedAt: key.revokedAt }
+  const isUsable = (other: ApiKey) => !other.revokedAt && !(other.expiresAt && other.expiresAt <= moment.realNow)
+  if (!isLastAllowed && !keys.some((other) => other !== key && isUsable(other)))
+    throw conflict(
+      'api_key_last',
+      `API key ${id} is the last usable one of account ${tx.account}: make another first, or add --force.`,
+    )
+  await revokeKey(tx, tx.account, id, moment.realNow)
+  await insertEvents(tx, [keyEvent('api_key.revoked', id, key, moment)])
+  return { revokedAt: moment.realNow }
+}
+
+const keyEvent = (
+  type: 'api_key.created' | 'api_key.revoked',
+  recordId: Id,
+  { name, permission }: { name: string; permission: Permission },
+  { accountNow, actor }: KeyMoment,
+): NewEvent => ({
+  type,
+  recordId,
+  customerId: null,
+  happenedAt: accountNow,
+  actor,
+  reason: null,
+  record: JSON.stringify({ Name: name, Permission: permission }),
+})
