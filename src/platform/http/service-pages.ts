@@ -72,7 +72,7 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
     reply
       .header('content-type', 'text/javascript; charset=utf-8')
       .header('x-content-type-options', 'nosniff')
-      .send(await readFile(join(settings.root, 'dist', 'redoc.js'))),
+      .send(await readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js'))),
   )
 }
 
