@@ -5,6 +5,8 @@ import { getAccount } from './features/accounts/queries.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
+import { packageGroupOperations } from './features/package-groups/routes.ts'
+import { packageOperations } from './features/packages/routes.ts'
 import type { Database } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './platform/http/context.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
@@ -52,6 +54,8 @@ interface FeatureDeps {
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: async () => {} }),
+  ...packageOperations(deps),
+  ...packageGroupOperations(deps),
   ...currencyOperations(),
 ]
 

@@ -7,3 +7,7 @@ export type InvoiceId = Id
 export type PackageId = Id
 export type PackageVersionId = Id
 export type PackageRateTermId = Id
+export type PackageGroupId = Id
+export type PackageRateId = Id
+export type TaxSettingId = Id
+export type TaxRuleId = Id

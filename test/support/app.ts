@@ -4,6 +4,8 @@ import pino from 'pino'
 import { afterAll, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
+import { insertKey } from '../../src/features/api-keys/queries.ts'
+import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 
@@ -94,6 +96,14 @@ export async function startTestService(
       return clientOf(app, id, secret)
     },
   }
+}
+
+/** A client of the same account with a key that may only read. */
+export async function readOnlyClientOf(service: TestService, client: TestClient): Promise<TestClient> {
+  const secret = newSecret('test')
+  const key = { name: 'reader', permission: 'read', createdAt: '2027-01-01T00:00:00.000Z', expiresAt: null } as const
+  await service.db.transaction(client.id, (tx) => insertKey(tx, client.id, { ...key, hash: secretHash(secret) }))
+  return clientOf(service.app, client.id, secret)
 }
 
 /** A client of an account with one of its keys. */

@@ -1,0 +1,44 @@
+import type { AccountId, PackageGroupId } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+export interface PackageGroup {
+  id: PackageGroupId
+  name: string
+}
+
+const COLUMNS = fragment`package_group_id as "id", name`
+
+export const findPackageGroup = (db: Queryable, account: AccountId, id: PackageGroupId) =>
+  firstRow<PackageGroup>(
+    db,
+    sql`select ${COLUMNS} from package_groups where account_id = ${account} and package_group_id = ${id}`,
+  )
+
+/** Locks a group against renaming and deletion by others, and against packages that would enter it meanwhile. */
+export const lockPackageGroup = (tx: Transaction, account: AccountId, id: PackageGroupId) =>
+  firstRow<PackageGroup>(
+    tx,
+    sql`select ${COLUMNS} from package_groups where account_id = ${account} and package_group_id = ${id} for update`,
+  )
+
+export const listPackageGroups = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+  db.rows<PackageGroup>(sql`
+    select ${COLUMNS} from package_groups where account_id = ${account} order by package_group_id offset ${skip} limit ${limit}`)
+
+export const countPackageGroups = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number(
+    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from package_groups where account_id = ${account}`)).n,
+  )
+
+export const insertPackageGroup = (tx: Transaction, account: AccountId, name: string) =>
+  oneRow<PackageGroup>(
+    tx,
+    sql`insert into package_groups (account_id, name) values (${account}, ${name}) returning ${COLUMNS}`,
+  )
+
+export const updatePackageGroup = (tx: Transaction, account: AccountId, { id, name }: PackageGroup) =>
+  tx.rows(sql`update package_groups set name = ${name} where account_id = ${account} and package_group_id = ${id}`)
+
+export const deletePackageGroup = (tx: Transaction, account: AccountId, id: PackageGroupId) =>
+  tx.rows(sql`delete from package_groups where account_id = ${account} and package_group_id = ${id}`)

@@ -1,0 +1,206 @@
+import type { IsoDate, TermType } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type {
+  AccountId,
+  PackageGroupId,
+  PackageId,
+  PackageRateId,
+  PackageRateTermId,
+  PackageVersionId,
+} from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+
+/** What a caller can set of a package itself. */
+export interface PackageInput {
+  groupId: PackageGroupId
+  code: string
+  name: string
+  description: string
+  isActive: boolean
+}
+
+export interface Package extends PackageInput {
+  id: PackageId
+  lastVersionNo: number
+}
+
+export interface RateTerm {
+  id: PackageRateTermId
+  price: Decimal
+  term: number
+  termType: TermType
+}
+
+export interface Rate {
+  id: PackageRateId
+  currency: string
+  setupFeeMinor: bigint
+  trialFeeMinor: bigint
+  trialPeriod: number
+  trialPeriodType: TermType
+  terms: RateTerm[]
+}
+
+export interface PackageVersion {
+  id: PackageVersionId
+  packageId: PackageId
+  versionNo: number
+  name: string
+  isDefault: boolean
+  isActive: boolean
+  /** Future, trial and active subscriptions. */
+  subscriptionCount: number
+  rates: Rate[]
+}
+
+const PACKAGE = fragment`
+  package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", last_version_no as "lastVersionNo"`
+
+export const findPackage = (db: Queryable, account: AccountId, id: PackageId) =>
+  firstRow<Package>(db, sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id}`)
+
+/** Locks a package: the first step of every change to it or to its versions. */
+export const lockPackage = (tx: Transaction, account: AccountId, id: PackageId) =>
+  firstRow<Package>(
+    tx,
+    sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id} for update`,
+  )
+
+/** Locks all versions of a package against subscriptions that are being added to them: what is in use is known from here on. */
+export const lockPackageVersions = (tx: Transaction, account: AccountId, id: PackageId) =>
+  tx.rows(sql`
+    select 1 from package_versions where account_id = ${account} and package_id = ${id} order by package_version_id for update`)
+
+export const listPackages = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+  db.rows<Package>(sql`
+    select ${PACKAGE} from packages where account_id = ${account} order by package_id offset ${skip} limit ${limit}`)
+
+export const countPackages = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from packages where account_id = ${account}`)).n)
+
+/** Which versions to read: all of some packages, a page of one package, or one by its number. */
+export type VersionChoice =
+  | { packageIds: readonly PackageId[] }
+  | { packageId: PackageId; skip: number; limit: number }
+  | { packageId: PackageId; versionNo: bigint }
+
+function chosen(account: AccountId, choice: VersionChoice): Fragment {
+  if ('packageIds' in choice)
+    return fragment`v.account_id = ${account} and v.package_id = any (${arrayLiteral(choice.packageIds)}::bigint[])`
+  if ('versionNo' in choice)
+    return fragment`v.account_id = ${account} and v.package_id = ${choice.packageId} and v.version_no = ${choice.versionNo}::bigint`
+  return fragment`v.account_id = ${account} and v.package_id = ${choice.packageId}
+    order by v.package_version_id offset ${choice.skip} limit ${choice.limit}`
+}
+
+interface VersionRow extends Omit<PackageVersion, 'rates'> {
+  rateId: PackageRateId
+  currency: string
+  setupFeeMinor: bigint
+  trialFeeMinor: bigint
+  trialPeriod: number
+  trialPeriodType: TermType
+  termId: PackageRateTermId
+  price: Decimal
+  term: number
+  termType: TermType
+}
+
+/** Versions with their rates and terms, each in the order of creation: one statement however many there are. */
+export async function listPackageVersions(
+  db: Queryable,
+  account: AccountId,
+  choice: VersionChoice,
+  today: IsoDate,
+): Promise<PackageVersion[]> {
+  const rows = await db.rows<VersionRow>(sql`
+    with chosen as materialized (select v.* from package_versions v where ${chosen(account, choice)}),
+    counted as materialized (
+      select c.*, (
+        select count(*)::int from subscriptions s
+         where s.account_id = ${account} and s.package_version_id = c.package_version_id and s.cancelled_on is null
+           and (s.end_date is null or s.end_date > ${today})
+           and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today})) as subscription_count
+        from chosen c)
+    select v.package_version_id as "id", v.package_id as "packageId", v.version_no as "versionNo", v.name, v.is_default as "isDefault",
+           v.is_active as "isActive", v.subscription_count as "subscriptionCount",
+           r.package_rate_id as "rateId", r.currency, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor",
+           r.trial_period as "trialPeriod", r.trial_period_type as "trialPeriodType",
+           t.package_rate_term_id as "termId", t.price, t.term, t.term_type as "termType"
+      from counted v
+      join package_rates r on r.account_id = ${account} and r.package_version_id = v.package_version_id
+      join package_rate_terms t on t.account_id = ${account} and t.package_rate_id = r.package_rate_id
+     order by v.package_version_id, r.package_rate_id, t.package_rate_term_id`)
+  return treeOf(rows)
+}
+
+function treeOf(rows: readonly VersionRow[]): PackageVersion[] {
+  const versions: PackageVersion[] = []
+  for (const row of rows) {
+    let version = versions.at(-1)
+    if (version?.id !== row.id) versions.push((version = versionOf(row)))
+    let rate = version.rates.at(-1)
+    if (rate?.id !== row.rateId) version.rates.push((rate = rateOf(row)))
+    rate.terms.push({ id: row.termId, price: row.price, term: row.term, termType: row.termType })
+  }
+  return versions
+}
+
+const versionOf = (row: VersionRow): PackageVersion => ({
+  id: row.id,
+  packageId: row.packageId,
+  versionNo: row.versionNo,
+  name: row.name,
+  isDefault: row.isDefault,
+  isActive: row.isActive,
+  subscriptionCount: row.subscriptionCount,
+  rates: [],
+})
+
+const rateOf = (row: VersionRow): Rate => ({
+  id: row.rateId,
+  currency: row.currency,
+  setupFeeMinor: row.setupFeeMinor,
+  trialFeeMinor: row.trialFeeMinor,
+  trialPeriod: row.trialPeriod,
+  trialPeriodType: row.trialPeriodType,
+  terms: [],
+})
+
+export const countPackageVersions = async (db: Queryable, account: AccountId, id: PackageId): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from package_versions where account_id = ${account} and package_id = ${id}`,
+      )
+    ).n,
+  )
+
+/** The versions of some that a subscription names, now or by a pending change, ended subscriptions too. */
+export const listUsedVersions = (db: Queryable, account: AccountId, ids: readonly PackageVersionId[]) =>
+  db.rows<{ id: PackageVersionId }>(sql`
+    select v.id from unnest(${arrayLiteral(ids)}::bigint[]) as v(id)
+     where exists (select 1 from subscriptions s where s.account_id = ${account} and s.package_version_id = v.id)
+        or exists (select 1 from subscriptions s where s.account_id = ${account} and s.pending_package_version_id = v.id)
+     order by v.id`)
+
+export const insertPackage = (tx: Transaction, account: AccountId, p: PackageInput, lastVersionNo: number) =>
+  oneRow<Package>(
+    tx,
+    sql`
+    insert into packages (account_id, package_group_id, code, name, description, is_active, last_version_no)
+    values (${account}, ${p.groupId}, ${p.code}, ${p.name}, ${p.description}, ${p.isActive}, ${lastVersionNo})
+    returning ${PACKAGE}`,
+  )
+
+export const updatePackage = (tx: Transaction, account: AccountId, p: Package) =>
+  tx.rows(sql`
+    update packages set package_group_id = ${p.groupId}, code = ${p.code}, name = ${p.name}, description = ${p.description},
+      is_active = ${p.isActive}, last_version_no = ${p.lastVersionNo}
+    where account_id = ${account} and package_id = ${p.id}`)
+
+/** Versions, rates and terms go with their package. */
+export const deletePackage = (tx: Transaction, account: AccountId, id: PackageId) =>
+  tx.rows(sql`delete from packages where account_id = ${account} and package_id = ${id}`)

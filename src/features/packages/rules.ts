@@ -1,0 +1,163 @@
+import type { TermType } from '../../kernel/calendar.ts'
+import { type Decimal, equals } from '../../kernel/decimal.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { PackageRateId, PackageRateTermId } from '../../kernel/ids.ts'
+import { amountIn } from '../../platform/wire/amounts.ts'
+import type { PackageVersion, Rate, RateTerm } from './queries.ts'
+import type { RateBody, TermBody } from './wire.ts'
+
+export interface TermInput {
+  price: Decimal
+  term: number
+  termType: TermType
+}
+
+export interface RateInput {
+  currency: string
+  setupFeeMinor: bigint
+  trialFeeMinor: bigint
+  trialPeriod: number
+  trialPeriodType: TermType
+  /** Undefined: keep those there are. */
+  terms: TermInput[] | undefined
+}
+
+/** A hundred years: dates that far still fit the calendar of the interface. */
+export const DAYS_MAX = 36_500
+export const MONTHS_MAX = 1_200
+
+/**
+ * Reads rates and says what is wrong with them taken together: a currency or a term twice, fees finer than their currency.
+ * Fields with a problem of their own are absent and passed over.
+ */
+export function readRates(bodies: readonly Partial<RateBody>[], path: string, problems: Problems): RateInput[] {
+  const seen = new Set<string>()
+  return bodies.map((body, index) => {
+    const at = `${path}[${index}]`
+    const currency = body.CurrencyCode
+    if (currency !== undefined && seen.has(currency))
+      problems.add(
+        'duplicate_currency',
+        `${at}.CurrencyCode`,
+        `A version has one rate per currency; ${currency} is there twice.`,
+      )
+    if (currency !== undefined) seen.add(currency)
+    checkMonths(body.TrialPeriod, body.TrialPeriodType, `${at}.TrialPeriod`, problems)
+    return {
+      currency: currency ?? '',
+      setupFeeMinor: amountIn(problems, `${at}.SetupFee`, body.SetupFee, currency) ?? 0n,
+      trialFeeMinor: amountIn(problems, `${at}.TrialFee`, body.TrialFee, currency) ?? 0n,
+      trialPeriod: body.TrialPeriod ?? 0,
+      trialPeriodType: body.TrialPeriodType ?? 'days',
+      terms: body.PackageRateTerms ? readTerms(body.PackageRateTerms, `${at}.PackageRateTerms`, problems) : undefined,
+    }
+  })
+}
+
+function readTerms(bodies: readonly Partial<TermBody>[], path: string, problems: Problems): TermInput[] {
+  const seen = new Set<string>()
+  return bodies.flatMap((body, index) => {
+    const { ChargePrice: price, ChargeTerm: term, ChargeTermType: termType } = body
+    if (term === undefined || termType === undefined) return []
+    const at = `${path}[${index}].ChargeTerm`
+    checkMonths(term, termType, at, problems)
+    if (seen.has(`${term} ${termType}`))
+      problems.add('duplicate_term', at, `A rate has each term once; ${term} ${termType} is there twice.`)
+    seen.add(`${term} ${termType}`)
+    return price === undefined ? [] : [{ price, term, termType }]
+  })
+}
+
+function checkMonths(count: number | undefined, type: TermType | undefined, path: string, problems: Problems): void {
+  if (type === 'months' && count !== undefined && count > MONTHS_MAX)
+    problems.add('out_of_range', path, `${path} may be at most ${MONTHS_MAX} months; ${count} was sent.`)
+}
+
+/** A rate that a version does not have yet needs terms; for one it has, absent terms stay as they are. */
+export function checkNewRatesHaveTerms(
+  bodies: readonly Partial<RateBody>[],
+  present: readonly Rate[],
+  path: string,
+  problems: Problems,
+): void {
+  for (const [index, { CurrencyCode: currency, PackageRateTerms: terms }] of bodies.entries()) {
+    const field = `${path}[${index}].PackageRateTerms`
+    if (terms || currency === undefined || present.some((rate) => rate.currency === currency)) continue
+    if (problems.found.some((problem) => problem.field?.startsWith(field))) continue
+    problems.add('required', field, `${field} is required: the version has no rate in ${currency} yet.`)
+  }
+}
+
+/**
+ * Whether a version that is not the package's first becomes its default. Rule: only an active one that is wanted as the default and can
+ * take over every currency of the present default.
+ */
+export function becomesDefault(
+  wanted: { isDefault: boolean; isActive: boolean; currencies: readonly string[] },
+  present: Pick<PackageVersion, 'rates'> | undefined,
+): boolean {
+  if (!wanted.isDefault || !wanted.isActive) return false
+  return (present?.rates ?? []).every(({ currency }) => wanted.currencies.includes(currency))
+}
+
+/** What a PUT changes of a version's rates. Rates are matched by currency, terms by their length, so that identifiers survive. */
+export interface VersionPlan {
+  addRates: RateInput[]
+  editRates: (Omit<RateInput, 'terms'> & { id: PackageRateId })[]
+  dropRates: PackageRateId[]
+  addTerms: (TermInput & { rateId: PackageRateId })[]
+  editTerms: { id: PackageRateTermId; price: Decimal }[]
+  dropTerms: PackageRateTermId[]
+  /** What a version in use does not allow, each as a phrase: "the SetupFee in USD". */
+  frozen: string[]
+}
+
+export function planRates(present: readonly Rate[], wanted: readonly RateInput[]): VersionPlan {
+  const plan: VersionPlan = {
+    addRates: wanted.filter(({ currency }) => !present.some((rate) => rate.currency === currency)),
+    editRates: [],
+    dropRates: [],
+    addTerms: [],
+    editTerms: [],
+    dropTerms: [],
+    frozen: [],
+  }
+  for (const rate of present) {
+    const next = wanted.find(({ currency }) => currency === rate.currency)
+    if (next) planRate(plan, rate, next)
+    else {
+      plan.dropRates.push(rate.id)
+      plan.frozen.push(`the rate in ${rate.currency}`)
+    }
+  }
+  return plan
+}
+
+function planRate(plan: VersionPlan, rate: Rate, { terms, ...next }: RateInput): void {
+  const changed = [
+    ...(rate.setupFeeMinor === next.setupFeeMinor ? [] : ['SetupFee']),
+    ...(rate.trialFeeMinor === next.trialFeeMinor ? [] : ['TrialFee']),
+    ...(rate.trialPeriod === next.trialPeriod ? [] : ['TrialPeriod']),
+    ...(rate.trialPeriodType === next.trialPeriodType ? [] : ['TrialPeriodType']),
+  ]
+  if (changed.length > 0) plan.editRates.push({ ...next, id: rate.id })
+  plan.frozen.push(...changed.map((field) => `the ${field} in ${rate.currency}`))
+  if (terms) planTerms(plan, rate, terms)
+}
+
+function planTerms(plan: VersionPlan, rate: Rate, wanted: readonly TermInput[]): void {
+  const isSame = (a: RateTerm | TermInput, b: TermInput) => a.term === b.term && a.termType === b.termType
+  for (const term of rate.terms) {
+    const next = wanted.find((one) => isSame(term, one))
+    const phrase = `${term.term} ${term.termType} in ${rate.currency}`
+    if (!next) {
+      plan.dropTerms.push(term.id)
+      plan.frozen.push(`the term of ${phrase}`)
+    } else if (!equals(next.price, term.price)) {
+      plan.editTerms.push({ id: term.id, price: next.price })
+      plan.frozen.push(`the price of ${phrase}`)
+    }
+  }
+  for (const next of wanted)
+    if (!rate.terms.some((term) => isSame(term, next))) plan.addTerms.push({ ...next, rateId: rate.id })
+}
