@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -16,6 +16,7 @@ import { WrongCredentials } from './wrong-credentials.ts'
 
 const KEPT_MS = 700
 const KEPT_MAX = 10_000
+const FLUSH_EVERY_MS = 20_000
 
 interface Known {
   account: Account
@@ -49,11 +50,15 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
   const loading = new Map<string, Promise<Known | undefined>>()
   const used = new Map<string, { account: AccountId; key: bigint; atMs: number }>()
   const wrong = new WrongCredentials()
+  // A look-up that was on its way while something changed must not be kept.
+  let changes = 0
+  let flushedAtMs = Date.now()
 
   async function load(account: AccountId, hash: Buffer): Promise<Known | undefined> {
+    const loadedAtMs = Date.now()
     const reader = db.reader(account, 'quick')
     const [key, facts] = await Promise.all([findKeyByHash(reader, account, hash), findAccount(reader, account)])
-    return key && facts && timingSafeEqual(key.hash, hash) ? { account: facts, key, loadedAtMs: Date.now() } : undefined
+    return key && facts && timingSafeEqual(key.hash, hash) ? { account: facts, key, loadedAtMs } : undefined
   }
 
   function look(name: string, account: AccountId, hash: Buffer): Promise<Known | undefined> {
@@ -70,7 +75,9 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
     const name = `${account}:${hash.toString('latin1')}`
     const kept = known.get(name)
     if (kept && Date.now() - kept.loadedAtMs < KEPT_MS) return kept
+    const before = changes
     const found = await look(name, account, hash)
+    if (before !== changes) return found
     if (known.size > KEPT_MAX) known.clear()
     if (found) known.set(name, found)
     else known.delete(name)
@@ -79,6 +86,27 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
 
   const isUsable = ({ key }: Known): boolean =>
     key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > realClock())
+
+  async function flushLastUse(): Promise<void> {
+    const batch = [...used]
+    used.clear()
+    for (const [name, use] of batch) {
+      try {
+        await db.transaction(use.account, (tx) => touchKey(tx, use.account, use.key, instantOf(use.atMs)))
+      } catch {
+        // The database is away: told again the next time, unless the key was used again meanwhile.
+        if (!used.has(name)) used.set(name, use)
+      }
+    }
+  }
+
+  /** Notes a use, and writes down what was noted so far now and then, beside the requests and without a timer to stop. */
+  function noteUse(account: AccountId, key: bigint): void {
+    used.set(`${account}:${key}`, { account, key, atMs: realClock() })
+    if (Date.now() - flushedAtMs < FLUSH_EVERY_MS) return
+    flushedAtMs = Date.now()
+    void flushLastUse()
+  }
 
   return {
     async authenticate(header, address) {
@@ -97,22 +125,15 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
         )
       }
       const { account, key } = found
-      used.set(`${account.id}:${key.id}`, { account: account.id, key: key.id, atMs: realClock() })
+      noteUse(account.id, key.id)
       return { account, keyId: key.id, permission: key.permission }
     },
     forget(account) {
       const prefix = `${account}:`
+      changes += 1
+      for (const name of loading.keys()) if (name.startsWith(prefix)) loading.delete(name)
       for (const name of known.keys()) if (name.startsWith(prefix)) known.delete(name)
     },
-    async flushLastUse() {
-      const batch = [...used.values()]
-      used.clear()
-      for (const { account, key, atMs } of batch)
-        await db.transaction(account, (tx) => touchKey(tx, account, key, instantOf(atMs)).then(() => {}))
-    },
+    flushLastUse,
   }
 }
-
-/** A short name of a caller for counting, without its secret. */
-export const callerName = (caller: Caller): string =>
-  createHash('sha1').update(`${caller.account.id}:${caller.keyId}`).digest('base64url')

@@ -206,7 +206,9 @@ async function transact<T>(
       afterCommit: (callback) => committed.push(callback),
     }
     result = await work(tx)
-    await client.query('commit')
+    // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
+    const { command } = await client.query('commit')
+    assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error

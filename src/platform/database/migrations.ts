@@ -32,7 +32,8 @@ const MIGRATION_LOCK = 7_305_861_200_411
 async function appliedVersions(client: pg.Client): Promise<number[]> {
   await client.query(`
     create table if not exists perennial.migrations (
-      version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now())`)
+      version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
+    alter table perennial.migrations enable row level security`)
   const { rows } = await client.query<{ version: number }>('select version from perennial.migrations order by version')
   return rows.map((row) => row.version)
 }

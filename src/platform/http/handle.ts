@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify'
-import { Fault, Problems } from '../../kernel/fault.ts'
+import { type Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
 import { canonicalJson, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from './context.ts'
 import { checkIfMatch } from './etag.ts'
-import { idempotencyKeyOf, keepAnswer, requestHash, takeKey } from './idempotency.ts'
-import type { Answer, Input, Operation, PathParams, WriteOperation } from './operation.ts'
+import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, takeKey } from './idempotency.ts'
+import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
 import { queryAsJson } from './query.ts'
 import { checkJsonType, readSentBody, type SentBody } from './request-body.ts'
 import type { HttpDeps } from './server.ts'
@@ -26,7 +27,7 @@ interface Sent {
 
 export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
   const bytes = request.body as Buffer | undefined
-  if (operation.body) checkJsonType(request.headers['content-type'], (bytes?.length ?? 0) > 0)
+  if (operation.body) checkJsonType(request.contentType, (bytes?.length ?? 0) > 0)
   const sent: Sent = {
     operation,
     params: request.params as PathParams,
@@ -37,15 +38,31 @@ export async function handleOperation(deps: HttpDeps, operation: Operation, requ
     isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
   }
   const caller = request.caller as Caller
-  if (operation.kind === 'read') {
-    const context = deps.contextOf(caller)
-    return operation.read(deps.db.reader(caller.account.id, 'quick'), context, readInput(sent, context))
-  }
-  if (operation.kind === 'long') {
-    const context = deps.contextOf(caller)
-    return operation.run(context, readInput(sent, context))
-  }
+  if (operation.kind === 'read') return handleRead(deps, operation, caller, sent)
+  if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
   return handleWrite(deps, operation, caller, sent)
+}
+
+async function handleRead(
+  deps: HttpDeps,
+  operation: ReadOperation<any, any>,
+  caller: Caller,
+  sent: Sent,
+): Promise<Answer> {
+  const context = deps.contextOf(caller)
+  const db = deps.db.reader(caller.account.id, 'quick')
+  const problems = new Problems()
+  const input = gatherInput(sent, context, problems)
+  if (problems.found.length > 0) await operation.record?.(db, context, sent.params)
+  problems.throwIfAny()
+  return operation.read(db, context, input)
+}
+
+/** The request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */
+function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
+  const key = idempotencyKeyOf(sent.headers['idempotency-key'])
+  if (typeof key !== 'string') return undefined
+  return { key, hash: requestHash(deps.secrets, sent.operation.method, sent.url, bodyIdentity(sent.body)) }
 }
 
 async function handleWrite(
@@ -54,17 +71,46 @@ async function handleWrite(
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
-  const key = idempotencyKeyOf(sent.headers['idempotency-key'])
-  const hash =
-    key === undefined ? undefined : requestHash(deps.secrets, operation.method, sent.url, bodyIdentity(sent.body))
+  const keyed = keyedRequest(deps, sent)
   return deps.db.transaction(caller.account.id, async (tx) => {
     const realNow = instantOf(deps.realClock())
-    if (key !== undefined && hash) {
-      const kept = await takeKey(tx, key, hash, deps.secrets, realNow)
-      if (kept) return kept
-    }
+    const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
+    if (kept) return kept
     const answer = await runWrite(deps, operation, caller, sent, tx)
-    if (key !== undefined && hash) await keepAnswer(tx, key, hash, answer, deps.secrets, realNow)
+    if (keyed) await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
+    return answer
+  })
+}
+
+/** Well under the time after which the database ends a transaction that does nothing. */
+const STILL_THERE_MS = 30_000
+
+/**
+ * Long work commits on its own way, so its key and its change cannot share a transaction: one beside it holds the key meanwhile and keeps
+ * the answer at the end. If the service is killed in between, the same call goes on from where the work stood.
+ */
+async function handleLong(
+  deps: HttpDeps,
+  operation: LongOperation<any, any>,
+  caller: Caller,
+  sent: Sent,
+): Promise<Answer> {
+  const run = () => {
+    const context = deps.contextOf(caller)
+    const problems = new Problems()
+    const input = gatherInput(sent, context, problems)
+    problems.throwIfAny()
+    return operation.run(context, input)
+  }
+  const keyed = keyedRequest(deps, sent)
+  if (!keyed) return run()
+  return deps.db.transaction(caller.account.id, async (tx) => {
+    const realNow = instantOf(deps.realClock())
+    const kept = await takeKey(tx, keyed, deps.secrets, realNow)
+    if (kept) return kept
+    const timer = setInterval(() => void tx.rows(sql`select 1`).catch(() => {}), STILL_THERE_MS)
+    const answer = await run().finally(() => clearInterval(timer))
+    await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
     return answer
   })
 }
@@ -89,13 +135,6 @@ async function runWrite(
   return operation.write(tx, context, input, record)
 }
 
-function readInput(sent: Sent, context: RequestContext): Input<any, any> {
-  const problems = new Problems()
-  const input = gatherInput(sent, context, problems)
-  problems.throwIfAny()
-  return input
-}
-
 /** Everything that was sent, read as declared. Fields with a problem are left out, so that what they refer to can still be checked. */
 function gatherInput(sent: Sent, context: RequestContext, problems: Problems): Input<any, any> {
   const reading: ReadContext = {
@@ -104,6 +143,8 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     isStrict: sent.isStrict,
     isSecret: false,
   }
+  const key = sent.operation.kind === 'read' ? undefined : idempotencyKeyOf(sent.headers['idempotency-key'])
+  if (typeof key === 'object') problems.add(key.code, key.field, key.message)
   const query = sent.operation.query
     ? sent.operation.query.read(queryAsJson(sent.query, sent.operation.query, problems), '', {
         ...reading,

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { Fault, invalid } from '../../kernel/fault.ts'
+import { Fault, type Problem } from '../../kernel/fault.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Transaction } from '../database/database.ts'
 import { firstRow, oneRow } from '../database/database.ts'
@@ -25,16 +25,21 @@ export function requestHash(secrets: IdempotencySecrets, method: string, path: s
   return createHmac('sha256', secrets.hashKey).update(`${method}\n${path}\n${body}`).digest()
 }
 
-/** The key of a request's header; undefined when none is sent. */
-export function idempotencyKeyOf(header: string | string[] | undefined): string | undefined {
+/** A request under its key: the hash is of all that must be equal when the key is used again. */
+export interface KeyedRequest {
+  key: string
+  hash: Buffer
+}
+
+/** The key of a request's header, what is wrong with it, or undefined when none is sent. */
+export function idempotencyKeyOf(header: string | string[] | undefined): string | Problem | undefined {
   if (header === undefined) return undefined
-  if (typeof header === 'string' && header.length >= 1 && header.length <= 255 && /^[\x20-\x7e]+$/.test(header))
-    return header
-  throw invalid(
-    'idempotency_key_invalid',
-    'Idempotency-Key must have 1 to 255 printable characters.',
-    'Idempotency-Key',
-  )
+  if (typeof header === 'string' && /^[\x20-\x7e]{1,255}$/.test(header)) return header
+  return {
+    code: 'idempotency_key_invalid',
+    message: 'Idempotency-Key must have 1 to 255 printable characters.',
+    field: 'Idempotency-Key',
+  }
 }
 
 interface KeptRow {
@@ -48,8 +53,7 @@ interface KeptRow {
 /** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
 export async function takeKey(
   tx: Transaction,
-  key: string,
-  hash: Buffer,
+  { key, hash }: KeyedRequest,
   secrets: IdempotencySecrets,
   realNow: Instant,
 ): Promise<Answer | undefined> {
@@ -96,8 +100,7 @@ export async function takeKey(
 /** Keeps a 2xx answer beside the change it tells of. */
 export async function keepAnswer(
   tx: Transaction,
-  key: string,
-  hash: Buffer,
+  { key, hash }: KeyedRequest,
   answer: Answer,
   secrets: IdempotencySecrets,
   realNow: Instant,

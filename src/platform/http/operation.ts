@@ -53,6 +53,8 @@ interface Described {
 
 export interface ReadOperation<Body = never, Query = never> extends Described {
   kind: 'read'
+  /** Finds the record that the path is about, where the query or body can be wrong too: a missing record is told before them. */
+  record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>
   read(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 

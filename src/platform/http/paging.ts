@@ -35,7 +35,7 @@ export async function pageStart(
     (select block, through - records as "before", false as "isBeyond" from sums where through > ${offset} order by block limit 1)
     union all
     (select block + 1, through, true from sums order by block desc limit 1)
-    limit 1`,
+    order by "isBeyond" limit 1`,
   )
   return found ? { fromId: found.block * BLOCK, skip: offset - Number(found.before) } : { fromId: 0n, skip: offset }
 }
@@ -69,8 +69,9 @@ export async function listAnswer<Row>(
 }
 
 function pageUrl(url: string, page: number, size: number, publicUrl: string | undefined): string {
-  const [path = '', search = ''] = url.split('?', 2)
-  const query = new URLSearchParams(search)
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
   query.set('page', String(page))
   query.set('page_size', String(size))
   return `${publicUrl?.replace(/\/$/, '') ?? ''}${path}?${query}`

@@ -1,6 +1,5 @@
 import type { Problems } from '../../kernel/fault.ts'
-import { LosslessNumber } from 'lossless-json'
-import type { Json } from '../wire/json.ts'
+import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
 import { type Field, type Properties, type BodyOf, objectOf, optional, type Property, REFUSED } from '../wire/read.ts'
 
 /** Query strings hold texts only: here their numbers and truth values become what fields expect, before the same checks as bodies. */
@@ -15,7 +14,7 @@ const pagingNumber = (): Field<number> => ({
   isBlankNull: false,
   schema: { type: 'integer', minimum: 1 },
   read(value, path, context) {
-    const digits = typeof value === 'string' ? value : value instanceof LosslessNumber ? value.toString() : ''
+    const digits = typeof value === 'string' ? value : isJsonNumber(value) ? value.digits : ''
     if (PLAIN_INTEGER.test(digits) && Number(digits) >= 1) return Number(digits)
     context.problems.add(
       'out_of_range',
@@ -52,7 +51,7 @@ export function queryAsJson(
   const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
   const found: { [name: string]: Json } = {}
   for (const [name, value] of Object.entries(raw)) {
-    if (!(name in properties)) continue
+    if (!Object.hasOwn(properties, name)) continue
     if (typeof value !== 'string') {
       problems.add('repeated', name, `${name} may be given once.`)
       continue
@@ -64,9 +63,10 @@ export function queryAsJson(
 
 function asJson(value: string, type: string | string[] | undefined): Json {
   const types = Array.isArray(type) ? type : [type]
+  if (types.includes('string')) return value
   if (types.includes('boolean') && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
   if ((types.includes('integer') || types.includes('number')) && /^-?\d{1,20}(\.\d{1,20})?$/.test(value))
-    return new LosslessNumber(value)
+    return new JsonNumber(value)
   return value
 }
 

@@ -9,9 +9,15 @@ interface Used {
   untilMs: number
 }
 
-/** Requests per key and minute; 0 is off. Answers the RateLimit headers to show, or throws 429. */
-export function makeRateLimit(perMinute: number): (caller: Caller) => Record<string, string> {
-  if (perMinute === 0) return () => ({})
+/** Where a key stands: the RateLimit headers to show, and the 429 to answer when it is over its rate. */
+export interface RateState {
+  headers: Record<string, string>
+  refusal?: Fault
+}
+
+/** Requests per key and minute; 0 is off. */
+export function makeRateLimit(perMinute: number): (caller: Caller) => RateState {
+  if (perMinute === 0) return () => ({ headers: {} })
   const used = new Map<string, Used>()
   return (caller) => {
     const nowMs = Date.now()
@@ -24,23 +30,16 @@ export function makeRateLimit(perMinute: number): (caller: Caller) => Record<str
     }
     entry.count += 1
     const reset = Math.ceil((entry.untilMs - nowMs) / 1000)
-    if (entry.count > perMinute) {
-      throw new Fault(
-        'throttled',
-        [
-          {
-            code: 'rate_limited',
-            message: `This API key may make ${perMinute} requests a minute; try again in ${reset} seconds.`,
-            field: null,
-          },
-        ],
-        reset,
-      )
-    }
-    return {
+    const headers = {
       'ratelimit-limit': String(perMinute),
-      'ratelimit-remaining': String(perMinute - entry.count),
+      'ratelimit-remaining': String(Math.max(0, perMinute - entry.count)),
       'ratelimit-reset': String(reset),
     }
+    return entry.count > perMinute ? { headers, refusal: tooMany(perMinute, reset) } : { headers }
   }
+}
+
+function tooMany(perMinute: number, reset: number): Fault {
+  const message = `This API key may make ${perMinute} requests a minute; try again in ${reset} seconds.`
+  return new Fault('throttled', [{ code: 'rate_limited', message, field: null }], reset)
 }

@@ -1,37 +1,44 @@
 import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
-import { type Json, parseJson } from '../wire/json.ts'
+import { type Json, readJson } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
 
 const tooLarge = (max: number) =>
   new Fault('too_large', [{ code: 'body_too_large', message: `The body may have at most ${max} bytes.`, field: null }])
 
-/** The bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method. */
-export async function collectBody(
+const broken = () =>
+  new Fault('invalid', [{ code: 'body_broken', message: 'The body ended before it was complete.', field: null }])
+
+/**
+ * The bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method.
+ * What is over the limit is read to its end as well, so that the connection stays usable for the answer and the next request.
+ */
+export function collectBody(
   payload: Readable,
   max: number | 'ignore',
   lengthHeader: string | undefined,
 ): Promise<Buffer | undefined> {
   if (max === 'ignore') {
     payload.resume()
-    return undefined
+    return Promise.resolve(undefined)
   }
-  if (Number(lengthHeader ?? 0) > max) {
-    payload.resume()
-    throw tooLarge(max)
-  }
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of payload) {
-    size += (chunk as Buffer).length
-    if (size > max) {
-      payload.resume()
-      throw tooLarge(max)
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = []
+    let size = Number(lengthHeader ?? 0) > max ? Number(lengthHeader) : 0
+    const refuse = () => {
+      chunks = []
+      reject(tooLarge(max))
     }
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks)
+    if (size > max) refuse()
+    payload.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > max) refuse()
+      else chunks.push(chunk)
+    })
+    payload.on('end', () => resolve(Buffer.concat(chunks)))
+    payload.on('error', () => reject(broken()))
+  })
 }
 
 const JSON_TYPE = /^(application\/([\w.+-]+\+)?json|text\/json)\s*(;.*)?$/i
@@ -60,6 +67,6 @@ export function readSentBody(bytes: Buffer | undefined): SentBody {
     return { problem: 'The body is not UTF-8 text.' }
   }
   if (text.trim() === '') return { empty: true }
-  const json = parseJson(text)
-  return json === undefined ? { problem: 'The body is not valid JSON.' } : { json }
+  const read = readJson(text)
+  return 'json' in read ? read : { problem: `The body is not valid JSON: ${read.problem}.` }
 }

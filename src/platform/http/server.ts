@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,12 +10,12 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { Fault, missing } from '../../kernel/fault.ts'
 import type { Database, Transaction } from '../database/database.ts'
-import { databaseFault } from '../database/failures.ts'
 import type { Caller, RealClock, RequestContext } from './context.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import { type Answer, type Operation, permissionOf } from './operation.ts'
+import type { RateState } from './rate-limit.ts'
 import { collectBody } from './request-body.ts'
 
 /** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
@@ -32,8 +33,7 @@ export interface HttpDeps {
   /** The account as a write sees it, read in its transaction. */
   freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
   contextOf(caller: Caller): RequestContext
-  /** Throws 429 when the key is over its rate; answers the headers to show. */
-  rateLimit(caller: Caller): Record<string, string>
+  rateLimit(caller: Caller): RateState
   /** Told of every answer, for /metrics. */
   measured(operation: string, status: number, seconds: number): void
 }
@@ -48,6 +48,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     rateHeaders: Record<string, string> | null
+    /** Looked at by operations with a body only: everywhere else any Content-Type is as good as none. */
+    contentType: string | undefined
   }
 }
 
@@ -72,9 +74,12 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: 64 * 1024 * 1024,
+    frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply, deps),
+    clientErrorHandler: answerUnreadable,
   })
   app.decorateRequest('caller', null)
   app.decorateRequest('rateHeaders', null)
+  app.decorateRequest('contentType', undefined)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
     const operation = request.routeOptions.config.operation
@@ -100,11 +105,13 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
 function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    // Fastify would refuse a malformed type by itself, whatever the operation.
+    request.contentType = request.raw.headers['content-type']
+    delete request.raw.headers['content-type']
     if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
     const { operation, isPublic } = request.routeOptions.config
     if (isPublic || operation?.isPublic) return
-    request.caller = await deps.authenticate(request.headers.authorization, request.ip)
-    request.rateHeaders = deps.rateLimit(request.caller)
+    const caller = await identify(request, deps)
     if (request.is404) return
     const { allow } = request.routeOptions.config
     if (allow !== undefined) {
@@ -116,8 +123,8 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     if (
       operation &&
       permissionOf(operation) === 'full' &&
-      request.caller.permission !== 'full' &&
-      !isPreview(request)
+      caller.permission !== 'full' &&
+      !isPreview(request, operation)
     ) {
       throw new Fault('forbidden', [
         { code: 'key_read_only', message: 'This API key may only read; use a key with full permission.', field: null },
@@ -139,7 +146,21 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   })
 }
 
-const isPreview = (request: FastifyRequest): boolean => (request.query as Record<string, unknown>)['preview'] === 'true'
+async function identify(request: FastifyRequest, deps: HttpDeps): Promise<Caller> {
+  const caller = await deps.authenticate(request.headers.authorization, request.ip)
+  const { headers, refusal } = deps.rateLimit(caller)
+  request.caller = caller
+  request.rateHeaders = headers
+  if (refusal) throw refusal
+  return caller
+}
+
+/** A preview changes nothing, so a key that may only read may ask for one, of the operations that have one. */
+function isPreview(request: FastifyRequest, operation: Operation): boolean {
+  const properties = (operation.query?.schema['properties'] ?? {}) as object
+  const wish = (request.query as Record<string, unknown>)['preview']
+  return Object.hasOwn(properties, 'preview') && typeof wish === 'string' && wish.toLowerCase() === 'true'
+}
 
 /** Lets configured browser origins call the API; true for a preflight, which is answered before credentials are looked at. */
 function answerCors(request: FastifyRequest, reply: FastifyReply, origins: readonly string[]): boolean {
@@ -147,7 +168,10 @@ function answerCors(request: FastifyRequest, reply: FastifyReply, origins: reado
   reply.header('vary', 'origin')
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false
   reply.header('access-control-allow-origin', origin)
-  reply.header('access-control-expose-headers', 'etag, link, x-request-id, retry-after, idempotency-replayed')
+  reply.header(
+    'access-control-expose-headers',
+    'allow, etag, idempotency-replayed, link, location, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-request-id',
+  )
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false
   reply.header('access-control-allow-methods', 'GET, POST, PUT, DELETE')
   reply.header(
@@ -211,11 +235,43 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
 }
 
+/** A path that no router can read, such as one with a broken escape: refused in the same order as any other. Hooks have not run here. */
+async function answerUnroutable(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<void> {
+  reply.header('x-request-id', request.id)
+  try {
+    await identify(request, deps)
+    replyWithError(error, request, reply, deps)
+  } catch (refusal) {
+    replyWithError(refusal, request, reply, deps)
+  }
+}
+
+/** Bytes that are no HTTP request. There is no request to answer in full: the plainest answer, and the connection ends. */
+function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [line, code, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The headers of the request are too large.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.']
+        : ['400 Bad Request', 'malformed_request', 'The request is not HTTP.']
+  const body = errorBody([{ code, message, field: null }])
+  socket.end(
+    `HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
 /** What Fastify itself refuses (a malformed URL, a broken body) is a caller's mistake and told like any other. */
 function asFault(error: unknown): Fault | undefined {
   if (error instanceof Fault) return error
-  const away = databaseFault(error)
-  if (away) return away
   const { statusCode, code } = error as { statusCode?: number; code?: string }
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined
   if (statusCode === 404 || code === 'FST_ERR_BAD_URL' || statusCode === 414)

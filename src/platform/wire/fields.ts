@@ -3,7 +3,7 @@ import { findCurrency } from '../../kernel/currencies.ts'
 import { compare, type Decimal, decimal, decimalText, parseDecimal, ZERO } from '../../kernel/decimal.ts'
 import { AMOUNT_BOUND_MAJOR } from '../../kernel/money.ts'
 import { readDate, readInstant } from './dates.ts'
-import { type Json, isJsonNumber } from './json.ts'
+import { canonicalJson, type Json, isJsonNumber } from './json.ts'
 import { type Field, REFUSED, type ReadContext, type Refused, shown } from './read.ts'
 
 /** The fields that bodies are made of. Each notes its own problems and never throws. */
@@ -66,7 +66,7 @@ export function text(options: TextOptions = {}): Field<string> {
     isBlankNull: true,
     schema: { type: kind, maxLength: max, ...(options.description ? { description: options.description } : {}) },
     read(value, path, context) {
-      const given = options.takesNumbers && isJsonNumber(value) ? value.toString() : value
+      const given = options.takesNumbers && isJsonNumber(value) ? canonicalJson(value) : value
       if (typeof given !== 'string')
         return refuse(context, 'wrong_type', path, `${path} must be text; ${shown(value, context)} was sent.`)
       const read = readText(given, path, context, max, options.allowsLines ?? false)

@@ -1,51 +1,197 @@
-import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json'
+import { decimalText, parseDecimal } from '../../kernel/decimal.ts'
 
 /**
  * Request bodies keep the digits of their numbers: JSON.parse touches none, because 0.1 + 0.2 is only the beginning.
- * A number is a JsonNumber until a field says what it is.
+ * A number is a JsonNumber until a field says what it is. The reader is our own for three things that others do not give together:
+ * digits, objects without a prototype (a body cannot pass for one of our numbers), and an error that says where.
  */
-export type JsonNumber = LosslessNumber
+export class JsonNumber {
+  readonly digits: string
+
+  constructor(digits: string) {
+    this.digits = digits
+  }
+
+  toString(): string {
+    return this.digits
+  }
+}
+
 export type Json = null | boolean | string | JsonNumber | Json[] | { [name: string]: Json }
 
-export const isJsonNumber = (value: unknown): value is JsonNumber => isLosslessNumber(value)
+export const isJsonNumber = (value: unknown): value is JsonNumber => value instanceof JsonNumber
 
 export const isJsonObject = (value: unknown): value is { [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
+/** No body of the interface is nested nearly as deep; the reader is recursive, so depth must end somewhere. */
 const NESTING_MAX = 32
+/** Longer runs of digits mean nothing to any field and would only cost time. */
+const NUMBER_LENGTH_MAX = 400
 
-function isNestedTooDeep(text: string): boolean {
-  let depth = 0
-  let inString = false
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text.charCodeAt(index)
-    if (inString) {
-      if (char === 92) index += 1
-      else if (char === 34) inString = false
-    } else if (char === 34) inString = true
-    else if (char === 123 || char === 91) {
-      depth += 1
-      if (depth > NESTING_MAX) return true
-    } else if (char === 125 || char === 93) depth -= 1
+/** What is wrong with a text that is no JSON, in words that go on from "The body is not valid JSON: ". */
+class JsonMistake extends Error {}
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+// Finding control characters is the point here.
+// oxlint-disable-next-line no-control-regex
+const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y
+const ESCAPES: Record<string, string> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
   }
-  return false
+
+  whole(): Json {
+    const value = this.#value(0)
+    this.#space()
+    if (this.#at < this.#text.length) throw this.#mistake('something follows the end')
+    return value
+  }
+
+  #mistake(what: string): JsonMistake {
+    return new JsonMistake(`${what} at character ${this.#at + 1}`)
+  }
+
+  #space(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return
+      this.#at += 1
+    }
+  }
+
+  #takes(char: string): boolean {
+    this.#space()
+    if (this.#text[this.#at] !== char) return false
+    this.#at += 1
+    return true
+  }
+
+  #value(depth: number): Json {
+    this.#space()
+    if (depth > NESTING_MAX) throw this.#mistake(`nested deeper than ${NESTING_MAX} levels`)
+    const char = this.#text[this.#at]
+    if (char === '{') return this.#object(depth)
+    if (char === '[') return this.#list(depth)
+    if (char === '"') return this.#string()
+    for (const [word, value] of [['true', true] as const, ['false', false] as const, ['null', null] as const]) {
+      if (this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length
+        return value
+      }
+    }
+    return this.#number()
+  }
+
+  #object(depth: number): Json {
+    const found = Object.create(null) as { [name: string]: Json }
+    this.#at += 1
+    if (this.#takes('}')) return found
+    do {
+      this.#space()
+      if (this.#text[this.#at] !== '"') throw this.#mistake('a name in quotes is missing')
+      const name = this.#string()
+      if (name in found) throw this.#mistake(`the name ${JSON.stringify(name.slice(0, 40))} comes twice, up to the one`)
+      if (!this.#takes(':')) throw this.#mistake('a colon is missing')
+      found[name] = this.#value(depth + 1)
+    } while (this.#takes(','))
+    if (!this.#takes('}')) throw this.#mistake('a comma or a closing brace is missing')
+    return found
+  }
+
+  #list(depth: number): Json {
+    const found: Json[] = []
+    this.#at += 1
+    if (this.#takes(']')) return found
+    do found.push(this.#value(depth + 1))
+    while (this.#takes(','))
+    if (!this.#takes(']')) throw this.#mistake('a comma or a closing bracket is missing')
+    return found
+  }
+
+  #number(): JsonNumber {
+    NUMBER.lastIndex = this.#at
+    const digits = NUMBER.exec(this.#text)?.[0]
+    if (digits === undefined) throw this.#mistake('a value is missing')
+    if (digits.length > NUMBER_LENGTH_MAX) throw this.#mistake('a number has too many digits')
+    this.#at += digits.length
+    return new JsonNumber(digits)
+  }
+
+  #string(): string {
+    this.#at += 1
+    let found = ''
+    for (;;) {
+      PLAIN_TEXT.lastIndex = this.#at
+      const plain = PLAIN_TEXT.exec(this.#text)?.[0] ?? ''
+      found += plain
+      this.#at += plain.length
+      const char = this.#text[this.#at]
+      if (char === undefined) throw this.#mistake('a closing quote is missing')
+      if (char !== '"' && char !== '\\') throw this.#mistake('a control character stands unescaped in a text')
+      this.#at += 1
+      if (char === '"') return found
+      found += this.#escaped()
+    }
+  }
+
+  #escaped(): string {
+    const char = this.#text[this.#at] ?? ''
+    if (char === 'u') {
+      const hex = this.#text.slice(this.#at + 1, this.#at + 5)
+      if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw this.#mistake('\\u needs four hexadecimal digits')
+      this.#at += 5
+      return String.fromCharCode(Number.parseInt(hex, 16))
+    }
+    const meant = Object.hasOwn(ESCAPES, char) ? ESCAPES[char] : undefined
+    if (meant === undefined) throw this.#mistake('an escape is unknown')
+    this.#at += 1
+    return meant
+  }
+}
+
+/** Reads a JSON text, or tells what is wrong with it. */
+export function readJson(text: string): { json: Json } | { problem: string } {
+  try {
+    return { json: new Reader(text).whole() }
+  } catch (error) {
+    if (error instanceof JsonMistake) return { problem: error.message }
+    throw error
+  }
 }
 
 /** Reads a JSON text; undefined when it is none, or nested deeper than any body of the interface. */
 export function parseJson(text: string): Json | undefined {
-  // The parser is recursive, so depth is bounded before it runs.
-  if (isNestedTooDeep(text)) return undefined
-  try {
-    return parse(text, undefined, (digits) => new LosslessNumber(digits)) as Json
-  } catch {
-    return undefined
-  }
+  const read = readJson(text)
+  return 'json' in read ? read.json : undefined
 }
 
-/** A text that is the same for equal bodies, whatever the order of their names: what idempotent requests are compared by. */
+function canonicalNumber({ digits }: JsonNumber): string {
+  const exact = parseDecimal(digits)
+  return exact ? decimalText(exact) : digits
+}
+
+/**
+ * A text that is the same for equal bodies, whatever the order of their names and the spelling of their numbers (1, 1.0, 1e0): what
+ * idempotent requests, and two spellings of one field, are compared by.
+ */
 export function canonicalJson(value: Json | undefined): string {
   if (value === undefined) return ''
-  if (isJsonNumber(value)) return value.toString()
+  if (isJsonNumber(value)) return canonicalNumber(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
   const names = Object.keys(value).sort()

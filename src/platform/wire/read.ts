@@ -1,6 +1,6 @@
 import type { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import { type Json, isJsonNumber, isJsonObject } from './json.ts'
+import { canonicalJson, type Json, isJsonNumber, isJsonObject } from './json.ts'
 
 /** How request bodies are read: one declaration gives the checks, the TypeScript type and the OpenAPI schema. */
 
@@ -75,6 +75,9 @@ export function shown(value: Json, context: ReadContext): string {
 
 const SECRET_NAMES = /^(number|securitycode|cvv|cvc|accountnumber|iban|bank_accnumber|password|apikey|key|settings)$/i
 
+/** Names that nobody declared may have any length. */
+const NAME_SHOWN = 100
+
 const at = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 /** An object with declared properties. */
@@ -89,7 +92,9 @@ export function objectOf<P extends Properties>(
     for (const alias of properties[name]?.aliases ?? []) spellings.set(alias, name)
   }
   const ignored = new Set(options.ignored ?? [])
-  const byLowerCase = new Map([...spellings.keys(), ...ignored].map((spelling) => [spelling.toLowerCase(), spelling]))
+  // Later entries win: the documented name comes before its aliases in what a message suggests.
+  const known = [...ignored, ...[...spellings.keys()].filter((spelling) => !names.includes(spelling)), ...names]
+  const byLowerCase = new Map(known.map((spelling) => [spelling.toLowerCase(), spelling]))
   return {
     isBlankNull: false,
     schema: schemaOf(properties, names),
@@ -116,14 +121,11 @@ function checkNames(value: { [name: string]: Json }, path: string, context: Read
     if (names.spellings.has(name) || names.ignored.has(name)) continue
     const meant = names.byLowerCase.get(name.toLowerCase())
     if (meant !== undefined) {
-      // The right spelling may be there as well; then this one is only a stranger.
-      context.problems.add(
-        'wrong_letter_case',
-        at(path, name),
-        `The field ${at(path, name)} is not known; did you mean ${meant}?`,
-      )
+      const place = at(path, name)
+      context.problems.add('wrong_letter_case', place, `The field ${place} is not known; did you mean ${meant}?`)
     } else if (context.isStrict) {
-      context.problems.add('unknown_field', at(path, name), `The field ${at(path, name)} is not known.`)
+      const place = at(path, name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…` : name)
+      context.problems.add('unknown_field', place, `The field ${place} is not known.`)
     }
   }
 }
@@ -161,7 +163,7 @@ function givenValue(
     if (!Object.hasOwn(value, alias)) continue
     const other = value[alias] as Json
     if (given === undefined) given = other
-    else if (JSON.stringify(given) !== JSON.stringify(other)) {
+    else if (canonicalJson(given) !== canonicalJson(other)) {
       context.problems.add(
         'contradiction',
         at(path, alias),
@@ -211,8 +213,8 @@ function schemaOf(properties: Properties, names: readonly string[]): Schema {
 
 /** OpenAPI 3.1 says null as one more type. */
 export const nullable = (schema: Schema): Schema => {
-  if (schema['$ref']) return { anyOf: [schema, { type: 'null' }] }
   const { type, enum: words, ...rest } = schema
+  if (type === undefined) return { anyOf: [schema, { type: 'null' }] }
   return {
     type: Array.isArray(type) ? [...type, 'null'] : [type, 'null'],
     ...(words ? { enum: [...(words as unknown[]), null] } : {}),
