@@ -7,6 +7,7 @@ import { currencyOperations } from './features/currencies/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
+import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import type { Database } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './platform/http/context.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
@@ -56,6 +57,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: async () => {} }),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
+  ...taxSettingOperations(deps),
   ...currencyOperations(),
 ]
 
