@@ -30,9 +30,14 @@ async function describeLogin(client: pg.Client): Promise<Login> {
 const exists = async (client: pg.Client, role: string) =>
   ((await client.query('select 1 from pg_roles where rolname = $1', [role])).rowCount ?? 0) > 0
 
-const canBecome = async (client: pg.Client, role: string) =>
-  (await client.query<{ can: boolean }>('select pg_has_role(session_user, $1, $2) as can', [role, 'MEMBER'])).rows[0]
-    ?.can === true
+/** From PostgreSQL 16 on whoever makes a role may hand it out, but not change into it unless that was granted as well. */
+const canBecome = async (client: pg.Client, login: Login, role: string) =>
+  (
+    await client.query<{ can: boolean }>('select pg_has_role(session_user, $1, $2) as can', [
+      role,
+      login.version >= 160_000 ? 'SET' : 'MEMBER',
+    ])
+  ).rows[0]?.can === true
 
 function printLines(login: Login): StartFailure {
   const name = pg.escapeIdentifier(login.name)
@@ -49,7 +54,7 @@ async function ensureRole(client: pg.Client, login: Login, role: string): Promis
       if (error.code !== '42710' && error.code !== '23505') throw error
     })
   }
-  if (login.isSuperuser || (await canBecome(client, role))) return
+  if (login.isSuperuser || (await canBecome(client, login, role))) return
   await client.query(`grant ${role} to ${pg.escapeIdentifier(login.name)}`).catch(() => {
     throw printLines(login)
   })

@@ -103,6 +103,15 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
 }
 
 function addHooks(app: FastifyInstance, deps: HttpDeps): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    // A connection that is kept alive after its last answer would hold up the end of the service.
+    if (isClosing) reply.header('connection', 'close')
+    done(null, payload)
+  })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     // Fastify would refuse a malformed type by itself, whatever the operation.
