@@ -1,82 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
+import {
+  boughtOf,
+  fieldsOf,
+  newGroup,
+  newPackage,
+  packageOf,
+  rate,
+  subscribe,
+  term,
+  version,
+} from './packages.testing.ts'
 
 const service = await startTestService()
-
-const term = (ChargePrice: number, ChargeTerm = 1, ChargeTermType = 'months') => ({
-  ChargePrice,
-  ChargeTerm,
-  ChargeTermType,
-})
-
-const rate = (CurrencyCode = 'USD', changes: object = {}) => ({
-  CurrencyCode,
-  SetupFee: 10,
-  TrialFee: 0,
-  TrialPeriod: 0,
-  TrialPeriodType: 'days',
-  PackageRateTerms: [term(31)],
-  ...changes,
-})
-
-const version = (changes: object = {}) => ({
-  VersionName: 'First',
-  isActive: true,
-  isDefault: true,
-  packageVersionRates: [rate()],
-  ...changes,
-})
-
-async function newGroup(client: TestClient, name = 'Plans'): Promise<number> {
-  return (await client.post('/v1/packagegroups', { GroupName: name })).body.packageGroupID
-}
-
-const packageOf = (packageGroupID: number, changes: object = {}) => ({
-  packageGroupID,
-  packageCode: 'P31',
-  Name: 'Plan',
-  Descrip: 'A plan',
-  isActive: true,
-  PackageVersion: version(),
-  ...changes,
-})
-
-async function newPackage(client: TestClient, changes: object = {}) {
-  const added = await client.post('/v1/packages', packageOf(await newGroup(client), changes))
-  expect(added.status).toBe(201)
-  return added.body
-}
-
-const fieldsOf = (reply: { body: { Errors: { Field: string }[] } }) =>
-  reply.body.Errors.map(({ Field }) => Field).sort()
-
-/** Subscriptions are written straight to the tables: this feature only reads what names a version. */
-async function subscribe(
-  client: TestClient,
-  bought: { packageID: number; packageVersionID: number; packageRateTermID: number },
-  changes: { start?: string; end?: string | null; cancelled?: string | null; pendingVersion?: number } = {},
-): Promise<void> {
-  const customer = await client.post('/v1/customers', { Name: 'Buyer', isCompany: true })
-  const start = changes.start ?? '2026-06-01'
-  await service.db.transaction(client.id, (tx) =>
-    tx.rows(sql`
-      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
-        end_date, anchor, anchor_day, term, term_type, is_pro_rata, lead_days, next_from, cancelled_on, pending_kind, pending_on,
-        pending_package_version_id, created_at, last_modified)
-      values (${client.id}, ${customer.body.customerID}, ${bought.packageID}, ${bought.packageVersionID}, ${bought.packageRateTermID}, 'USD',
-        ${start}, ${changes.end ?? null}, ${start}, 1, 1, 'months', true, 0, ${start}, ${changes.cancelled ?? null},
-        ${changes.pendingVersion === undefined ? null : 'package'}, ${changes.pendingVersion === undefined ? null : '2027-02-01'},
-        ${changes.pendingVersion ?? null}, now(), now())`),
-  )
-}
-
-const boughtOf = (body: any, position = 0) => ({
-  packageID: body.packageID as number,
-  packageVersionID: body.PackageVersions[position].packageVersionID as number,
-  packageRateTermID: body.PackageVersions[position].packageVersionRates[0].PackageRateTerms[0]
-    .packageRateTermID as number,
-})
 
 describe('POST /v1/packages', () => {
   test('a package is answered whole, with version 1 as its default, and can be read again as it was answered', async () => {
@@ -281,11 +218,11 @@ describe('GET /v1/packages', () => {
   test('SubscriptionCount counts future and running subscriptions and no ended ones', async () => {
     const client = await service.newAccount()
     const added = await newPackage(client)
-    await subscribe(client, boughtOf(added))
-    await subscribe(client, boughtOf(added), { start: '2027-05-01' })
-    await subscribe(client, boughtOf(added), { end: '2027-01-01' })
-    await subscribe(client, boughtOf(added), { end: '2027-01-02' })
-    await subscribe(client, boughtOf(added), { cancelled: '2026-12-01' })
+    await subscribe(service, client, boughtOf(added))
+    await subscribe(service, client, boughtOf(added), { start: '2027-05-01' })
+    await subscribe(service, client, boughtOf(added), { end: '2027-01-01' })
+    await subscribe(service, client, boughtOf(added), { end: '2027-01-02' })
+    await subscribe(service, client, boughtOf(added), { cancelled: '2026-12-01' })
     expect((await client.get(`/v1/packages/${added.packageID}/versions/1`)).body.SubscriptionCount).toBe(3)
   })
 })
@@ -342,7 +279,7 @@ describe('DELETE /v1/packages', () => {
     const client = await service.newAccount()
     const added = await newPackage(client)
     const other = await client.post('/v1/packages', packageOf(added.packageGroupID, { packageCode: 'Q' }))
-    await subscribe(client, boughtOf(added), {
+    await subscribe(service, client, boughtOf(added), {
       cancelled: '2026-12-01',
       pendingVersion: boughtOf(other.body).packageVersionID,
     })

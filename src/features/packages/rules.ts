@@ -2,6 +2,7 @@ import type { TermType } from '../../kernel/calendar.ts'
 import { type Decimal, equals } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { PackageRateId, PackageRateTermId } from '../../kernel/ids.ts'
+import { plural } from '../../kernel/text.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import type { PackageVersion, Rate, RateTerm } from './queries.ts'
 import type { RateBody, TermBody } from './wire.ts'
@@ -62,7 +63,11 @@ function readTerms(bodies: readonly Partial<TermBody>[], path: string, problems:
     const at = `${path}[${index}].ChargeTerm`
     checkMonths(term, termType, at, problems)
     if (seen.has(`${term} ${termType}`))
-      problems.add('duplicate_term', at, `A rate has each term once; ${term} ${termType} is there twice.`)
+      problems.add(
+        'duplicate_term',
+        at,
+        `A rate has each term once; ${plural(term, termType.slice(0, -1))} is there twice.`,
+      )
     seen.add(`${term} ${termType}`)
     return price === undefined ? [] : [{ price, term, termType }]
   })
@@ -149,7 +154,7 @@ function planTerms(plan: VersionPlan, rate: Rate, wanted: readonly TermInput[]):
   const isSame = (a: RateTerm | TermInput, b: TermInput) => a.term === b.term && a.termType === b.termType
   for (const term of rate.terms) {
     const next = wanted.find((one) => isSame(term, one))
-    const phrase = `${term.term} ${term.termType} in ${rate.currency}`
+    const phrase = `${plural(term.term, term.termType.slice(0, -1))} in ${rate.currency}`
     if (!next) {
       plan.dropTerms.push(term.id)
       plan.frozen.push(`the term of ${phrase}`)

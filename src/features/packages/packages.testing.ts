@@ -1,0 +1,80 @@
+import { expect } from 'vitest'
+import type { TestClient, TestService } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
+
+/** Packages as tests send them, and subscriptions that name them. */
+
+export const term = (ChargePrice: number, ChargeTerm = 1, ChargeTermType = 'months') => ({
+  ChargePrice,
+  ChargeTerm,
+  ChargeTermType,
+})
+
+export const rate = (CurrencyCode = 'USD', changes: object = {}) => ({
+  CurrencyCode,
+  SetupFee: 10,
+  TrialFee: 0,
+  TrialPeriod: 0,
+  TrialPeriodType: 'days',
+  PackageRateTerms: [term(31)],
+  ...changes,
+})
+
+export const version = (changes: object = {}) => ({
+  VersionName: 'First',
+  isActive: true,
+  isDefault: true,
+  packageVersionRates: [rate()],
+  ...changes,
+})
+
+export async function newGroup(client: TestClient, name = 'Plans'): Promise<number> {
+  return (await client.post('/v1/packagegroups', { GroupName: name })).body.packageGroupID
+}
+
+export const packageOf = (packageGroupID: number, changes: object = {}) => ({
+  packageGroupID,
+  packageCode: 'P31',
+  Name: 'Plan',
+  Descrip: 'A plan',
+  isActive: true,
+  PackageVersion: version(),
+  ...changes,
+})
+
+export async function newPackage(client: TestClient, changes: object = {}) {
+  const added = await client.post('/v1/packages', packageOf(await newGroup(client), changes))
+  expect(added.status).toBe(201)
+  return added.body
+}
+
+export const fieldsOf = (reply: { body: { Errors: { Field: string }[] } }) =>
+  reply.body.Errors.map(({ Field }) => Field).sort()
+
+/** Subscriptions are written straight to the tables: this feature only reads what names a version. */
+export async function subscribe(
+  service: TestService,
+  client: TestClient,
+  bought: { packageID: number; packageVersionID: number; packageRateTermID: number },
+  changes: { start?: string; end?: string | null; cancelled?: string | null; pendingVersion?: number } = {},
+): Promise<void> {
+  const customer = await client.post('/v1/customers', { Name: 'Buyer', isCompany: true })
+  const start = changes.start ?? '2026-06-01'
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`
+      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
+        end_date, anchor, anchor_day, term, term_type, is_pro_rata, lead_days, next_from, cancelled_on, pending_kind, pending_on,
+        pending_package_version_id, created_at, last_modified)
+      values (${client.id}, ${customer.body.customerID}, ${bought.packageID}, ${bought.packageVersionID}, ${bought.packageRateTermID}, 'USD',
+        ${start}, ${changes.end ?? null}, ${start}, 1, 1, 'months', true, 0, ${start}, ${changes.cancelled ?? null},
+        ${changes.pendingVersion === undefined ? null : 'package'}, ${changes.pendingVersion === undefined ? null : '2027-02-01'},
+        ${changes.pendingVersion ?? null}, now(), now())`),
+  )
+}
+
+export const boughtOf = (body: any, position = 0) => ({
+  packageID: body.packageID as number,
+  packageVersionID: body.PackageVersions[position].packageVersionID as number,
+  packageRateTermID: body.PackageVersions[position].packageVersionRates[0].PackageRateTerms[0]
+    .packageRateTermID as number,
+})
