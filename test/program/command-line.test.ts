@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { call, runProgram, serve, testFolder } from './program.ts'
+
+describe('beside a running service', () => {
+  test('an account made on the command line is served at once, and a revoked key stops within a second', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const service = await serve(env)
+    const made = await runProgram(
+      ['account', 'create', '--test', '--clock', '2027-01-31', '--currency', 'zar', '--name', 'Ice & Co', '--json'],
+      env,
+    )
+    expect(made).toMatchObject({ code: 0, err: '' })
+    const { AccountID, ApiKey } = JSON.parse(made.out)
+    const credentials = { account: AccountID, key: ApiKey }
+    expect((await call(service, credentials, '/v1/currencies')).body).toMatchObject([{ CurrencyCode: 'ZAR' }])
+    expect(JSON.parse((await runProgram(['account', 'list', '--json'], env)).out)).toMatchObject([
+      { AccountID: 1, Mode: 'test', Clock: null },
+      { AccountID, Name: 'Ice & Co', Mode: 'test', CurrencyCode: 'ZAR', Clock: '2027-01-31T00:00:00.000Z' },
+    ])
+
+    const reading = await runProgram(['key', 'create', '--account', String(AccountID), '--read-only', '--json'], env)
+    const { ApiKeyID, ApiKey: readKey } = JSON.parse(reading.out)
+    const reader = { account: AccountID, key: readKey }
+    expect((await call(service, reader, '/v1/currencies')).status).toBe(200)
+    expect((await call(service, reader, '/v1/currencies', { CurrencyCode: 'EUR' })).status).toBe(403)
+    expect(await runProgram(['key', 'revoke', String(ApiKeyID), '--account', String(AccountID)], env)).toMatchObject({
+      code: 0,
+    })
+    const revokedAt = Date.now()
+    while ((await call(service, reader, '/v1/currencies')).status !== 401)
+      expect(Date.now() - revokedAt).toBeLessThan(1000)
+  })
+
+  test('keys of one account are not taken for keys of another', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const service = await serve(env)
+    const { AccountID } = JSON.parse((await runProgram(['account', 'create', '--json'], env)).out)
+    expect((await call(service, { account: AccountID, key: service.key }, '/v1/currencies')).status).toBe(401)
+    const wrong = await runProgram(['key', 'revoke', '1', '--account', String(AccountID), '--force'], env)
+    expect(wrong).toMatchObject({ code: 1, err: `Account ${AccountID} has no API key 1.\n` })
+  })
+})
+
+describe('without a running service', () => {
+  test('a command starts the database for its own duration, and leaves it to the next', async () => {
+    const env = { DATA_DIR: testFolder() }
+    expect(JSON.parse((await runProgram(['migrate', '--json'], env)).out).Migrated).toContain('0001_foundation.sql')
+    expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0, out: 'The database is up to date.\n' })
+    expect(await runProgram(['account', 'list', '--json'], env)).toMatchObject({ code: 0, out: '[]\n' })
+    expect(await runProgram(['key', 'list'], env)).toMatchObject({ code: 1, err: /account create/ })
+  })
+})
+
+describe('what the program answers to the shell', () => {
+  test.each([
+    ['an unknown command', ['bill']],
+    ['no command', []],
+    ['an unknown option', ['account', 'list', '--all']],
+    ['a day that is none', ['account', 'create', '--test', '--clock', '2027-02-30']],
+    ['a clock for a live account', ['account', 'create', '--clock', '2027-02-28']],
+    ['both modes', ['account', 'create', '--live', '--test']],
+    ['a currency that is none', ['account', 'create', '--currency', 'XYZ']],
+    ['an account that is no number', ['key', 'list', '--account', 'first']],
+    ['a key that is missing', ['key', 'revoke']],
+  ])('%s is wrong usage: 2, and nothing is started', async (_, args) => {
+    const { code, out } = await runProgram(args, { DATA_DIR: '/nowhere/at/all' })
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  test('help and version end with 0', async () => {
+    for (const args of [['--help'], ['--version'], ['account', 'create', '--help'], ['help', 'key']])
+      expect((await runProgram(args, {})).code, args.join(' ')).toBe(0)
+  })
+
+  test('with --json a failure is told as the interface tells errors, on stderr', async () => {
+    const { code, out, err } = await runProgram(['account', 'list', '--json'], { DATA_DIR: testFolder(), PORT: 'x' })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(JSON.parse(err)).toEqual({
+      Errors: [{ Message: expect.stringMatching(/^PORT must be/), Code: 'setting_invalid', Field: null }],
+    })
+  })
+})

@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
+import { call, runProgram, serve, testFolder } from './program.ts'
+
+/** A server that somebody else runs: here the embedded one of the test's own process. */
+async function foreignServer(): Promise<{ admin: pg.Client; url(user: string, database: string): string }> {
+  const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
+  const server = await startEmbeddedPostgres({ dataDir: join(testFolder(), 'server'), log: silent })
+  const admin = new pg.Client(server.connection)
+  await admin.connect()
+  onTestFinished(async () => {
+    await admin.end()
+    await server.stop()
+  })
+  const { host, port } = server.connection
+  return {
+    admin,
+    url: (user, database) =>
+      `postgres://${user}:never-shown@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+  }
+}
+
+describe('a server given by DATABASE_URL', () => {
+  test.each([
+    ['a login that may create roles and owns the database', 'createrole'],
+    ['a superuser', 'superuser'],
+  ])(
+    '%s is enough, several processes share it, and the service works under a role that owns nothing',
+    async (_, right) => {
+      const { admin, url } = await foreignServer()
+      await admin.query(`create role billing login ${right}`)
+      await admin.query('create database billing owner billing')
+      const env = { DATABASE_URL: url('billing', 'billing'), DATA_DIR: testFolder() }
+      const first = await serve(env)
+      const second = await serve(env)
+      const made = await call(first, first, '/v1/customers', { Name: 'Ann', LastName: 'Lee' })
+      expect(made.status).toBe(201)
+      expect((await call(second, first, `/v1/customers/${made.body.customerID}`)).status).toBe(200)
+      expect(second.account).toBeUndefined()
+      expect(JSON.parse((await runProgram(['account', 'list', '--json'], env)).out)).toHaveLength(1)
+
+      const { rows } = await admin.query<{ usename: string }>(
+        `select distinct r.rolname from pg_stat_activity a join pg_roles r on r.oid = a.usesysid where a.datname = 'billing'`,
+      )
+      expect(rows).toEqual([{ rolname: 'billing' }])
+      const { rows: roles } = await admin.query(
+        `select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = 'perennial_app'`,
+      )
+      expect(roles).toEqual([{ rolsuper: false, rolbypassrls: false, rolcanlogin: false }])
+      first.child.kill('SIGTERM')
+      const { code, err } = await first.ended
+      expect(code).toBe(0)
+      expect(err).not.toContain('never-shown')
+    },
+  )
+
+  test('a login that may not create roles gets the lines for its administrator, and then works with them', async () => {
+    const { admin, url } = await foreignServer()
+    await admin.query('create role plain login')
+    await admin.query('create database billing owner plain')
+    const env = { DATABASE_URL: url('plain', 'billing'), DATA_DIR: testFolder() }
+    const refused = await runProgram(['migrate'], env)
+    expect(refused.code).toBe(1)
+    const [, lines = ''] = /run {2}(create role .*;) {2}in database billing/.exec(refused.err) ?? []
+    await admin.query(lines)
+    expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0 })
+  })
+})

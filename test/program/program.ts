@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+/** The real program in a process of its own, as a person starts it: bin/perennial.js with an environment. */
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOM_MIN_BYTES = 2 ** 30
+
+export interface Ended {
+  code: number | null
+  signal: string | null
+  out: string
+  err: string
+}
+
+export interface Running {
+  child: ChildProcess
+  /** What it has written so far. */
+  said: { out: string; err: string }
+  /** Waits for a text on stdout that fits; fails when the program ends without it. */
+  says(pattern: RegExp): Promise<RegExpExecArray>
+  ended: Promise<Ended>
+}
+
+type Env = Record<string, string | undefined>
+
+/** Starts `perennial` with these words; settings that are not given have their defaults, whatever the tests themselves run with. */
+export function startProgram(args: readonly string[], env: Env): Running {
+  return startProcess(process.execPath, [join(ROOT, 'bin', 'perennial.js'), ...args], env)
+}
+
+export function startProcess(command: string, args: readonly string[], env: Env): Running {
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], HOST: '127.0.0.1', PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { out: '', err: '' }
+  const listeners = new Set<() => void>()
+  let isOver = false
+  const changed = () => listeners.forEach((listener) => listener())
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.out += text
+    changed()
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.err += text
+    changed()
+  })
+  const ended = new Promise<Ended>((resolve) =>
+    child.once('close', (code, signal) => {
+      isOver = true
+      changed()
+      resolve({ code, signal, ...said })
+    }),
+  )
+  const says = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(said.out)
+        if (match) resolve(match)
+        else if (isOver) reject(new Error(`the program ended without ${pattern}; it said\n${said.out}${said.err}`))
+        else return
+        listeners.delete(look)
+      }
+      listeners.add(look)
+      look()
+    })
+  onTestFinished(async () => {
+    if (!isOver) child.kill('SIGKILL')
+    await ended
+  })
+  return { child, said, says, ended }
+}
+
+/** Runs a command to its end. */
+export const runProgram = (args: readonly string[], env: Env): Promise<Ended> => startProgram(args, env).ended
+
+export interface Serving extends Running {
+  address: string
+  /** Of the first start only. */
+  account: number | undefined
+  key: string | undefined
+}
+
+/** Starts `perennial serve` and waits until it serves. */
+export async function serve(env: Env, args: readonly string[] = []): Promise<Serving> {
+  const running = startProgram(['serve', '--json', ...args], env)
+  const [line] = await running.says(/^\{.*\}$/m)
+  const told = JSON.parse(line) as { Address: string; AccountID?: number; ApiKey?: string }
+  return { ...running, address: told.Address, account: told.AccountID, key: told.ApiKey }
+}
+
+/** A folder for one test, in memory when there is room for it; gone afterwards. */
+export function testFolder(): string {
+  const path = mkdtempSync(join(roomyParent(), 'perennial-program-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+function roomyParent(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    if (bavail * bsize > ROOM_MIN_BYTES) return '/dev/shm'
+  } catch {
+    // Not every system has it.
+  }
+  return tmpdir()
+}
+
+export interface Answer {
+  status: number
+  body: any
+}
+
+/** Calls the service over its real socket. */
+export async function call(
+  { address }: Pick<Serving, 'address'>,
+  credentials: { account: number | undefined; key: string | undefined },
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const response = await fetch(address + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${credentials.account}:${credentials.key}`).toString('base64')}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+}

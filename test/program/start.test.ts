@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { joinEmbeddedPostgres } from '../../src/platform/postgres/join.ts'
+import { call, type Ended, runProgram, serve, startProgram, testFolder } from './program.ts'
+
+/** A failed start is one sentence that a person can act on. */
+function expectOneSentence(ended: Ended, sentence: RegExp): void {
+  expect(ended.code).toBe(1)
+  expect(ended.out).toBe('')
+  expect(ended.err.trimEnd().split('\n')).toHaveLength(1)
+  expect(ended.err).toMatch(sentence)
+  expect(ended.err).not.toMatch(/\bat .*:\d+:\d+/)
+}
+
+describe('start', () => {
+  test('the first start prints address, account, key and a curl line that works as it stands; the second prints the address alone', async () => {
+    const env = { DATA_DIR: join(testFolder(), 'data') }
+    const first = startProgram(['serve'], env)
+    const [, curl = ''] = await first.says(/Try it: +(curl .*)\n/)
+    expect(first.said.out).toMatch(
+      /^Perennial serves at http:\/\/127\.0\.0\.1:\d+\n\n {2}Account {3}1 \(test, USD\)\n {2}API key {3}test_/,
+    )
+    expect(execFileSync('sh', ['-c', `${curl} -s`], { encoding: 'utf8' })).toBe('[]')
+    first.child.kill('SIGTERM')
+    expect((await first.ended).code).toBe(0)
+
+    const second = startProgram(['serve'], env)
+    await second.says(/serves at (\S+)\n/)
+    second.child.kill('SIGTERM')
+    const ended = await second.ended
+    expect(ended.code).toBe(0)
+    expect(ended.out).toMatch(/^Perennial serves at http:\/\/127\.0\.0\.1:\d+\n$/)
+  })
+
+  test('a key that was given works and is not printed, neither at the first start nor later', async () => {
+    const env = {
+      DATA_DIR: testFolder(),
+      BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice',
+      BOOTSTRAP_ACCOUNT_MODE: 'live',
+      BOOTSTRAP_CURRENCY: 'ZAR',
+      LOG_LEVEL: 'trace',
+    }
+    const first = await serve(env)
+    expect(first.key).toBeUndefined()
+    const currencies = await call(first, { account: 1, key: env.BOOTSTRAP_API_KEY }, '/v1/currencies')
+    expect(currencies.body).toMatchObject([{ CurrencyCode: 'ZAR' }])
+    first.child.kill('SIGTERM')
+    const { out, err } = await first.ended
+    expect(out + err).not.toContain(env.BOOTSTRAP_API_KEY)
+  })
+
+  test('health, readiness and metrics need no key', async () => {
+    const service = await serve({ DATA_DIR: testFolder() })
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/redoc.js'])
+      expect((await fetch(service.address + path)).status, path).toBe(200)
+  })
+})
+
+describe('a start that cannot be', () => {
+  test('names every wrong setting at once, and no secret', async () => {
+    const ended = await runProgram(['serve'], {
+      PORT: 'many',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'mysql://root:secret@host/db',
+      BOOTSTRAP_API_KEY: 'short',
+    })
+    expect(ended.code).toBe(1)
+    for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'BOOTSTRAP_API_KEY'])
+      expect(ended.err).toMatch(new RegExp(`^${name} must be .*\\.$`, 'm'))
+    expect(ended.err).not.toMatch(/secret|short/)
+  })
+
+  test('says that the port is in use, and lets go of the database', async () => {
+    const DATA_DIR = testFolder()
+    const other = createServer()
+    const port = await new Promise<number>((resolve) =>
+      other.listen(0, '127.0.0.1', () => resolve((other.address() as { port: number }).port)),
+    )
+    const ended = await runProgram(['serve'], { DATA_DIR, PORT: String(port), LOG_LEVEL: 'warn' })
+    other.close()
+    expectOneSentence(ended, new RegExp(`Port ${port} on 127.0.0.1 is in use: .*PORT`))
+    expect((await serve({ DATA_DIR })).account).toBe(1)
+  })
+
+  test('says who uses the data folder when a service runs on it already', async () => {
+    const DATA_DIR = testFolder()
+    const { child } = await serve({ DATA_DIR })
+    expectOneSentence(
+      await runProgram(['serve'], { DATA_DIR, LOG_LEVEL: 'warn' }),
+      new RegExp(`process ${child.pid}\\b`),
+    )
+  })
+
+  test('says that the data folder is none, or cannot be written', async () => {
+    const folder = testFolder()
+    writeFileSync(join(folder, 'file'), '')
+    expectOneSentence(await runProgram(['serve'], { DATA_DIR: join(folder, 'file') }), /is not a folder: set DATA_DIR/)
+    expectOneSentence(await runProgram(['serve'], { DATA_DIR: '/sys/perennial' }), /cannot be written .*DATA_DIR/)
+  })
+
+  test('says that the database server cannot be reached, without the password', async () => {
+    const ended = await runProgram(['serve'], {
+      DATA_DIR: testFolder(),
+      DATABASE_URL: 'postgres://someone:secret@127.0.0.1:1/billing',
+    })
+    expectOneSentence(ended, /server at 127\.0\.0\.1:1\/billing cannot be reached .*DATABASE_URL/)
+    expect(ended.err).not.toContain('secret')
+  })
+
+  test('refuses a database of a newer version of the program, and one of another PostgreSQL', async () => {
+    const DATA_DIR = testFolder()
+    const service = await serve({ DATA_DIR })
+    const connection = await joinEmbeddedPostgres({ dataDir: DATA_DIR })
+    const client = new pg.Client(connection)
+    await client.connect()
+    await client.query(`insert into perennial.migrations (version, name, hash) values (9999, '9999_future.sql', '')`)
+    await client.end()
+    service.child.kill('SIGTERM')
+    await service.ended
+    expectOneSentence(
+      await runProgram(['serve'], { DATA_DIR, LOG_LEVEL: 'warn' }),
+      /migration 9999.*start a version at least as new/,
+    )
+
+    const old = testFolder()
+    mkdirSync(join(old, 'postgres'))
+    writeFileSync(join(old, 'postgres', 'PG_VERSION'), '14\n')
+    // Root's own folder would be refused for being root's.
+    if (process.getuid?.() === 0) chownSync(join(old, 'postgres'), 65_534, 65_534)
+    expectOneSentence(await runProgram(['serve'], { DATA_DIR: old }), /made by PostgreSQL 14 /)
+  })
+
+  test('shows the story of a surprise only to whoever asks for it', async () => {
+    const DATA_DIR = testFolder()
+    // A folder in the place of the key file is nothing that the program expects.
+    mkdirSync(join(DATA_DIR, 'encryption.key'))
+    expectOneSentence(
+      await runProgram(['serve'], { DATA_DIR, LOG_LEVEL: 'warn' }),
+      /unexpected.*EISDIR.*LOG_LEVEL=debug/,
+    )
+    const { code, err } = await runProgram(['serve'], { DATA_DIR, LOG_LEVEL: 'debug' })
+    expect(code).toBe(1)
+    expect(err).toMatch(/encryption-key\.ts:\d+/)
+  })
+})

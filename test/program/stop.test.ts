@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { call, serve, type Serving, startProcess, testFolder } from './program.ts'
+
+/** A write of which only the head and the first half of the body have arrived. */
+async function halfSentWrite(service: Serving): Promise<{ socket: Socket; finish(): Promise<string> }> {
+  const body = JSON.stringify({ Name: 'Half', LastName: 'Sent' })
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  const credentials = Buffer.from(`${service.account}:${service.key}`).toString('base64')
+  socket.write(
+    `POST /v1/customers HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Basic ${credentials}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  // The server says "go on", so it has taken the request.
+  await once(socket, 'data')
+  socket.write(body.slice(0, 5))
+  return {
+    socket,
+    finish: async () => {
+      let answer = ''
+      socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+      socket.write(body.slice(5))
+      await once(socket, 'close')
+      return answer
+    },
+  }
+}
+
+const whenRefused = async (service: Serving): Promise<void> => {
+  for (;;) {
+    const isRefused = await fetch(`${service.address}/healthz`).then(
+      () => false,
+      () => true,
+    )
+    if (isRefused) return
+  }
+}
+
+describe('stop', () => {
+  test('a stop signal lets a running request finish, takes no new one, and ends with 0; what was answered is kept', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const service = await serve(env)
+    const write = await halfSentWrite(service)
+    service.child.kill('SIGTERM')
+    await whenRefused(service)
+    const answer = await write.finish()
+    expect(answer).toMatch(/^HTTP\/1\.1 201 /)
+    const location = /"customerID":(\d+)/.exec(answer)?.[1]
+    expect((await service.ended).code).toBe(0)
+
+    const again = await serve(env)
+    const kept = await call(again, service, `/v1/customers/${location}`)
+    expect(kept.status).toBe(200)
+  })
+
+  test('a second signal ends at once, and the data folder is free for the next start', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const service = await serve(env)
+    const { socket } = await halfSentWrite(service)
+    socket.on('error', () => {})
+    service.child.kill('SIGINT')
+    await whenRefused(service)
+    service.child.kill('SIGINT')
+    expect((await service.ended).code).toBe(130)
+    await serve(env)
+  })
+
+  test('a signal to npm start reaches the service, and npm ends with 0 as well', async () => {
+    const npm = startProcess('npm', ['start', '--silent'], { DATA_DIR: testFolder() })
+    await npm.says(/serves at/)
+    npm.child.kill('SIGTERM')
+    expect((await npm.ended).code).toBe(0)
+  })
+
+  test('a database that ends by itself ends the service with a failure, so that whoever runs it starts it again', async () => {
+    const DATA_DIR = testFolder()
+    const service = await serve({ DATA_DIR })
+    process.kill(postmasterOf(DATA_DIR), 'SIGKILL')
+    const { code } = await service.ended
+    expect(code).toBe(1)
+  })
+})
+
+const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
