@@ -29,6 +29,7 @@ const DOCS_PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Perennial: API reference</title>
+<link rel="icon" href="data:,">
 <style>body { margin: 0; font-family: system-ui, sans-serif } noscript { display: block; padding: 2rem }</style>
 </head>
 <body>
