@@ -4,6 +4,10 @@ import type { AccountId } from './kernel/ids.ts'
 import { getAccount } from './features/accounts/queries.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
+import { billingRunOperations } from './features/billing-run/routes.ts'
+import { invoiceOperations } from './features/invoices/routes.ts'
+import { resumeSubscriptions } from './features/subscriptions/actions.ts'
+import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
@@ -46,6 +50,7 @@ export interface App {
 }
 
 interface FeatureDeps {
+  db: Database
   realClock: RealClock
   publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
@@ -54,11 +59,14 @@ interface FeatureDeps {
 
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
-  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: async () => {} }),
+  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeSubscriptions }),
+  ...subscriptionOperations(deps),
+  ...invoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
   ...taxSettingOperations(deps),
   ...currencyOperations(),
+  ...billingRunOperations(deps),
 ]
 
 /** What another process changed of an account is told through this channel. */
@@ -67,7 +75,7 @@ export const ACCOUNT_CHANNEL = 'account_changed'
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock)
   const metrics = makeMetrics(db)
-  const operations = allOperations({ realClock, publicUrl: settings.publicUrl, forgetAccount: authenticator.forget })
+  const operations = allOperations({ db, realClock, publicUrl: settings.publicUrl, forgetAccount: authenticator.forget })
   const contextOf = (caller: Caller): RequestContext => ({
     account: caller.account,
     moment: momentOf(caller.account, realClock),

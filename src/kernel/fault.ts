@@ -13,6 +13,7 @@ export type FaultKind =
   | 'throttled'
   | 'busy'
   | 'unavailable'
+  | 'broken'
 
 /** One thing that is wrong: a sentence for a person, a stable word for a program, the input it is about. */
 export interface Problem {

@@ -15,6 +15,7 @@ export const STATUS: Record<FaultKind, number> = {
   throttled: 429,
   busy: 409,
   unavailable: 503,
+  broken: 500,
 }
 
 const ErrorBody = outObject(

@@ -67,19 +67,35 @@ function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
 
 async function handleWrite(
   deps: HttpDeps,
-  operation: WriteOperation<any, any, any>,
+  operation: WriteOperation<any, any, any, any>,
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
   const keyed = keyedRequest(deps, sent)
-  return deps.db.transaction(caller.account.id, async (tx) => {
-    const realNow = instantOf(deps.realClock())
-    const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
-    if (kept) return kept
-    const answer = await runWrite(deps, operation, caller, sent, tx)
-    if (keyed) await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
-    return answer
-  })
+  return deps.db
+    .transaction(caller.account.id, async (tx) => {
+      const realNow = instantOf(deps.realClock())
+      const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
+      if (kept) return kept
+      const answer = await runWrite(deps, operation, caller, sent, tx)
+      if (answer.isPreview) throw new Previewed(answer)
+      if (keyed) await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
+      return answer
+    })
+    .catch((thrown: unknown) => {
+      if (thrown instanceof Previewed) return thrown.answer
+      throw thrown
+    })
+}
+
+/** Ends the transaction of a preview: the change was really made, so the answer is true, and is taken back. */
+class Previewed extends Error {
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super('a preview is rolled back')
+    this.answer = answer
+  }
 }
 
 /** Well under the time after which the database ends a transaction that does nothing. */
@@ -120,7 +136,7 @@ const bodyIdentity = (body: SentBody): string =>
 
 async function runWrite(
   deps: HttpDeps,
-  operation: WriteOperation<any, any, any>,
+  operation: WriteOperation<any, any, any, any>,
   caller: Caller,
   sent: Sent,
   tx: Transaction,
@@ -130,9 +146,9 @@ async function runWrite(
   const input = gatherInput(sent, context, problems)
   const record = await operation.record?.(tx, context, input)
   if (operation.etag) checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
-  await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
+  const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   problems.throwIfAny()
-  return operation.write(tx, context, input, record)
+  return operation.write(tx, context, input, record, found)
 }
 
 /** Everything that was sent, read as declared. Fields with a problem are left out, so that what they refer to can still be checked. */

@@ -14,6 +14,8 @@ export interface Answer {
   headers?: Record<string, string>
   /** The answer holds a secret: a kept copy of it is encrypted. */
   isSecret?: boolean
+  /** The answer tells what the change would make: the transaction is rolled back. */
+  isPreview?: boolean
 }
 
 export const noContent = (etag?: string): Answer => ({ status: 204, ...(etag ? { etag } : {}) })
@@ -58,7 +60,7 @@ export interface ReadOperation<Body = never, Query = never> extends Described {
   read(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export interface WriteOperation<Record = unknown, Body = never, Query = never> extends Described {
+export interface WriteOperation<Record = unknown, Body = never, Query = never, Found = unknown> extends Described {
   kind: 'write'
   /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
@@ -71,8 +73,15 @@ export interface WriteOperation<Record = unknown, Body = never, Query = never> e
     input: Input<Partial<Body>, Query>,
     problems: Problems,
     record: Record,
-  ): Promise<void>
-  write(tx: Transaction, context: RequestContext, input: Input<Body, Query>, record: Record): Promise<Answer>
+  ): Promise<Found>
+  /** Does the work; `found` is what `references` found. */
+  write(
+    tx: Transaction,
+    context: RequestContext,
+    input: Input<Body, Query>,
+    record: Record,
+    found: Found,
+  ): Promise<Answer>
 }
 
 /** Work that takes more than one transaction and so keeps no idempotent answer inside one: moving a clock. */
@@ -81,15 +90,15 @@ export interface LongOperation<Body = never, Query = never> extends Described {
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any> | LongOperation<any, any>
+export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any, any> | LongOperation<any, any>
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
   operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
 ): Operation => ({ kind: 'read', ...operation }) as Operation
 
-export const writeOperation = <Record = undefined, Body = undefined, Query = Record extends never ? never : object>(
-  operation: Omit<WriteOperation<Record, Body, Query>, 'kind' | 'body' | 'query'> & {
+export const writeOperation = <Record = undefined, Body = undefined, Query = object, Found = void>(
+  operation: Omit<WriteOperation<Record, Body, Query, Found>, 'kind' | 'body' | 'query'> & {
     body?: Field<Body>
     query?: Field<Query>
   },

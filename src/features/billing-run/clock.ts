@@ -1,0 +1,148 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { conflict, Fault, invalid } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
+import { type Account, type Moment, momentOf } from '../../platform/http/context.ts'
+import { getAccount, updateClock } from '../accounts/queries.ts'
+import { insertEvents } from '../events/queries.ts'
+import { findDueAfter } from '../subscriptions/queries.ts'
+import { insertRun, stayAlive, tryClockLock } from './queries.ts'
+import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
+
+/** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
+
+const YEARS_MAX = 10
+
+export interface ClockMove {
+  now: Instant
+  from: Instant
+  days: number
+  totals: RunTotals
+}
+
+export interface ClockWish {
+  account: AccountId
+  to: Instant
+  actor: string
+  onProgress?: (day: IsoDate, totals: RunTotals) => void
+}
+
+function checkMove(account: Account, from: Instant, to: Instant): void {
+  if (account.mode === 'live')
+    throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
+  if (Date.parse(to) < Date.parse(from))
+    throw conflict('clock_backwards', `The clock shows ${from} and moves only forward; ${to} is earlier.`, 'Now')
+  const bound = new Date(from)
+  bound.setUTCFullYear(bound.getUTCFullYear() + YEARS_MAX)
+  if (Date.parse(to) > bound.getTime())
+    throw invalid(
+      'clock_too_far',
+      `The clock moves at most ${YEARS_MAX} years in one call, from ${from} to ${bound.toISOString()}.`,
+      'Now',
+    )
+}
+
+/** Moves the clock and answers what happened on the way. If it cannot go on, the clock stands at the day reached and a Fault names it. */
+export async function moveClock(deps: RunDeps, wish: ClockWish): Promise<ClockMove> {
+  const { account: id } = wish
+  // This transaction only holds the lock; the days commit on their own.
+  return deps.db.transaction(id, async (holder) => {
+    if (!(await tryClockLock(holder, id)))
+      throw new Fault(
+        'busy',
+        [
+          {
+            code: 'clock_moving',
+            message: 'The clock of this account is being moved by another request.',
+            field: 'Now',
+          },
+        ],
+        1,
+      )
+    const account = await getAccount(holder, id)
+    const from = momentOf(account, deps.realClock).now
+    checkMove(account, from, wish.to)
+    if (Date.parse(wish.to) === Date.parse(from) && account.clockAt !== null)
+      return { now: from, from, days: 0, totals: emptyTotals() }
+    const days = countDays(account, from, wish.to)
+    const totals = await liveThrough(deps, wish, account, { from, holdOn: () => stayAlive(holder) })
+    return { now: wish.to, from, days, totals }
+  })
+}
+
+const countDays = (account: Account, from: Instant, to: Instant): number =>
+  Math.round(
+    (Date.parse(`${dateIn(to, account.timeZone)}T00:00:00Z`) -
+      Date.parse(`${dateIn(from, account.timeZone)}T00:00:00Z`)) /
+      86_400_000,
+  )
+
+async function liveThrough(
+  deps: RunDeps,
+  wish: ClockWish,
+  account: Account,
+  move: { from: Instant; holdOn: () => Promise<unknown> },
+): Promise<RunTotals> {
+  const target = dateIn(wish.to, account.timeZone)
+  const totals = emptyTotals()
+  const onChunk = () => void move.holdOn()
+  // One run over all days, so that one broken record is told once.
+  const runId = await beginRun(deps, account.id, target)
+  const momentOn = (day: IsoDate, isFirst: boolean): Moment => ({
+    today: day,
+    now: day >= target ? wish.to : isFirst ? move.from : midnightOf(day, account.timeZone),
+  })
+  let moment = momentOn(dateIn(move.from, account.timeZone), true)
+  try {
+    for (;;) {
+      await setClock(deps, account.id, moment.now)
+      await billUntil(workOn(deps, account.id, runId, { moment, totals, onChunk, actor: wish.actor }), moment.today)
+      wish.onProgress?.(moment.today, totals)
+      if (moment.today >= target) break
+      const next = await findDueAfter(deps.db.reader(account.id), account.id, moment.today, target)
+      moment = momentOn(next ?? target, false)
+    }
+  } catch (error) {
+    if (error instanceof Fault && error.kind === 'unavailable') throw error
+    const reason = error instanceof Error ? error.message : 'the work of that day failed'
+    throw new Fault('broken', [
+      {
+        code: 'clock_stopped',
+        message: `The clock stands at ${moment.today}: ${reason}. The same call goes on from there.`,
+        field: null,
+      },
+    ])
+  }
+  await endRun(deps, account.id, runId)
+  await recordMove(deps, wish, move.from)
+  return totals
+}
+
+async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {
+  const createdAt = instantOf(deps.realClock())
+  const { id } = await deps.db.transaction(account, (tx) =>
+    insertRun(tx, account, { cause: 'clock', untilDate, createdAt }),
+  )
+  await takeRun(deps, account, id)
+  return id
+}
+
+const setClock = (deps: RunDeps, account: AccountId, now: Instant) =>
+  deps.db.transaction(account, async (tx) => {
+    await updateClock(tx, account, now)
+  })
+
+const recordMove = (deps: RunDeps, wish: ClockWish, from: Instant) =>
+  deps.db.transaction(wish.account, (tx) =>
+    insertEvents(tx, [
+      {
+        type: 'account.clock_moved',
+        recordId: wish.account,
+        customerId: null,
+        happenedAt: wish.to,
+        actor: wish.actor,
+        reason: null,
+        record: JSON.stringify({ From: from, Now: wish.to }),
+      },
+    ]),
+  )

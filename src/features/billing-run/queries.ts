@@ -1,0 +1,118 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+export type RunCause = 'schedule' | 'request' | 'command' | 'clock'
+
+export interface BillingRun {
+  id: Id
+  cause: RunCause
+  untilDate: IsoDate
+  createdAt: Instant
+  startedAt: Instant | null
+  finishedAt: Instant | null
+  done: number
+  total: number
+  invoices: number
+  failed: number
+}
+
+export interface RunFailure {
+  recordType: 'subscription'
+  recordId: Id
+  customerId: Id
+  dueOn: IsoDate
+  reason: string
+}
+
+const COLUMNS = fragment`
+  billing_run_id as "id", cause, until_date as "untilDate", created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt",
+  done, total, invoices, failed`
+
+export const insertRun = (
+  tx: Transaction,
+  account: AccountId,
+  run: { cause: RunCause; untilDate: IsoDate; createdAt: Instant },
+) =>
+  oneRow<BillingRun>(
+    tx,
+    sql`insert into billing_runs (account_id, cause, until_date, created_at) values (${account}, ${run.cause}, ${run.untilDate}, ${run.createdAt})
+        returning ${COLUMNS}`,
+  )
+
+export const findRun = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<BillingRun>(
+    db,
+    sql`select ${COLUMNS} from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
+  )
+
+export const listRuns = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+  db.rows<BillingRun>(sql`
+    select ${COLUMNS} from billing_runs where account_id = ${account} order by billing_run_id offset ${skip} limit ${limit}`)
+
+export const countRuns = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number(
+    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from billing_runs where account_id = ${account}`)).n,
+  )
+
+export const listFailures = (db: Queryable, account: AccountId, runId: Id) =>
+  db.rows<RunFailure>(sql`
+    select record_type as "recordType", record_id as "recordId", customer_id as "customerId", due_on as "dueOn", reason
+      from billing_run_failures where account_id = ${account} and billing_run_id = ${runId} order by record_type, record_id limit 1000`)
+
+/** Takes a run for a worker, unless it is finished or another worker holds it. */
+export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Instant, until: Instant, total: number) =>
+  firstRow<BillingRun>(
+    tx,
+    sql`update billing_runs set leased_until = ${until}, started_at = coalesce(started_at, ${now}),
+               total = case when started_at is null then ${total} else greatest(total, done + ${total}) end
+         where account_id = ${account} and billing_run_id = ${id} and finished_at is null and (leased_until is null or leased_until < ${now})
+        returning ${COLUMNS}`,
+  )
+
+export const addProgress = (
+  tx: Transaction,
+  account: AccountId,
+  id: Id,
+  more: { done: number; invoices: number; failed: number; leasedUntil: Instant },
+) =>
+  tx.rows(sql`
+    update billing_runs set done = done + ${more.done}, invoices = invoices + ${more.invoices}, failed = failed + ${more.failed},
+      total = greatest(total, done + ${more.done}), leased_until = ${more.leasedUntil}
+     where account_id = ${account} and billing_run_id = ${id}`)
+
+export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
+  tx.rows(
+    sql`update billing_runs set finished_at = ${at}, leased_until = null where account_id = ${account} and billing_run_id = ${id}`,
+  )
+
+/** Writes down what could not be billed; once per record and run. */
+export const insertFailure = (tx: Transaction, account: AccountId, runId: Id, failure: RunFailure) =>
+  tx.rows(sql`
+    insert into billing_run_failures (account_id, billing_run_id, record_type, record_id, customer_id, due_on, reason)
+    values (${account}, ${runId}, ${failure.recordType}, ${failure.recordId}, ${failure.customerId}, ${failure.dueOn}, ${failure.reason})
+    on conflict do nothing`)
+
+/** Runs that are not finished and that no worker holds, of all accounts. */
+export const listUnfinishedRuns = (db: Queryable, at: Instant) =>
+  db.rows<{ account: AccountId; id: Id }>(sql`
+    select account_id as "account", billing_run_id as "id" from list_unfinished_runs(${at}::timestamptz)`)
+
+/** Tells workers of every process that a run waits for them. */
+export const announceRun = (tx: Transaction) => tx.rows(sql`select pg_notify('billing_run', '')`)
+
+export const deleteOldRuns = (db: Queryable, before: Instant) =>
+  db.rows(sql`select delete_old_billing_runs(${before}::timestamptz) as "n"`)
+
+/** One caller at a time may move an account's clock. */
+export const tryClockLock = async (tx: Transaction, account: AccountId): Promise<boolean> =>
+  (
+    await oneRow<{ taken: boolean }>(
+      tx,
+      sql`select pg_try_advisory_xact_lock(hashtextextended(${`clock ${account}`}, 7305)) as "taken"`,
+    )
+  ).taken
+
+/** Keeps a transaction that only holds a lock from looking abandoned. */
+export const stayAlive = (tx: Transaction) => tx.rows(sql`select 1`)

@@ -1,0 +1,241 @@
+import { earlier, type IsoDate } from '../../kernel/calendar.ts'
+import { Fault } from '../../kernel/fault.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { isRetryable } from '../../platform/database/failures.ts'
+import { type Account, type Moment, momentOf, type RealClock } from '../../platform/http/context.ts'
+import { getAccount } from '../accounts/queries.ts'
+import type { IssueContext } from '../invoices/issue.ts'
+import { applyPlans, type BillingPlan, type PlanContext, planContext, planSubscription } from '../subscriptions/bill.ts'
+import {
+  countDue,
+  findDueAfter,
+  listDueSubscriptions,
+  lockDueCustomers,
+  type Subscription,
+} from '../subscriptions/queries.ts'
+import {
+  addProgress,
+  type BillingRun,
+  findRun,
+  finishRun,
+  insertFailure,
+  leaseRun,
+  type RunFailure,
+} from './queries.ts'
+
+/**
+ * The billing run: everything that is due on an account up to a day, in chunks of one transaction each. It can be killed anywhere and goes
+ * on where it was: what is billed has moved its due day in the same transaction, what is not is still due.
+ */
+
+export interface RunDeps {
+  db: Database
+  realClock: RealClock
+  /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
+  chunk?: number
+}
+
+export interface RunTotals {
+  done: number
+  invoices: number
+  renewals: number
+  expired: number
+  failures: RunFailure[]
+}
+
+export const emptyTotals = (): RunTotals => ({ done: 0, invoices: 0, renewals: 0, expired: 0, failures: [] })
+
+const CHUNK = 4000
+const LEASE_MS = 30_000
+
+export interface Work {
+  deps: RunDeps
+  account: AccountId
+  runId: Id
+  actor: string
+  /** The moment to bill at; undefined: the account's own, asked anew for every chunk. */
+  moment: Moment | undefined
+  totals: RunTotals
+  onChunk: (totals: RunTotals) => Promise<void> | void
+}
+
+interface Pass {
+  day: IsoDate
+  /** The second pass waits for customers that were locked in the first. */
+  isWaiting: boolean
+}
+
+/** Work on a run that the caller has taken. Without a moment each chunk asks the account's own. */
+export const workOn = (
+  deps: RunDeps,
+  account: AccountId,
+  runId: Id,
+  about: Partial<Pick<Work, 'actor' | 'moment' | 'totals' | 'onChunk'>> = {},
+): Work => ({
+  deps,
+  account,
+  runId,
+  actor: about.actor ?? `billing run ${runId}`,
+  moment: about.moment,
+  totals: about.totals ?? emptyTotals(),
+  onChunk: about.onChunk ?? (() => {}),
+})
+
+/** Takes a run and works it to its end; undefined when it is finished or another worker has it. */
+export async function workRun(
+  deps: RunDeps,
+  account: AccountId,
+  runId: Id,
+  onChunk?: Work['onChunk'],
+): Promise<RunTotals | undefined> {
+  const run = await takeRun(deps, account, runId)
+  if (!run) return undefined
+  const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
+  const work = workOn(deps, account, runId, onChunk ? { onChunk } : {})
+  // The run of a clock that was cut short names a day that the clock has not reached.
+  await billUntil(work, earlier(run.untilDate, today))
+  await endRun(deps, account, runId)
+  return work.totals
+}
+
+export const endRun = (deps: RunDeps, account: AccountId, runId: Id) =>
+  deps.db.transaction(account, (tx) => finishRun(tx, account, runId, instantOf(deps.realClock())))
+
+export function takeRun(deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun | undefined> {
+  const nowMs = deps.realClock()
+  return deps.db.transaction(account, async (tx) => {
+    const run = await findRun(tx, account, runId)
+    if (!run || run.finishedAt !== null) return undefined
+    const total = await countDue(tx, account, run.untilDate)
+    return leaseRun(tx, account, runId, instantOf(nowMs), instantOf(nowMs + LEASE_MS), total)
+  })
+}
+
+/** Bills day by day, oldest first, until nothing due is left but what failed. */
+export async function billUntil(work: Work, until: IsoDate): Promise<void> {
+  const reader = work.deps.db.reader(work.account)
+  let day = await findDueAfter(reader, work.account, '0001-01-01', until)
+  while (day !== null) {
+    await billPass(work, { day, isWaiting: false })
+    await billPass(work, { day, isWaiting: true })
+    day = await findDueAfter(reader, work.account, day, until)
+  }
+}
+
+async function billPass(work: Work, pass: Pass): Promise<void> {
+  let after: CustomerId | null = 0n
+  while (after !== null) {
+    after = await billChunk(work, pass, after, work.deps.chunk ?? CHUNK)
+    await work.onChunk(work.totals)
+  }
+}
+
+interface Chunk {
+  last: CustomerId
+  plans: BillingPlan[]
+  failures: RunFailure[]
+}
+
+/** Bills the next customers of a pass in one transaction; answers the last of them, null when there are no more. */
+async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: number): Promise<CustomerId | null> {
+  let reached: CustomerId[] = []
+  try {
+    const chunk = await work.deps.db.transaction(work.account, async (tx) => {
+      reached = await lockDueCustomers(tx, work.account, { ...pass, after, limit, runId: work.runId })
+      return reached.length === 0 ? null : billLocked(tx, work, pass.day, reached)
+    })
+    if (chunk === null) return null
+    count(work.totals, chunk)
+    return chunk.last
+  } catch (error) {
+    if (error instanceof Fault && error.kind === 'unavailable') throw error
+    return await isolate(work, pass, after, reached, error)
+  }
+}
+
+async function billLocked(tx: Transaction, work: Work, day: IsoDate, customers: readonly CustomerId[]): Promise<Chunk> {
+  const account = await getAccount(tx, work.account)
+  const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account) }
+  const due = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
+  const { plans, failures } = planAll(due, await planContext(tx, context))
+  await applyPlans(tx, context, plans)
+  for (const failure of failures) await insertFailure(tx, work.account, work.runId, failure)
+  const invoices = plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
+  const leasedUntil = instantOf(work.deps.realClock() + LEASE_MS)
+  await addProgress(tx, work.account, work.runId, { done: due.length, invoices, failed: failures.length, leasedUntil })
+  return { last: customers.at(-1) as CustomerId, plans, failures }
+}
+
+const momentFor = (work: Work, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
+
+/** One broken record is told with its reason and stops nothing. */
+function planAll(due: readonly Subscription[], context: PlanContext): { plans: BillingPlan[]; failures: RunFailure[] } {
+  const plans: BillingPlan[] = []
+  const failures: RunFailure[] = []
+  for (const s of due) {
+    try {
+      plans.push(planSubscription(s, context))
+    } catch (error) {
+      failures.push(failureOf(s, error))
+    }
+  }
+  return { plans, failures }
+}
+
+const failureOf = (s: Pick<Subscription, 'id' | 'customerId' | 'dueOn'>, error: unknown): RunFailure => ({
+  recordType: 'subscription',
+  recordId: s.id,
+  customerId: s.customerId,
+  dueOn: s.dueOn as IsoDate,
+  reason: (error instanceof Error ? error.message : String(error)).slice(0, 1000),
+})
+
+/** The database refused a chunk as a whole: its customers are billed one by one, and the one it refuses again is listed as failed. */
+async function isolate(
+  work: Work,
+  pass: Pass,
+  after: CustomerId,
+  customers: readonly CustomerId[],
+  error: unknown,
+): Promise<CustomerId> {
+  if (customers.length === 0 || isRetryable(error)) throw error
+  if (customers.length > 1) {
+    let before = after
+    for (const customer of customers) {
+      const reached = await billChunk(work, { ...pass, isWaiting: true }, before, 1)
+      before = reached ?? customer
+    }
+    return customers.at(-1) as CustomerId
+  }
+  await listFailed(work, pass, customers, error)
+  return customers[0] as CustomerId
+}
+
+async function listFailed(work: Work, { day }: Pass, customers: readonly CustomerId[], error: unknown): Promise<void> {
+  const failures = await work.deps.db.transaction(work.account, async (tx) => {
+    const due = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
+    const found = due.map((s) => failureOf(s, error))
+    for (const failure of found) await insertFailure(tx, work.account, work.runId, failure)
+    const leasedUntil = instantOf(work.deps.realClock() + LEASE_MS)
+    await addProgress(tx, work.account, work.runId, {
+      done: found.length,
+      invoices: 0,
+      failed: found.length,
+      leasedUntil,
+    })
+    return found
+  })
+  work.totals.failures.push(...failures)
+}
+
+function count(totals: RunTotals, { plans, failures }: Chunk): void {
+  totals.done += plans.length + failures.length
+  for (const plan of plans) {
+    totals.invoices += plan.invoices.length
+    totals.renewals += plan.renewals
+    if (plan.ended === 'expired') totals.expired += 1
+  }
+  totals.failures.push(...failures)
+}

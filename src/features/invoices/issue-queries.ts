@@ -1,0 +1,112 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { TaxRule } from '../../engine/tax.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { column, sql } from '../../platform/database/sql.ts'
+
+/** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
+
+export interface InvoiceRow {
+  id: InvoiceId
+  customerId: Id
+  subscriptionId: Id | null
+  poNumber: string | null
+  currency: string
+  invoiceDate: string
+  dueDate: string
+  collectionMethod: string
+  totalMinor: bigint
+  customerVersion: number
+}
+
+export interface ChargeRow {
+  invoiceId: InvoiceId | null
+  displayOrder: number
+  kind: string
+  name: string
+  quantity: string
+  unitPrice: string
+  netMinor: bigint
+  grossMinor: bigint
+  subscriptionId: Id
+  stretch: number
+  itemId: Id
+  part: number
+  from: string | null
+  until: string | null
+  wholeFrom: string | null
+  wholeUntil: string | null
+  price: string
+}
+
+export interface TaxRow {
+  invoiceId: InvoiceId
+  name: string
+  rate: string
+  taxNumber: string | null
+  baseMinor: bigint
+  amountMinor: bigint
+  /** A PostgreSQL array, null for an invoice of one line. */
+  shares: string | null
+}
+
+/** All tax rules of the account, for the engine to match with the places of customers. */
+export const listTaxRules = async (db: Queryable, account: AccountId): Promise<TaxRule[]> =>
+  (
+    await db.rows<
+      Omit<TaxRule, 'countryId' | 'countryStateId'> & { countryId: bigint | null; countryStateId: bigint | null }
+    >(sql`
+      select s.tax_setting_id as "settingId", s.name as "settingName", r.rate, r.country_id as "countryId", r.country_state_id as "countryStateId",
+             r.tax_number as "taxNumber"
+        from tax_settings s join tax_rules r on r.account_id = s.account_id and r.tax_setting_id = s.tax_setting_id
+       where s.account_id = ${account} order by s.tax_setting_id, r.tax_rule_id`)
+  ).map((rule) => ({
+    ...rule,
+    countryId: rule.countryId === null ? null : Number(rule.countryId),
+    countryStateId: rule.countryStateId === null ? null : Number(rule.countryStateId),
+  }))
+
+/** Draws identifiers ahead, so that lines can name their invoice before either is written. */
+export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<InvoiceId[]> =>
+  (
+    await tx.rows<{ id: InvoiceId }>(
+      sql`select nextval('invoices_invoice_id_seq') as "id" from generate_series(1, ${count})`,
+    )
+  ).map(({ id }) => id)
+
+/** Invoices get consecutive numbers in the order of the rows. */
+export const insertInvoices = (
+  tx: Transaction,
+  rows: readonly InvoiceRow[],
+  common: { firstNumber: bigint; issuedAt: Instant; accountVersion: number },
+) =>
+  tx.rows(sql`
+    insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, po_number, currency, invoice_date, due_date, last_updated,
+      issued_at, source, collection_method, total_minor, account_version, customer_version)
+    select ${tx.account}, r.id, r.customer, r.subscription, ${common.firstNumber}::bigint + r.place - 1, r.po_number, r.currency, r.invoice_date, r.due_date,
+           ${common.issuedAt}::timestamptz, ${common.issuedAt}::timestamptz, 'Auto', r.collection_method, r.total, ${common.accountVersion}::integer,
+           r.customer_version
+      from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'customerId')}::bigint[], ${column(rows, 'subscriptionId')}::bigint[],
+        ${column(rows, 'poNumber')}::text[], ${column(rows, 'currency')}::text[], ${column(rows, 'invoiceDate')}::date[],
+        ${column(rows, 'dueDate')}::date[], ${column(rows, 'collectionMethod')}::text[], ${column(rows, 'totalMinor')}::bigint[],
+        ${column(rows, 'customerVersion')}::integer[]) with ordinality
+        as r(id, customer, subscription, po_number, currency, invoice_date, due_date, collection_method, total, customer_version, place)`)
+
+export const insertCharges = (tx: Transaction, rows: readonly ChargeRow[]) =>
+  tx.rows(sql`
+    insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
+      item_id, part, period_from, period_until, whole_from, whole_until, price)
+    select ${tx.account}, * from unnest(${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'displayOrder')}::smallint[],
+      ${column(rows, 'kind')}::text[], ${column(rows, 'name')}::text[], ${column(rows, 'quantity')}::numeric[],
+      ${column(rows, 'unitPrice')}::numeric[], ${column(rows, 'netMinor')}::bigint[], ${column(rows, 'grossMinor')}::bigint[],
+      ${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'stretch')}::integer[], ${column(rows, 'itemId')}::bigint[],
+      ${column(rows, 'part')}::smallint[], ${column(rows, 'from')}::date[], ${column(rows, 'until')}::date[],
+      ${column(rows, 'wholeFrom')}::date[], ${column(rows, 'wholeUntil')}::date[], ${column(rows, 'price')}::numeric[])`)
+
+export const insertInvoiceTaxes = (tx: Transaction, rows: readonly TaxRow[]) =>
+  tx.rows(sql`
+    insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
+    select ${tx.account}, r.invoice, r.name, r.rate, r.tax_number, r.base, r.amount, r.shares::bigint[]
+      from unnest(${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
+        ${column(rows, 'taxNumber')}::text[], ${column(rows, 'baseMinor')}::bigint[], ${column(rows, 'amountMinor')}::bigint[],
+        ${column(rows, 'shares')}::text[]) as r(invoice, name, rate, tax_number, base, amount, shares)`)

@@ -1,0 +1,185 @@
+import type { PlannedCharge } from '../../engine/charges.ts'
+import { taxInvoice, type TaxRule } from '../../engine/tax.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { invalid } from '../../kernel/fault.ts'
+import type { CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { isAmountInBounds } from '../../kernel/money.ts'
+import { arrayLiteral, column } from '../../platform/database/sql.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Account, Moment } from '../../platform/http/context.ts'
+import { takeInvoiceNumbers } from '../accounts/queries.ts'
+import { addReceivable, type PaymentMethod } from '../customers/queries.ts'
+import { insertEvents } from '../events/queries.ts'
+import {
+  type ChargeRow,
+  drawInvoiceIds,
+  insertCharges,
+  insertInvoices,
+  insertInvoiceTaxes,
+  type InvoiceRow,
+  type TaxRow,
+} from './issue-queries.ts'
+import type { CollectionMethod } from './queries.ts'
+
+/** Issuing what the rules compose: taxes, numbers, lines with their facts, events and what the customer owes, in the caller's transaction. */
+
+export interface ComposedInvoice {
+  customerId: CustomerId
+  customerVersion: number
+  subscriptionId: SubscriptionId
+  currency: string
+  invoiceDate: IsoDate
+  dueDate: IsoDate
+  poNumber: string | null
+  collectionMethod: CollectionMethod
+  /** Lines that are written: none of them zero. */
+  charges: readonly PlannedCharge[]
+  netMinor: readonly bigint[]
+  grossMinor: readonly bigint[]
+  totalMinor: bigint
+  taxes: readonly ComposedTax[]
+}
+
+export interface ComposedTax {
+  rule: TaxRule
+  baseMinor: bigint
+  amountMinor: bigint
+  shares: readonly bigint[]
+}
+
+/** What a customer's payment method means for collecting an invoice. */
+export const collectionMethodOf = (paymentMethod: PaymentMethod): CollectionMethod =>
+  paymentMethod === 'cheque' ? 'cash' : paymentMethod === 'bank_account' ? 'debit_order' : paymentMethod
+
+/** Lines and taxes of an invoice. Charges that round to zero are on no line. Throws a Fault when an amount is out of bounds. */
+export function composeInvoice(
+  about: Omit<ComposedInvoice, 'charges' | 'netMinor' | 'grossMinor' | 'totalMinor' | 'taxes'>,
+  planned: readonly PlannedCharge[],
+  rules: readonly TaxRule[],
+  digits: number,
+): ComposedInvoice | undefined {
+  const charges = planned.filter(({ netMinor }) => netMinor !== 0n)
+  if (charges.length === 0) return undefined
+  const netMinor = charges.map((charge) => charge.netMinor)
+  const { taxes, grossMinor, totalMinor } = taxInvoice(
+    netMinor,
+    rules.map(({ rate }) => rate),
+  )
+  if (![...netMinor, totalMinor].every((amount) => isAmountInBounds(amount, digits))) {
+    throw invalid('amount_too_large', 'An amount of the invoice reaches 1,000,000,000,000.')
+  }
+  return {
+    ...about,
+    charges,
+    netMinor,
+    grossMinor,
+    totalMinor,
+    taxes: taxes.map((tax, index) => ({ ...tax, rule: rules[index] as TaxRule })),
+  }
+}
+
+/** A charge that was billed at zero: kept so that its period counts as billed. */
+export interface ZeroCharge {
+  subscriptionId: SubscriptionId
+  charge: PlannedCharge
+}
+
+export interface IssueContext {
+  account: Account
+  moment: Moment
+  actor: string
+}
+
+/** Writes composed invoices and answers their identifiers in the given order. The account's number counter is locked last. */
+export async function issueInvoices(
+  tx: Transaction,
+  context: IssueContext,
+  invoices: readonly ComposedInvoice[],
+  zeroCharges: readonly ZeroCharge[],
+): Promise<InvoiceId[]> {
+  const ids = invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
+  const charges = [...chargeRows(invoices, ids), ...zeroCharges.map(zeroRow)]
+  if (charges.length > 0) await insertCharges(tx, charges)
+  if (invoices.length === 0) return ids
+  const taxes = taxRows(invoices, ids)
+  if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
+  await insertEvents(tx, issuedEvents(context, invoices, ids))
+  await addReceivable(tx, tx.account, {
+    customerIds: column(invoices, 'customerId'),
+    currencies: column(invoices, 'currency'),
+    amountsMinor: column(invoices, 'totalMinor'),
+  })
+  const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
+  const rows = invoices.map((invoice, index): InvoiceRow => ({ ...invoice, id: ids[index] as InvoiceId }))
+  await insertInvoices(tx, rows, { firstNumber, issuedAt: context.moment.now, accountVersion: context.account.version })
+  return ids
+}
+
+// What can change later is kept with the event; the rest of an issued invoice is frozen in its own rows.
+function issuedEvents(context: IssueContext, invoices: readonly ComposedInvoice[], ids: readonly Id[]) {
+  const common = { type: 'invoice.issued', happenedAt: context.moment.now, actor: context.actor, reason: null } as const
+  return invoices.map(({ customerId, collectionMethod, poNumber }, index) => ({
+    ...common,
+    recordId: ids[index] as Id,
+    customerId,
+    record: JSON.stringify({ CollectionMethod: collectionMethod, poNumber }),
+  }))
+}
+
+function chargeRows(invoices: readonly ComposedInvoice[], ids: readonly InvoiceId[]): ChargeRow[] {
+  const rows: ChargeRow[] = []
+  invoices.forEach((invoice, place) => {
+    invoice.charges.forEach((charge, line) => {
+      rows.push(
+        chargeRow(
+          charge,
+          invoice.subscriptionId,
+          ids[place] as InvoiceId,
+          line + 1,
+          invoice.grossMinor[line] as bigint,
+        ),
+      )
+    })
+  })
+  return rows
+}
+
+const zeroRow = ({ charge, subscriptionId }: ZeroCharge): ChargeRow => chargeRow(charge, subscriptionId, null, 0, 0n)
+
+function chargeRow(
+  charge: PlannedCharge,
+  subscriptionId: Id,
+  invoiceId: InvoiceId | null,
+  displayOrder: number,
+  grossMinor: bigint,
+): ChargeRow {
+  return {
+    ...charge,
+    invoiceId,
+    displayOrder,
+    grossMinor,
+    subscriptionId,
+    quantity: decimalText(charge.quantity),
+    unitPrice: decimalText(charge.unitPrice),
+    price: decimalText(charge.price),
+  }
+}
+
+function taxRows(invoices: readonly ComposedInvoice[], ids: readonly InvoiceId[]): TaxRow[] {
+  const rows: TaxRow[] = []
+  invoices.forEach((invoice, place) => {
+    for (const { rule, baseMinor, amountMinor, shares } of invoice.taxes) {
+      rows.push({
+        invoiceId: ids[place] as InvoiceId,
+        name: rule.settingName,
+        rate: decimalText(rule.rate),
+        taxNumber: rule.taxNumber,
+        baseMinor,
+        amountMinor,
+        shares: shares.length > 1 ? arrayLiteral(shares) : null,
+      })
+    }
+  })
+  return rows
+}

@@ -1,0 +1,55 @@
+import { assert } from '../../kernel/assert.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { listCustomersByIds } from '../customers/queries.ts'
+import { type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
+import type { InvoiceParts } from './wire.ts'
+
+function byInvoice<Row extends { invoiceId: Id }>(rows: readonly Row[]): Map<Id, Row[]> {
+  const found = new Map<Id, Row[]>()
+  for (const row of rows) {
+    const group = found.get(row.invoiceId)
+    if (group) group.push(row)
+    else found.set(row.invoiceId, [row])
+  }
+  return found
+}
+
+/** Lines and taxes of invoices, in one statement a table whatever their number. */
+export async function loadLines(
+  db: Queryable,
+  account: AccountId,
+  invoices: readonly Invoice[],
+): Promise<Omit<InvoiceParts, 'customer'>[]> {
+  if (invoices.length === 0) return []
+  const ids = invoices.map(({ id }) => id)
+  const [charges, taxes] = await Promise.all([listCharges(db, account, ids), listInvoiceTaxes(db, account, ids)])
+  const chargesOf = byInvoice(charges)
+  const taxesOf = byInvoice(taxes)
+  return invoices.map((invoice) => ({
+    invoice,
+    charges: chargesOf.get(invoice.id) ?? [],
+    taxes: taxesOf.get(invoice.id) ?? [],
+  }))
+}
+
+/** Everything an answer shows of invoices; the customer in it is the present one. */
+export async function loadInvoiceParts(
+  db: Queryable,
+  account: AccountId,
+  invoices: readonly Invoice[],
+  today: IsoDate,
+): Promise<InvoiceParts[]> {
+  const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
+  const [lines, customers] = await Promise.all([
+    loadLines(db, account, invoices),
+    listCustomersByIds(db, account, customerIds, today),
+  ])
+  const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
+  return lines.map((parts) => {
+    const customer = customerOf.get(parts.invoice.customerId)
+    assert(customer, `the customer of invoice ${parts.invoice.id} exists`)
+    return { ...parts, customer }
+  })
+}

@@ -1,0 +1,178 @@
+import type { ChargeKind } from '../../engine/charges.ts'
+import type { PricedBrackets } from '../../engine/explain.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
+import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+
+export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
+export type CollectionMethod = (typeof COLLECTION_METHODS)[number]
+
+export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const
+export type InvoiceStatusWord = (typeof INVOICE_STATUSES)[number]
+
+export interface Invoice {
+  id: InvoiceId
+  customerId: CustomerId
+  subscriptionId: SubscriptionId | null
+  recurringInvoiceId: Id | null
+  number: bigint | null
+  reference: string
+  poNumber: string | null
+  currency: string
+  invoiceDate: IsoDate
+  dueDate: IsoDate
+  dateSent: Instant | null
+  lastUpdated: Instant
+  isDraft: boolean
+  isCancelled: boolean
+  source: 'Auto' | 'App'
+  collectionMethod: CollectionMethod
+  gatewayId: Id | null
+  paymentMethodId: Id | null
+  tries: number
+  nextTryDate: IsoDate | null
+  notes: string | null
+  terms: string | null
+  totalMinor: bigint
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+}
+
+export interface Charge {
+  id: Id
+  invoiceId: InvoiceId
+  displayOrder: number
+  kind: ChargeKind
+  name: string | null
+  description: string | null
+  quantity: Decimal
+  unitPrice: Decimal
+  netMinor: bigint
+  grossMinor: bigint
+  from: IsoDate | null
+  until: IsoDate | null
+  wholeFrom: IsoDate | null
+  wholeUntil: IsoDate | null
+  price: Decimal | null
+  brackets: PricedBrackets | null
+  subscriptionId: SubscriptionId | null
+  stretch: number | null
+  itemId: Id | null
+  part: number | null
+}
+
+export interface InvoiceTaxRow {
+  id: Id
+  invoiceId: InvoiceId
+  name: string
+  rate: Decimal
+  taxNumber: string | null
+  baseMinor: bigint
+  amountMinor: bigint
+}
+
+// A reference of the service's own is made from the identifier; default texts are those of the account as it was at issue.
+const COLUMNS = fragment`
+  i.invoice_id as "id", i.customer_id as "customerId", i.subscription_id as "subscriptionId", i.recurring_invoice_id as "recurringInvoiceId",
+  i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.po_number as "poNumber", i.currency, i.invoice_date as "invoiceDate",
+  i.due_date as "dueDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
+  i.cancelled_at is not null as "isCancelled", i.source, i.collection_method as "collectionMethod", i.gateway_id as "gatewayId",
+  i.payment_method_id as "paymentMethodId", i.tries, i.next_try_date as "nextTryDate",
+  nullif(coalesce(i.notes, case when i.account_version = a.version then a.notes else v.document ->> 'notes' end), '') as "notes",
+  nullif(coalesce(i.terms, case when i.account_version = a.version then a.terms else v.document ->> 'terms' end), '') as "terms",
+  i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
+
+const WITH_ACCOUNT = fragment`
+  join accounts a on a.account_id = i.account_id
+  left join account_versions v on v.account_id = i.account_id and v.version = i.account_version and i.account_version <> a.version`
+
+export const findInvoice = (db: Queryable, account: AccountId, id: InvoiceId) =>
+  firstRow<Invoice>(
+    db,
+    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT} where i.account_id = ${account} and i.invoice_id = ${id}`,
+  )
+
+export const findInvoiceByNumber = (db: Queryable, account: AccountId, number: bigint) =>
+  firstRow<Invoice>(
+    db,
+    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT} where i.account_id = ${account} and i.number = ${number}`,
+  )
+
+export interface InvoiceFilter {
+  customerId?: bigint | null
+  subscriptionId?: bigint | null
+  recurringInvoiceId?: bigint | null
+  status?: InvoiceStatusWord | null
+  startDate?: IsoDate | null
+  endDate?: IsoDate | null
+}
+
+const ACTUAL = fragment`(i.total_minor - i.negative_minor - i.paid_minor)`
+
+// The status rule of the engine as conditions, so that a filter needs no page of everything.
+const issued = (today: IsoDate): Record<InvoiceStatusWord, Fragment> => ({
+  Cancelled: fragment`and i.cancelled_at is not null`,
+  Draft: fragment`and i.cancelled_at is null and i.issued_at is null`,
+  Paid: fragment`and i.cancelled_at is null and i.issued_at is not null and ${ACTUAL} <= 0`,
+  Pending: fragment`and i.cancelled_at is null and i.issued_at is not null and ${ACTUAL} > 0 and ${ACTUAL} - i.pending_minor <= 0`,
+  'Past Due': fragment`and i.cancelled_at is null and i.issued_at is not null and ${ACTUAL} - i.pending_minor > 0 and i.due_date < ${today}`,
+  Due: fragment`and i.cancelled_at is null and i.issued_at is not null and ${ACTUAL} - i.pending_minor > 0 and i.due_date >= ${today}`,
+})
+
+const conditions = (filter: InvoiceFilter, today: IsoDate): Fragment => fragment`
+  ${filter.customerId == null ? NOTHING : fragment`and i.customer_id = ${filter.customerId}`}
+  ${filter.subscriptionId == null ? NOTHING : fragment`and i.subscription_id = ${filter.subscriptionId}`}
+  ${filter.recurringInvoiceId == null ? NOTHING : fragment`and i.recurring_invoice_id = ${filter.recurringInvoiceId}`}
+  ${filter.startDate == null ? NOTHING : fragment`and i.invoice_date >= ${filter.startDate}`}
+  ${filter.endDate == null ? NOTHING : fragment`and i.invoice_date <= ${filter.endDate}`}
+  ${filter.status == null ? NOTHING : issued(today)[filter.status]}`
+
+// The page is chosen by identifier first: joins and texts of records that are passed over would be work for nothing.
+export const listInvoices = (
+  db: Queryable,
+  account: AccountId,
+  filter: InvoiceFilter,
+  start: PageStart,
+  limit: number,
+  today: IsoDate,
+) =>
+  db.rows<Invoice>(sql`
+    select ${COLUMNS} from (
+      select * from invoices i where i.account_id = ${account} and i.invoice_id >= ${start.fromId} ${conditions(filter, today)}
+       order by i.invoice_id offset ${start.skip} limit ${limit}) i ${WITH_ACCOUNT}
+     order by i.invoice_id`)
+
+export const countInvoices = async (
+  db: Queryable,
+  account: AccountId,
+  filter: InvoiceFilter,
+  today: IsoDate,
+): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from invoices i where i.account_id = ${account} ${conditions(filter, today)}`,
+      )
+    ).n,
+  )
+
+export const listCharges = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<Charge>(sql`
+    select charge_id as "id", invoice_id as "invoiceId", display_order as "displayOrder", kind, name, description, quantity,
+           unit_price as "unitPrice", net_minor as "netMinor", gross_minor as "grossMinor", period_from as "from", period_until as "until",
+           whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets, subscription_id as "subscriptionId", stretch,
+           item_id as "itemId", part
+      from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
+     order by invoice_id, display_order`)
+
+export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<InvoiceTaxRow>(sql`
+    select invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", base_minor as "baseMinor",
+           amount_minor as "amountMinor"
+      from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
+     order by invoice_id, invoice_tax_id`)

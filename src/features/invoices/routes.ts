@@ -1,0 +1,161 @@
+import { invalid, missing } from '../../kernel/fault.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { type Answer, type Operation, readOperation } from '../../platform/http/operation.ts'
+import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
+import { pageOf } from '../../platform/http/query.ts'
+import type { BodyOf } from '../../platform/wire/read.ts'
+import type { Field } from '../../platform/wire/read.ts'
+import { unknownCustomer } from '../customers/actions.ts'
+import { findCustomer } from '../customers/queries.ts'
+import { loadInvoiceParts, loadLines } from './load.ts'
+import {
+  countInvoices,
+  findInvoice,
+  findInvoiceByNumber,
+  type Invoice,
+  type InvoiceFilter,
+  listInvoices,
+} from './queries.ts'
+import { ExplanationOut, explanationToWire, InvoiceOut, InvoiceQuery, InvoicesOut, invoiceToWire } from './wire.ts'
+
+const tag = 'Invoices'
+
+export const unknownInvoice = (id: bigint | string) =>
+  missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
+const unknownNumber = (number: bigint | string) =>
+  missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')
+
+type Query = typeof InvoiceQuery extends Field<infer Q> ? Q : BodyOf<never>
+
+const filterOf = (query: Query): InvoiceFilter => ({
+  customerId: query.customerID,
+  subscriptionId: query.subscriptionID,
+  recurringInvoiceId: query.recurInvoiceID,
+  status: query.status,
+  startDate: query.startDate,
+  endDate: query.endDate,
+})
+
+/** Changes with whatever a PUT would replace. */
+export const invoiceEtag = (invoice: Invoice): string =>
+  etagOf(
+    invoice.id,
+    invoice.reference,
+    invoice.poNumber,
+    invoice.currency,
+    invoice.invoiceDate,
+    invoice.dueDate,
+    invoice.collectionMethod,
+    invoice.gatewayId,
+    invoice.paymentMethodId,
+    invoice.notes,
+    invoice.terms,
+  )
+
+async function answerList(
+  db: Queryable,
+  context: RequestContext,
+  query: Query,
+  filter: InvoiceFilter,
+  url: string,
+  publicUrl: string | undefined,
+): Promise<Answer> {
+  const { account, moment } = context
+  if (query.startDate && query.endDate && query.startDate > query.endDate) {
+    throw invalid('dates_reversed', `startDate ${query.startDate} is after endDate ${query.endDate}.`, 'startDate')
+  }
+  const page = pageOf(query)
+  const isFiltered = Object.values(filter).some((value) => value != null)
+  const start = isFiltered
+    ? { fromId: 0n, skip: (page.page - 1) * page.size }
+    : await pageStart(db, account.id, 'invoices', page)
+  const rows = await listInvoices(db, account.id, filter, start, page.size + 1, moment.today)
+  const parts = await loadInvoiceParts(db, account.id, rows.slice(0, page.size), moment.today)
+  const clock = { timeZone: account.timeZone, today: moment.today }
+  const count = () =>
+    isFiltered ? countInvoices(db, account.id, filter, moment.today) : countList(db, account.id, 'invoices')
+  return listAnswer(
+    { rows, page, url, count },
+    () => InvoicesOut.write(parts.map((part) => invoiceToWire(part, clock))),
+    publicUrl,
+  )
+}
+
+async function answerOne(db: Queryable, { account, moment }: RequestContext, invoice: Invoice): Promise<Answer> {
+  const [parts] = await loadInvoiceParts(db, account.id, [invoice], moment.today)
+  const body = InvoiceOut.write(invoiceToWire(parts!, { timeZone: account.timeZone, today: moment.today }))
+  return { status: 200, body, etag: invoiceEtag(invoice) }
+}
+
+export const invoiceOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
+  readOperation({
+    id: 'listInvoices',
+    method: 'GET',
+    path: '/v1/invoices',
+    tag,
+    summary: 'List invoices',
+    query: InvoiceQuery,
+    success: { status: 200, schema: InvoicesOut.schema },
+    read: (db, context, { query, url }) => answerList(db, context, query, filterOf(query), url, publicUrl),
+  }),
+  readOperation({
+    id: 'listCustomerInvoices',
+    method: 'GET',
+    path: '/v1/customers/{customerID}/invoices',
+    tag,
+    summary: 'List the invoices of a customer',
+    query: InvoiceQuery,
+    success: { status: 200, schema: InvoicesOut.schema },
+    read: async (db, context, { params, query, url }) => {
+      const customerId = pathId(params, 'customerID', unknownCustomer)
+      if (!(await findCustomer(db, context.account.id, customerId))) throw unknownCustomer(customerId)
+      return answerList(db, context, query, { ...filterOf(query), customerId }, url, publicUrl)
+    },
+  }),
+  readOperation({
+    id: 'getInvoice',
+    method: 'GET',
+    path: '/v1/invoices/{invoiceID}',
+    tag,
+    summary: 'Read an invoice',
+    success: { status: 200, schema: InvoiceOut.schema },
+    read: async (db, context, { params }) => {
+      const id = pathId(params, 'invoiceID', unknownInvoice)
+      const invoice = await findInvoice(db, context.account.id, id)
+      if (!invoice) throw unknownInvoice(id)
+      return answerOne(db, context, invoice)
+    },
+  }),
+  readOperation({
+    id: 'getInvoiceByNumber',
+    method: 'GET',
+    path: '/v1/invoices/by_number/{invoiceNum}',
+    tag,
+    summary: 'Read an invoice by its number',
+    success: { status: 200, schema: InvoiceOut.schema },
+    read: async (db, context, { params }) => {
+      const number = pathId(params, 'invoiceNum', unknownNumber)
+      const invoice = await findInvoiceByNumber(db, context.account.id, number)
+      if (!invoice) throw unknownNumber(number)
+      return answerOne(db, context, invoice)
+    },
+  }),
+  readOperation({
+    id: 'explainInvoice',
+    method: 'GET',
+    path: '/v1/invoices/{invoiceID}/explanation',
+    tag,
+    summary: 'Explain every amount of an invoice from its facts',
+    success: { status: 200, schema: ExplanationOut.schema },
+    read: async (db, { account }, { params }) => {
+      const id = pathId(params, 'invoiceID', unknownInvoice)
+      const invoice = await findInvoice(db, account.id, id)
+      if (!invoice) throw unknownInvoice(id)
+      const [parts] = await loadLines(db, account.id, [invoice])
+      return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, account.timeZone)) }
+    },
+  }),
+]

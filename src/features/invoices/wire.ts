@@ -1,0 +1,327 @@
+import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
+import { invoiceStatus } from '../../engine/status.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { ZERO } from '../../kernel/decimal.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { listQuery } from '../../platform/http/query.ts'
+import { date, reference } from '../../platform/wire/fields.ts'
+import { optional, word } from '../../platform/wire/read.ts'
+import {
+  decimalDigits,
+  minorDigits,
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outInteger,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import type { CustomerView } from '../customers/queries.ts'
+import { CustomerOut, customerToWire } from '../customers/wire.ts'
+import { type Charge, COLLECTION_METHODS, type Invoice, INVOICE_STATUSES, type InvoiceTaxRow } from './queries.ts'
+
+const day = () => outDate('Calendar date')
+
+const chargeShapes = {
+  Line: orNull(outText()),
+  Descrip: orNull(outText()),
+  Qty: outNumber(),
+  UnitCostEx: outNumber('Excluding tax'),
+  AmountEx: outNumber('UnitCostEx × Qty, rounded'),
+  AmountInc: outNumber('AmountEx and its taxes'),
+  DisplayOrder: outInteger(),
+}
+const taxShapes = { Name: outText(), Perc: outNumber('A fraction from 0 to 1') }
+
+const appliedPayment = outObject({
+  allocationID: outId(),
+  invoiceID: outId(),
+  paymentID: outId(),
+  amountApplied: outNumber(),
+})
+const appliedAdjustment = outObject({
+  allocationID: outId(),
+  objectID: outId(),
+  NegativeAdjustmentID: outId(),
+  amountApplied: outNumber(),
+})
+
+const invoiceShapes = {
+  Customer: CustomerOut,
+  Reference: outText(),
+  poNumber: orNull(outText()),
+  CurrencyCode: outText(),
+  InvoiceDate: day(),
+  DueDate: day(),
+  DateSent: orNull(outDate('Instant')),
+  LastUpdated: outDate('Instant'),
+  isDraft: outFlag(),
+  isCancelled: outFlag(),
+  Source: outWord(['Auto', 'App'] as const),
+  CollectionMethod: outWord(COLLECTION_METHODS),
+  gatewayID: orNull(outId()),
+  customerPaymentMethodID: orNull(outId()),
+  NumTries: outInteger(),
+  NextTryDate: orNull(day()),
+  Notes: orNull(outText()),
+  Terms: orNull(outText()),
+  Status: outWord(INVOICE_STATUSES),
+  customerID: outId(),
+  Name: outText(),
+  LastName: orNull(outText()),
+  Total: outNumber(),
+  TotalActualPaid: outNumber('Paid and not pending'),
+  TotalPendingPaid: outNumber('Paid but pending'),
+  TotalNegativeAdjs: outNumber('Negative adjustments applied, credit notes included'),
+  Balance: outNumber('Still due when pending payments are counted'),
+  ActualBalance: outNumber('Still due when they are not'),
+  PaymentsApplied: outList(appliedPayment),
+  NegativeAdjustmentsApplied: outList(appliedAdjustment),
+  subscriptionID: orNull(outId()),
+  recurInvoiceID: orNull(outId()),
+}
+
+export const InvoiceOut = outObject(
+  {
+    invoiceID: outId(),
+    invoiceNum: orNull(outId('Null while a draft')),
+    ...invoiceShapes,
+    Taxes: outList(outObject({ invoiceTaxID: outId(), invoiceID: outId(), ...taxShapes })),
+    Charges: outList(outObject({ chargeID: outId(), invoiceID: outId(), ...chargeShapes })),
+  },
+  'Invoice',
+)
+export const InvoicesOut = outList(InvoiceOut)
+
+/** An invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
+const none = <T>(inner: { schema: object; write(value: T): string }) => orNull(inner as ReturnType<typeof outId>)
+export const InvoicePreviewOut = outObject(
+  {
+    invoiceID: none(outId()),
+    invoiceNum: none(outId()),
+    ...invoiceShapes,
+    Reference: orNull(outText()),
+    InvoiceDate: orNull(day()),
+    DueDate: orNull(day()),
+    Taxes: outList(outObject({ invoiceTaxID: none(outId()), invoiceID: none(outId()), ...taxShapes })),
+    Charges: outList(outObject({ chargeID: none(outId()), invoiceID: none(outId()), ...chargeShapes })),
+  },
+  'InvoicePreview',
+)
+
+export interface InvoiceParts {
+  invoice: Invoice
+  customer: CustomerView
+  charges: readonly Charge[]
+  taxes: readonly InvoiceTaxRow[]
+}
+
+/** The amounts and the status that follow from an invoice's total and what is applied to it. */
+export function balancesOf(
+  invoice: Pick<
+    Invoice,
+    'currency' | 'totalMinor' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'dueDate' | 'isDraft' | 'isCancelled'
+  >,
+  today: IsoDate,
+) {
+  const digits = digitsOf(invoice.currency)
+  const actualBalanceMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor
+  const balanceMinor = actualBalanceMinor - invoice.pendingMinor
+  return {
+    Status: invoiceStatus({ ...invoice, today, balanceMinor, actualBalanceMinor }),
+    Total: minorDigits(invoice.totalMinor, digits),
+    TotalActualPaid: minorDigits(invoice.paidMinor, digits),
+    TotalPendingPaid: minorDigits(invoice.pendingMinor, digits),
+    TotalNegativeAdjs: minorDigits(invoice.negativeMinor, digits),
+    Balance: minorDigits(balanceMinor, digits),
+    ActualBalance: minorDigits(actualBalanceMinor, digits),
+  }
+}
+
+export const chargeToWire = (
+  charge: Omit<Charge, 'id' | 'invoiceId' | 'displayOrder'>,
+  displayOrder: number,
+  digits: number,
+) => ({
+  Line: charge.name,
+  Descrip: charge.description ?? (describeCharge(charge) || null),
+  Qty: decimalDigits(charge.quantity),
+  UnitCostEx: decimalDigits(charge.unitPrice),
+  AmountEx: minorDigits(charge.netMinor, digits),
+  AmountInc: minorDigits(charge.grossMinor, digits),
+  DisplayOrder: displayOrder,
+})
+
+export function invoiceToWire(
+  { invoice, customer, charges, taxes }: InvoiceParts,
+  clock: { timeZone: string; today: IsoDate },
+): ShapeOf<typeof InvoiceOut> {
+  const { timeZone, today } = clock
+  const digits = digitsOf(invoice.currency)
+  return {
+    invoiceID: invoice.id,
+    invoiceNum: invoice.number,
+    Customer: customerToWire(customer, clock),
+    Reference: invoice.reference,
+    poNumber: invoice.poNumber,
+    CurrencyCode: invoice.currency,
+    InvoiceDate: dateWithOffset(invoice.invoiceDate, timeZone),
+    DueDate: dateWithOffset(invoice.dueDate, timeZone),
+    DateSent: invoice.dateSent,
+    LastUpdated: invoice.lastUpdated,
+    isDraft: invoice.isDraft,
+    isCancelled: invoice.isCancelled,
+    Source: invoice.source,
+    CollectionMethod: invoice.collectionMethod,
+    gatewayID: invoice.gatewayId,
+    customerPaymentMethodID: invoice.paymentMethodId,
+    NumTries: invoice.tries,
+    NextTryDate: invoice.nextTryDate === null ? null : dateWithOffset(invoice.nextTryDate, timeZone),
+    Notes: invoice.notes,
+    Terms: invoice.terms,
+    customerID: invoice.customerId,
+    Name: customer.name,
+    LastName: customer.lastName,
+    ...balancesOf(invoice, today),
+    Taxes: taxes.map((tax) => ({
+      invoiceTaxID: tax.id,
+      invoiceID: invoice.id,
+      Name: tax.name,
+      Perc: decimalDigits(tax.rate),
+    })),
+    Charges: charges.map((charge) => ({
+      chargeID: charge.id,
+      invoiceID: invoice.id,
+      ...chargeToWire(charge, charge.displayOrder, digits),
+    })),
+    PaymentsApplied: [],
+    NegativeAdjustmentsApplied: [],
+    subscriptionID: invoice.subscriptionId,
+    recurInvoiceID: invoice.recurringInvoiceId,
+  }
+}
+
+export const InvoiceQuery = listQuery({
+  startDate: optional(date()),
+  endDate: optional(date()),
+  status: optional(word(INVOICE_STATUSES, { anyCase: true })),
+  customerID: optional(reference()),
+  subscriptionID: optional(reference()),
+  recurInvoiceID: optional(reference()),
+})
+
+const BracketOut = outObject({ QtyFrom: outNumber(), QtyTill: orNull(outNumber()), Price: outNumber() })
+
+export const ExplanationOut = outObject(
+  {
+    invoiceID: outId(),
+    Lines: outList(
+      outObject({
+        chargeID: outId(),
+        Kind: outText(),
+        Facts: outObject({
+          From: orNull(day()),
+          To: orNull(outDate('Last covered day')),
+          WholeFrom: orNull(day()),
+          WholeTo: orNull(outDate('Last day of the whole period')),
+          Days: orNull(outInteger()),
+          WholeDays: orNull(outInteger()),
+          Price: outNumber(),
+          Quantity: outNumber(),
+          Scheme: orNull(outText()),
+          Brackets: orNull(outList(BracketOut)),
+          subscriptionID: orNull(outId()),
+          Stretch: orNull(outInteger()),
+          Part: orNull(outInteger()),
+        }),
+        Formula: outText(),
+        Sentence: outText(),
+      }),
+    ),
+    Taxes: outList(
+      outObject({
+        Name: outText(),
+        Perc: outNumber(),
+        TaxNumber: orNull(outText()),
+        Base: outNumber(),
+        Amount: outNumber(),
+        Formula: outText(),
+        Sentence: outText(),
+      }),
+    ),
+  },
+  'InvoiceExplanation',
+)
+
+/** The stored facts of a charge, as the engine explains and recomputes them. */
+export const factsOf = (charge: Charge, currency: string) => ({
+  ...charge,
+  name: charge.name ?? '',
+  price: charge.price ?? charge.unitPrice,
+  currency,
+  digits: digitsOf(currency),
+})
+
+function explainedToWire(explained: ChargeExplanation, timeZone: string) {
+  const { facts } = explained
+  const shownDay = (value: IsoDate | null) => (value === null ? null : dateWithOffset(value, timeZone))
+  return {
+    From: shownDay(facts.from),
+    To: shownDay(facts.to),
+    WholeFrom: shownDay(facts.wholeFrom),
+    WholeTo: shownDay(facts.wholeTo),
+    Days: facts.days,
+    WholeDays: facts.wholeDays,
+    Price: decimalDigits(facts.price),
+    Quantity: decimalDigits(facts.quantity),
+    Scheme: facts.brackets?.scheme ?? null,
+    Brackets:
+      facts.brackets?.list.map(({ from, till, price }) => ({
+        QtyFrom: decimalDigits(from ?? ZERO),
+        QtyTill: till === null ? null : decimalDigits(till),
+        Price: decimalDigits(price),
+      })) ?? null,
+  }
+}
+
+export function explanationToWire(
+  { invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>,
+  timeZone: string,
+): ShapeOf<typeof ExplanationOut> {
+  const { currency } = invoice
+  const digits = digitsOf(currency)
+  return {
+    invoiceID: invoice.id,
+    Lines: charges.map((charge) => {
+      const explained = explainCharge(factsOf(charge, currency))
+      const facts = {
+        ...explainedToWire(explained, timeZone),
+        subscriptionID: charge.subscriptionId,
+        Stretch: charge.stretch,
+        Part: charge.part,
+      }
+      return {
+        chargeID: charge.id,
+        Kind: charge.kind,
+        Facts: facts,
+        Formula: explained.formula,
+        Sentence: explained.sentence,
+      }
+    }),
+    Taxes: taxes.map((tax) => ({
+      Name: tax.name,
+      Perc: decimalDigits(tax.rate),
+      TaxNumber: tax.taxNumber,
+      Base: minorDigits(tax.baseMinor, digits),
+      Amount: minorDigits(tax.amountMinor, digits),
+      Formula: explainTax({ ...tax, digits, currency }).formula,
+      Sentence: explainTax({ ...tax, digits, currency }).sentence,
+    })),
+  }
+}

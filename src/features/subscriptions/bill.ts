@@ -1,0 +1,199 @@
+import { type Cursor, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from '../../engine/renewal.ts'
+import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
+import { assert } from '../../kernel/assert.ts'
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import {
+  collectionMethodOf,
+  composeInvoice,
+  type ComposedInvoice,
+  type IssueContext,
+  issueInvoices,
+  type ZeroCharge,
+} from '../invoices/issue.ts'
+import { type EventType, insertEvents } from '../events/queries.ts'
+import { listTaxRules } from '../invoices/issue-queries.ts'
+import { cancellationDayOf, cursorOf, nextActionOn, termsOf } from './facts.ts'
+import type { Subscription } from './queries.ts'
+import { type BillingState, updateBillingStates } from './state-queries.ts'
+
+/** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
+
+/** What one subscription's due day brings: invoices, periods billed at zero, the state after it, and how it ended, if it did. */
+export interface BillingPlan {
+  subscription: Subscription
+  invoices: ComposedInvoice[]
+  zeroCharges: ZeroCharge[]
+  state: BillingState
+  ended: 'cancelled' | 'expired' | null
+  /** Periods begun that are not the first. */
+  renewals: number
+}
+
+export interface PlanContext {
+  today: IsoDate
+  /** Days of payment terms where the customer has none of its own. */
+  paymentTermDays: number
+  taxesAt: (place: { countryId: number | null; countryStateId: number | null }) => readonly TaxRule[]
+}
+
+export async function planContext(
+  db: Queryable,
+  context: Pick<IssueContext, 'account' | 'moment'>,
+): Promise<PlanContext> {
+  return {
+    today: context.moment.today,
+    paymentTermDays: context.account.paymentTermDays,
+    taxesAt: taxMatcher(await listTaxRules(db, context.account.id)),
+  }
+}
+
+/** The rules that tax a customer today. */
+export const taxesOf = (
+  s: Pick<Subscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
+  context: PlanContext,
+): readonly TaxRule[] =>
+  s.isWaiveTaxes
+    ? []
+    : context.taxesAt({
+        countryId: s.countryId === null ? null : Number(s.countryId),
+        countryStateId: s.countryStateId === null ? null : Number(s.countryStateId),
+      })
+
+/** A planned invoice with its taxes and dates; undefined when all its charges round to zero. */
+export function composePlanned(
+  s: Subscription,
+  planned: PlannedInvoice,
+  context: PlanContext,
+): ComposedInvoice | undefined {
+  return composeInvoice(
+    {
+      customerId: s.customerId,
+      customerVersion: s.customerVersion,
+      subscriptionId: s.id,
+      currency: s.currency,
+      invoiceDate: planned.invoiceDate,
+      dueDate: addDays(planned.dueFrom, s.paymentTermDays ?? context.paymentTermDays),
+      poNumber: s.poNumber,
+      collectionMethod: s.collectionMethod ?? collectionMethodOf(s.paymentMethod),
+    },
+    planned.charges,
+    taxesOf(s, context),
+    digitsOf(s.currency),
+  )
+}
+
+/** Plans everything due on a subscription today. Throws a Fault when an amount is out of bounds. */
+export function planSubscription(s: Subscription, context: PlanContext): BillingPlan {
+  const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), context.today)
+  return planOf(s, invoices, cursor, context)
+}
+
+/** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
+export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
+  const terms = termsOf(s)
+  const before = planBeforeGap(terms, cursorOf(s), gapFrom, context.today)
+  const resumed = resumeAfterGap(terms, before.cursor, gapFrom, context.today)
+  const due = planDue(terms, resumed, context.today)
+  return planOf(s, [...before.invoices, ...due.invoices], due.cursor, context)
+}
+
+function planOf(
+  s: Subscription,
+  planned: readonly PlannedInvoice[],
+  cursor: Cursor,
+  context: PlanContext,
+): BillingPlan {
+  const invoices: ComposedInvoice[] = []
+  const zeroCharges: ZeroCharge[] = []
+  let renewals = 0
+  const firstFrom = s.trialEndDate ?? s.startDate
+  for (const plan of planned) {
+    const composed = composePlanned(s, plan, context)
+    if (composed) invoices.push(composed)
+    for (const charge of plan.charges) {
+      if (charge.netMinor === 0n) zeroCharges.push({ subscriptionId: s.id, charge })
+      if (charge.kind === 'package' && charge.from !== firstFrom) renewals += 1
+    }
+  }
+  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, context.today)
+  return { subscription: s, invoices, zeroCharges, state, ended, renewals }
+}
+
+function stateAfter(
+  s: Subscription,
+  cursor: Cursor,
+  lastInvoiceDate: IsoDate | null,
+  today: IsoDate,
+): { state: BillingState; ended: BillingPlan['ended'] } {
+  const terms = termsOf(s)
+  const cancelledOn = cancellationDayOf(s)
+  const hasEnded = !s.isEndRecorded && terms.endDate !== null && terms.endDate <= today
+  // Of EndDate and a cancellation the earlier ends it; a cancellation that took effect sets EndDate to its day.
+  const isCancelled = hasEnded && cancelledOn === terms.endDate
+  const isEndRecorded = s.isEndRecorded || hasEnded
+  const dueOn = nextActionOn(terms, cursor, isEndRecorded)
+  assert(dueOn === null || dueOn > today, `nothing is left due on subscription ${s.id} after ${today}`)
+  const state: BillingState = {
+    id: s.id,
+    wasNextFrom: s.nextFrom,
+    wasDueOn: s.dueOn,
+    ...cursor,
+    lastInvoiceDate,
+    dueOn,
+    endDate: isCancelled ? cancelledOn : s.endDate,
+    cancelledOn: isCancelled ? cancelledOn : s.cancelledOn,
+    pendingKind: hasEnded ? null : s.pendingKind,
+    pendingOn: hasEnded ? null : s.pendingOn,
+    isEndRecorded,
+  }
+  return { state, ended: hasEnded ? (isCancelled ? 'cancelled' : 'expired') : null }
+}
+
+/** Writes plans: invoices, states, ends. Their customers are locked by the caller. */
+export async function applyPlans(tx: Transaction, context: IssueContext, plans: readonly BillingPlan[]): Promise<void> {
+  if (plans.length === 0) return
+  const moved = await updateBillingStates(
+    tx,
+    tx.account,
+    plans.map(({ state }) => state),
+  )
+  assert(moved === plans.length, 'subscriptions of locked customers are as they were read')
+  const ends = plans.filter(({ ended }) => ended !== null)
+  if (ends.length > 0)
+    await insertEvents(
+      tx,
+      ends.map((plan) => endEvent(plan, context)),
+    )
+  await issueInvoices(
+    tx,
+    context,
+    plans.flatMap(({ invoices }) => invoices),
+    plans.flatMap(({ zeroCharges }) => zeroCharges),
+  )
+}
+
+function endEvent({ subscription: s, ended, state }: BillingPlan, context: IssueContext) {
+  const type: EventType = ended === 'cancelled' ? 'subscription.cancelled' : 'subscription.expired'
+  return {
+    type,
+    recordId: s.id,
+    customerId: s.customerId,
+    happenedAt: context.moment.now,
+    actor: context.actor,
+    reason: ended === 'cancelled' ? s.cancelReason : null,
+    record: JSON.stringify({
+      subscriptionID: Number(s.id),
+      EndDate: state.endDate,
+      isCancelled: ended === 'cancelled',
+      isExpired: ended === 'expired',
+    }),
+  }
+}
+
+/** Invoices what is due today on one subscription, as the run would. */
+export async function billSubscription(tx: Transaction, context: IssueContext, s: Subscription): Promise<void> {
+  if (s.pausedOn !== null || s.dueOn === null || s.dueOn > context.moment.today) return
+  await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context))])
+}

@@ -1,0 +1,312 @@
+import { conflict, Problems } from '../../kernel/fault.ts'
+import { addDays, addMonths, type IsoDate, partsOf } from '../../kernel/calendar.ts'
+import { countDuePeriods, firstCursor } from '../../engine/renewal.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { nextActionOn, termsOf } from './facts.ts'
+import {
+  findVersionById,
+  findVersionOfPackage,
+  listRateTerms,
+  type NewSubscription,
+  packageExists,
+  type RateTerm,
+  rateTermExists,
+  type Subscription,
+} from './queries.ts'
+import type { SubscriptionBody } from './wire.ts'
+
+/** From the body of an add to the subscription it means: version, term, dates. Problems (400) are gathered, conflicts (409) thrown after. */
+
+export const PERIODS_MAX = 1000
+
+export interface Chosen {
+  customer: Customer
+  terms: RateTerm[]
+}
+
+type Body = Partial<SubscriptionBody>
+
+/** Finds what the body refers to and notes what is wrong with it. */
+export async function chooseReferences(
+  tx: Transaction,
+  context: RequestContext,
+  body: Body,
+  problems: Problems,
+): Promise<Partial<Chosen>> {
+  checkUnavailable(body, problems)
+  checkTermFields(body, problems)
+  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
+  if (body.customerID !== undefined && !customer)
+    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const versionId = await chooseVersion(tx, body, problems)
+  if (!customer || versionId === undefined) return { ...(customer ? { customer } : {}) }
+  const terms = await listRateTerms(tx, tx.account, versionId, customer.currency)
+  await checkTerm(tx, body, terms, problems)
+  checkDates(body, terms[0], context.moment.today, problems)
+  return { customer, terms }
+}
+
+function checkUnavailable(body: Body, problems: Problems): void {
+  for (const [index, { componentID }] of (body.componentUsage ?? []).entries()) {
+    problems.add('component_unknown', `componentUsage[${index}].componentID`, `There is no component ${componentID}.`)
+  }
+  if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
+  if (body.customerPaymentMethodID) {
+    problems.add(
+      'payment_method_unknown',
+      'customerPaymentMethodID',
+      `The customer has no payment method ${body.customerPaymentMethodID}.`,
+    )
+  }
+  if (body.CollectionMethod === 'credit_card' || body.CollectionMethod === 'debit_order') {
+    problems.add(
+      'gateway_missing',
+      'gatewayID',
+      `CollectionMethod ${body.CollectionMethod} needs a gateway, and this account has none for it.`,
+    )
+  }
+}
+
+function checkTermFields(body: Body, problems: Problems): void {
+  if (body.Term != null && body.TermType == null)
+    problems.add('required', 'TermType', 'TermType is required where Term is given.')
+  if (body.TermType != null && body.Term == null)
+    problems.add('required', 'Term', 'Term is required where TermType is given.')
+  if (body.firstProrataSyncDate != null && body.isProRata === false) {
+    problems.add(
+      'contradiction',
+      'firstProrataSyncDate',
+      'firstProrataSyncDate needs isProRata: the time before it is charged by the day.',
+    )
+  }
+}
+
+async function chooseVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
+  const { packageVersionID, packageID, packageVersionNumber } = body
+  if (packageVersionID) {
+    const version = await findVersionById(tx, tx.account, packageVersionID)
+    if (!version)
+      problems.add('package_version_unknown', 'packageVersionID', `There is no package version ${packageVersionID}.`)
+    else if (packageID && packageID !== version.packageId)
+      problems.add(
+        'contradiction',
+        'packageVersionID',
+        `Package version ${packageVersionID} is not of package ${packageID}.`,
+      )
+    else if (packageVersionNumber != null && packageVersionNumber !== version.versionNo) {
+      problems.add(
+        'contradiction',
+        'packageVersionNumber',
+        `Package version ${packageVersionID} has the number ${version.versionNo}, not ${packageVersionNumber}.`,
+      )
+    } else return version.id
+    return undefined
+  }
+  if (!packageID) {
+    problems.add('required', 'packageID', 'packageID or packageVersionID is required.')
+    return undefined
+  }
+  const version = await findVersionOfPackage(tx, tx.account, packageID, packageVersionNumber ?? null)
+  if (version) return version.id
+  if (await packageExists(tx, tx.account, packageID))
+    problems.add(
+      'package_version_unknown',
+      'packageVersionNumber',
+      `Package ${packageID} has no version ${packageVersionNumber}.`,
+    )
+  else problems.add('package_unknown', 'packageID', `There is no package ${packageID}.`)
+  return undefined
+}
+
+const termNames = (terms: readonly RateTerm[]) =>
+  terms.filter(({ term }) => term !== null).map(({ term, termType }) => `${term} ${termType}`)
+
+async function checkTerm(tx: Transaction, body: Body, terms: readonly RateTerm[], problems: Problems): Promise<void> {
+  const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
+  // No rate in the customer's currency is a conflict, told later.
+  if (offered.length === 0) return
+  if (body.packageRateTermID) {
+    const named = offered.find(({ packageRateTermId }) => packageRateTermId === body.packageRateTermID)
+    if (!named) {
+      if (!(await rateTermExists(tx, tx.account, body.packageRateTermID)))
+        problems.add('rate_term_unknown', 'packageRateTermID', `There is no rate term ${body.packageRateTermID}.`)
+    } else if (
+      body.Term != null &&
+      body.TermType != null &&
+      (body.Term !== named.term || body.TermType !== named.termType)
+    ) {
+      problems.add(
+        'contradiction',
+        'Term',
+        `Rate term ${body.packageRateTermID} is ${named.term} ${named.termType}, not ${body.Term} ${body.TermType}.`,
+      )
+    }
+    return
+  }
+  const list = termNames(offered).join(', ')
+  if (body.Term != null && body.TermType != null) {
+    if (!offered.some(({ term, termType }) => term === body.Term && termType === body.TermType))
+      problems.add('term_unknown', 'Term', `The rate has no term of ${body.Term} ${body.TermType}; it has ${list}.`)
+  } else if (offered.length > 1 && body.Term == null && body.TermType == null) {
+    problems.add(
+      'required',
+      'packageRateTermID',
+      `packageRateTermID, or Term and TermType, is required: the rate has the terms ${list}.`,
+    )
+  }
+}
+
+const trialEnd = (start: IsoDate, rate: RateTerm | undefined): IsoDate | null => {
+  if (!rate?.trialPeriod || rate.trialPeriodType === null) return null
+  return rate.trialPeriodType === 'months' ? addMonths(start, rate.trialPeriod) : addDays(start, rate.trialPeriod)
+}
+
+function checkDates(body: Body, rate: RateTerm | undefined, today: IsoDate, problems: Problems): void {
+  if (problems.found.some(({ field }) => field === 'StartDate')) return
+  const start = body.StartDate ?? today
+  if (body.EndDate != null && body.EndDate <= start)
+    problems.add('date_order', 'EndDate', `EndDate ${body.EndDate} must be after StartDate ${start}.`)
+  const first = trialEnd(start, rate) ?? start
+  if (body.firstProrataSyncDate != null && body.firstProrataSyncDate <= first) {
+    const what = first === start ? `StartDate ${start}` : `the end of the trial, ${first}`
+    problems.add(
+      'date_order',
+      'firstProrataSyncDate',
+      `firstProrataSyncDate ${body.firstProrataSyncDate} must be after ${what}.`,
+    )
+  }
+}
+
+/** The rate term that is meant; conflicts where none can be used. */
+function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): RateTerm {
+  const [first] = terms
+  if (!first?.isPackageActive)
+    throw conflict(
+      'package_inactive',
+      `Package ${first?.packageId} is inactive and takes no new subscriptions.`,
+      'packageID',
+    )
+  if (!first.isVersionActive)
+    throw conflict(
+      'package_version_inactive',
+      `Version ${first.versionNo} of package ${first.packageId} is inactive and takes no new subscriptions.`,
+      'packageVersionNumber',
+    )
+  const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
+  if (offered.length === 0) {
+    throw conflict(
+      'rate_missing',
+      `Version ${first.versionNo} of package ${first.packageId} has no rate in ${customer.currency}, the currency of customer ${customer.id}.`,
+      'packageID',
+    )
+  }
+  const found = body.packageRateTermID
+    ? offered.find(({ packageRateTermId }) => packageRateTermId === body.packageRateTermID)
+    : body.Term != null
+      ? offered.find(({ term, termType }) => term === body.Term && termType === body.TermType)
+      : offered[0]
+  if (!found)
+    throw conflict(
+      'rate_term_foreign',
+      `Rate term ${body.packageRateTermID} is not of version ${first.versionNo} of package ${first.packageId} in ${customer.currency}.`,
+      'packageRateTermID',
+    )
+  return found
+}
+
+/** The subscription as it would be added, with every fact of billing it. Throws what stands against it. */
+export function composeSubscription(
+  chosen: Chosen,
+  body: SubscriptionBody,
+  context: RequestContext,
+): { row: NewSubscription; facts: Omit<Subscription, 'id'> } {
+  const { customer } = chosen
+  if (customer.pausedOn !== null) {
+    const state = customer.archivedAt === null ? 'suspended' : 'archived'
+    throw conflict(
+      `customer_${state}`,
+      `Customer ${customer.id} is ${state} and takes no new subscriptions.`,
+      'customerID',
+    )
+  }
+  const rate = chosenTerm(chosen, body)
+  const startDate = body.StartDate ?? context.moment.today
+  const trialEndDate = trialEnd(startDate, rate)
+  const syncDate = body.firstProrataSyncDate ?? null
+  const anchor = syncDate ?? trialEndDate ?? startDate
+  const draft: Omit<Subscription, 'id'> = {
+    ...customerFacts(customer),
+    ...rateFacts(rate),
+    stretch: 1,
+    startDate,
+    trialEndDate,
+    syncDate,
+    endDate: body.EndDate ?? null,
+    anchor,
+    anchorDay: partsOf(anchor).day,
+    isProRata: body.isProRata ?? true,
+    leadDays: body.numDaysBeforeToInv ?? context.account.leadDays,
+    poNumber: body.poNumber ?? null,
+    collectionMethod: body.CollectionMethod ?? null,
+    gatewayId: null,
+    paymentMethodId: null,
+    lastModified: context.moment.now,
+    ...NOTHING_YET,
+    nextFrom: startDate,
+  }
+  const terms = termsOf(draft)
+  const cursor = firstCursor(terms)
+  if (countDuePeriods(terms, cursor, context.moment.today, PERIODS_MAX) > PERIODS_MAX) {
+    const problems = new Problems()
+    problems.add(
+      'too_many_periods',
+      'StartDate',
+      `StartDate ${startDate} would bill more than ${PERIODS_MAX} periods at once.`,
+    )
+    problems.throwIfAny()
+  }
+  const facts = { ...draft, ...cursor, dueOn: nextActionOn(terms, cursor, false) }
+  return { row: facts, facts }
+}
+
+const NOTHING_YET = {
+  feesOn: null,
+  lastFrom: null,
+  lastInvoiceDate: null,
+  dueOn: null,
+  pendingKind: null,
+  pendingOn: null,
+  cancelledOn: null,
+  cancelReason: null,
+  isEndRecorded: false,
+} as const
+
+const customerFacts = (customer: Customer) => ({
+  customerId: customer.id,
+  currency: customer.currency,
+  customerName: customer.name,
+  customerLastName: customer.lastName,
+  isCompany: customer.isCompany,
+  customerVersion: customer.version,
+  pausedOn: customer.pausedOn,
+  countryId: customer.countryId,
+  countryStateId: customer.countryStateId,
+  isWaiveTaxes: customer.isWaiveTaxes,
+  paymentMethod: customer.paymentMethod,
+  paymentTermDays: customer.paymentTermDays,
+})
+
+const rateFacts = (rate: RateTerm) => ({
+  packageId: rate.packageId,
+  packageVersionId: rate.packageVersionId,
+  packageRateTermId: rate.packageRateTermId!,
+  term: rate.term!,
+  termType: rate.termType!,
+  versionNo: rate.versionNo,
+  packageName: rate.packageName,
+  price: rate.price!,
+  setupFeeMinor: rate.setupFeeMinor!,
+  trialFeeMinor: rate.trialFeeMinor!,
+})

@@ -1,0 +1,62 @@
+import { type Cursor, nextInvoiceDate, type SubscriptionTerms } from '../../engine/renewal.ts'
+import { earliest, type IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import type { Subscription } from './queries.ts'
+
+/** What the engine needs of a subscription. */
+export type BillingFacts = Pick<
+  Subscription,
+  | 'startDate'
+  | 'trialEndDate'
+  | 'anchor'
+  | 'anchorDay'
+  | 'term'
+  | 'termType'
+  | 'endDate'
+  | 'isProRata'
+  | 'leadDays'
+  | 'stretch'
+  | 'packageId'
+  | 'packageName'
+  | 'price'
+  | 'setupFeeMinor'
+  | 'trialFeeMinor'
+  | 'currency'
+  | 'pendingKind'
+  | 'pendingOn'
+  | 'cancelledOn'
+>
+
+/** The day on which a cancellation took, or will take, effect. */
+export const cancellationDayOf = (s: Pick<Subscription, 'cancelledOn' | 'pendingKind' | 'pendingOn'>): IsoDate | null =>
+  s.cancelledOn ?? (s.pendingKind === 'cancellation' ? s.pendingOn : null)
+
+/** The first day not covered: the earlier of EndDate and a cancellation. */
+export const endOf = (s: Pick<Subscription, 'endDate' | 'cancelledOn' | 'pendingKind' | 'pendingOn'>): IsoDate | null =>
+  earliest(s.endDate, cancellationDayOf(s))
+
+export const termsOf = (s: BillingFacts): SubscriptionTerms => ({
+  startDate: s.startDate,
+  trialEndDate: s.trialEndDate,
+  cycle: { anchor: s.anchor, dayOfMonth: s.anchorDay, term: s.term, termType: s.termType },
+  endDate: endOf(s),
+  isProRata: s.isProRata,
+  leadDays: s.leadDays,
+  stretch: s.stretch,
+  packageId: s.packageId,
+  packageName: s.packageName,
+  price: s.price,
+  setupFeeMinor: s.setupFeeMinor,
+  trialFeeMinor: s.trialFeeMinor,
+  digits: digitsOf(s.currency),
+})
+
+export const cursorOf = (s: Pick<Subscription, 'feesOn' | 'nextFrom' | 'lastFrom'>): Cursor => ({
+  feesOn: s.feesOn,
+  nextFrom: s.nextFrom,
+  lastFrom: s.lastFrom,
+})
+
+/** The next day on which the run has something to do: an invoice, or writing down the end. */
+export const nextActionOn = (terms: SubscriptionTerms, cursor: Cursor, isEndRecorded: boolean): IsoDate | null =>
+  isEndRecorded ? null : earliest(nextInvoiceDate(terms, cursor), terms.endDate)

@@ -1,0 +1,337 @@
+import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import type { PaymentMethod } from '../customers/queries.ts'
+import type { CollectionMethod } from '../invoices/queries.ts'
+
+export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
+export type SubscriptionStatusWord = (typeof SUBSCRIPTION_STATUSES)[number]
+
+/** A subscription with every fact that billing it needs: its own row, its package and price, its customer. */
+export interface Subscription {
+  id: SubscriptionId
+  customerId: CustomerId
+  packageId: Id
+  packageVersionId: Id
+  packageRateTermId: Id
+  currency: string
+  stretch: number
+  startDate: IsoDate
+  trialEndDate: IsoDate | null
+  syncDate: IsoDate | null
+  endDate: IsoDate | null
+  anchor: IsoDate
+  anchorDay: number
+  term: number
+  termType: TermType
+  isProRata: boolean
+  leadDays: number
+  feesOn: IsoDate | null
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  lastInvoiceDate: IsoDate | null
+  dueOn: IsoDate | null
+  pendingKind: 'package' | 'term' | 'cancellation' | null
+  pendingOn: IsoDate | null
+  cancelledOn: IsoDate | null
+  cancelReason: string | null
+  isEndRecorded: boolean
+  poNumber: string | null
+  collectionMethod: CollectionMethod | null
+  gatewayId: Id | null
+  paymentMethodId: Id | null
+  lastModified: Instant
+  // Of its package.
+  versionNo: number
+  packageName: string
+  price: Decimal
+  setupFeeMinor: bigint
+  trialFeeMinor: bigint
+  // Of its customer.
+  customerName: string
+  customerLastName: string | null
+  isCompany: boolean
+  customerVersion: number
+  pausedOn: IsoDate | null
+  countryId: bigint | null
+  countryStateId: bigint | null
+  isWaiveTaxes: boolean
+  paymentMethod: PaymentMethod
+  paymentTermDays: number | null
+}
+
+const COLUMNS = fragment`
+  s.subscription_id as "id", s.customer_id as "customerId", s.package_id as "packageId", s.package_version_id as "packageVersionId",
+  s.package_rate_term_id as "packageRateTermId", s.currency, s.stretch, s.start_date as "startDate", s.trial_end_date as "trialEndDate",
+  s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay", s.term, s.term_type as "termType",
+  s.is_pro_rata as "isProRata", s.lead_days as "leadDays", s.fees_on as "feesOn", s.next_from as "nextFrom", s.last_from as "lastFrom",
+  s.last_invoice_date as "lastInvoiceDate", s.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
+  s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
+  s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId",
+  s.last_modified as "lastModified", v.version_no as "versionNo", p.name as "packageName", t.price,
+  r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor",
+  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany", c.version as "customerVersion",
+  c.paused_on as "pausedOn", c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
+  c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
+
+const JOINED = fragment`
+  join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+  join packages p on p.account_id = s.account_id and p.package_id = s.package_id
+  join package_versions v on v.account_id = s.account_id and v.package_version_id = s.package_version_id
+  join package_rate_terms t on t.account_id = s.account_id and t.package_rate_term_id = s.package_rate_term_id
+  join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id`
+
+export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
+  firstRow<Subscription>(
+    db,
+    sql`select ${COLUMNS} from subscriptions s ${JOINED} where s.account_id = ${account} and s.subscription_id = ${id}`,
+  )
+
+export const findSubscriptionCustomer = (db: Queryable, account: AccountId, id: SubscriptionId) =>
+  firstRow<{ customerId: CustomerId }>(
+    db,
+    sql`select customer_id as "customerId" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
+  )
+
+export interface SubscriptionFilter {
+  customerId?: bigint | null
+  packageId?: bigint | null
+  status?: SubscriptionStatusWord | null
+}
+
+// The status rule of the engine as conditions. The day of a cancellation, taken effect or to come:
+const CANCELLED_ON = fragment`coalesce(s.cancelled_on, case when s.pending_kind = 'cancellation' then s.pending_on end)`
+
+function statusCondition(status: SubscriptionStatusWord, today: IsoDate): Fragment {
+  const isCancelled = fragment`(${CANCELLED_ON} <= ${today} and not (s.end_date is not null and s.end_date <= ${today} and s.end_date < ${CANCELLED_ON}))`
+  const isEnded = fragment`(coalesce(${isCancelled}, false) or coalesce(s.end_date <= ${today}, false))`
+  switch (status) {
+    case 'Cancelled':
+      return fragment`and coalesce(${isCancelled}, false)`
+    case 'Expired':
+      return fragment`and s.end_date <= ${today} and not coalesce(${isCancelled}, false)`
+    case 'Future':
+      return fragment`and not ${isEnded} and s.start_date > ${today}`
+    case 'Trial':
+      return fragment`and not ${isEnded} and s.start_date <= ${today} and s.trial_end_date > ${today}`
+    case 'Active':
+      return fragment`and not ${isEnded} and s.start_date <= ${today} and (s.trial_end_date is null or s.trial_end_date <= ${today})`
+  }
+}
+
+const conditions = (filter: SubscriptionFilter, today: IsoDate): Fragment => fragment`
+  ${filter.customerId == null ? NOTHING : fragment`and s.customer_id = ${filter.customerId}`}
+  ${filter.packageId == null ? NOTHING : fragment`and s.package_id = ${filter.packageId}`}
+  ${filter.status == null ? NOTHING : statusCondition(filter.status, today)}`
+
+export const listSubscriptions = (
+  db: Queryable,
+  account: AccountId,
+  filter: SubscriptionFilter,
+  start: PageStart,
+  limit: number,
+  today: IsoDate,
+) =>
+  db.rows<Subscription>(sql`
+    select ${COLUMNS} from (
+      select * from subscriptions s where s.account_id = ${account} and s.subscription_id >= ${start.fromId} ${conditions(filter, today)}
+       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${JOINED}
+     order by s.subscription_id`)
+
+export const countSubscriptions = async (
+  db: Queryable,
+  account: AccountId,
+  filter: SubscriptionFilter,
+  today: IsoDate,
+): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(filter, today)}`,
+      )
+    ).n,
+  )
+
+/** All subscriptions of a customer that may still be billed; the customer is locked by the caller. */
+export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
+  tx.rows<Subscription>(sql`
+    select ${COLUMNS} from subscriptions s ${JOINED}
+     where s.account_id = ${account} and s.customer_id = ${customerId} and not s.is_end_recorded order by s.subscription_id`)
+
+/**
+ * Locks the next customers, in identifier order, that have something to do on a day and are billed. Those that somebody else holds are
+ * passed over, or waited for when the run comes back to them. What this run could not bill is left out.
+ */
+export const lockDueCustomers = async (
+  tx: Transaction,
+  account: AccountId,
+  due: { day: IsoDate; after: CustomerId; limit: number; runId: Id; isWaiting: boolean },
+): Promise<CustomerId[]> =>
+  (
+    await tx.rows<{ id: CustomerId }>(sql`
+      select c.customer_id as "id" from customers c
+       where c.account_id = ${account} and c.paused_on is null and c.customer_id in (
+         select s.customer_id from subscriptions s
+          where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id > ${due.after}
+            and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
+                              and f.record_type = 'subscription' and f.record_id = s.subscription_id)
+          group by s.customer_id order by s.customer_id limit ${due.limit})
+       order by c.customer_id for no key update of c ${due.isWaiting ? NOTHING : fragment`skip locked`}`)
+  ).map(({ id }) => id)
+
+/** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
+export const listDueSubscriptions = (
+  tx: Queryable,
+  account: AccountId,
+  customerIds: readonly CustomerId[],
+  due: { day: IsoDate; runId: Id },
+) =>
+  tx.rows<Subscription>(sql`
+    select ${COLUMNS} from subscriptions s ${JOINED}
+     where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])
+       and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
+                         and f.record_type = 'subscription' and f.record_id = s.subscription_id)
+     order by s.customer_id, s.subscription_id`)
+
+/** What is due up to a day, to look at without locks: for a dry run, page by page. */
+export const listDueForPlanning = (
+  db: Queryable,
+  account: AccountId,
+  until: IsoDate,
+  after: SubscriptionId,
+  limit: number,
+) =>
+  db.rows<Subscription>(sql`
+    select ${COLUMNS} from subscriptions s ${JOINED}
+     where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
+     order by s.subscription_id limit ${limit}`)
+
+/** The first day after another with something to do. */
+export const findDueAfter = async (
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> =>
+  (
+    await oneRow<{ day: IsoDate | null }>(
+      db,
+      sql`select (select s.due_on from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+                   where s.account_id = ${account} and s.due_on > ${day} and s.due_on <= ${until} and c.paused_on is null
+                   order by s.account_id, s.due_on limit 1) as "day"`,
+    )
+  ).day
+
+export const countDue = async (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+             where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null`,
+      )
+    ).n,
+  )
+
+/** The rate term that a new subscription would use, with all that its price follows from. */
+export interface RateTerm {
+  packageId: Id
+  packageName: string
+  isPackageActive: boolean
+  packageVersionId: Id
+  versionNo: number
+  isVersionActive: boolean
+  packageRateId: Id | null
+  setupFeeMinor: bigint | null
+  trialFeeMinor: bigint | null
+  trialPeriod: number | null
+  trialPeriodType: TermType | null
+  packageRateTermId: Id | null
+  price: Decimal | null
+  term: number | null
+  termType: TermType | null
+}
+
+/** A version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices. */
+export const listRateTerms = (tx: Transaction, account: AccountId, versionId: Id, currency: string) =>
+  tx.rows<RateTerm>(sql`
+    select p.package_id as "packageId", p.name as "packageName", p.is_active as "isPackageActive", v.package_version_id as "packageVersionId",
+           v.version_no as "versionNo", v.is_active as "isVersionActive", r.package_rate_id as "packageRateId",
+           r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", r.trial_period as "trialPeriod",
+           r.trial_period_type as "trialPeriodType", t.package_rate_term_id as "packageRateTermId", t.price, t.term, t.term_type as "termType"
+      from package_versions v join packages p on p.account_id = v.account_id and p.package_id = v.package_id
+      left join package_rates r on r.account_id = v.account_id and r.package_version_id = v.package_version_id and r.currency = ${currency}
+      left join package_rate_terms t on t.account_id = r.account_id and t.package_rate_id = r.package_rate_id
+     where v.account_id = ${account} and v.package_version_id = ${versionId}
+     order by t.package_rate_term_id for share of p, v`)
+
+export const findVersionById = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
+    db,
+    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
+         where account_id = ${account} and package_version_id = ${id}`,
+  )
+
+/** The version of a package with a number, or its default. */
+export const findVersionOfPackage = (db: Queryable, account: AccountId, packageId: Id, versionNo: number | null) =>
+  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
+    db,
+    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
+         where account_id = ${account} and package_id = ${packageId}
+           and (version_no = ${versionNo}::integer or (${versionNo}::integer is null and is_default))`,
+  )
+
+export const packageExists = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (await db.rows(sql`select 1 from packages where account_id = ${account} and package_id = ${id}`)).length > 0
+
+export const rateTermExists = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (await db.rows(sql`select 1 from package_rate_terms where account_id = ${account} and package_rate_term_id = ${id}`))
+    .length > 0
+
+export type NewSubscription = Pick<
+  Subscription,
+  | 'customerId'
+  | 'packageId'
+  | 'packageVersionId'
+  | 'packageRateTermId'
+  | 'currency'
+  | 'startDate'
+  | 'trialEndDate'
+  | 'syncDate'
+  | 'endDate'
+  | 'anchor'
+  | 'anchorDay'
+  | 'term'
+  | 'termType'
+  | 'isProRata'
+  | 'leadDays'
+  | 'feesOn'
+  | 'nextFrom'
+  | 'dueOn'
+  | 'poNumber'
+  | 'collectionMethod'
+>
+
+export const insertSubscription = async (
+  tx: Transaction,
+  account: AccountId,
+  s: NewSubscription,
+  at: Instant,
+): Promise<SubscriptionId> =>
+  (
+    await oneRow<{ id: SubscriptionId }>(
+      tx,
+      sql`
+      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, trial_end_date,
+        sync_date, end_date, anchor, anchor_day, term, term_type, is_pro_rata, lead_days, fees_on, next_from, due_on, po_number,
+        collection_method, created_at, last_modified)
+      values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
+        ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
+        ${s.feesOn}, ${s.nextFrom}, ${s.dueOn}, ${s.poNumber}, ${s.collectionMethod}, ${at}, ${at})
+      returning subscription_id as "id"`,
+    )
+  ).id

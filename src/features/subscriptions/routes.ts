@@ -1,0 +1,248 @@
+import { type Fault, missing } from '../../kernel/fault.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
+import { pageOf } from '../../platform/http/query.ts'
+import { flag } from '../../platform/wire/fields.ts'
+import { objectOf, optional } from '../../platform/wire/read.ts'
+import { getAccountSettings } from '../accounts/queries.ts'
+import { unknownCustomer } from '../customers/actions.ts'
+import { findCustomer, findCustomerView } from '../customers/queries.ts'
+import { InvoicePreviewOut } from '../invoices/wire.ts'
+import {
+  addSubscription,
+  cancelAtRenewal,
+  dropFutureChanges,
+  lockedSubscription,
+  unknownSubscription,
+} from './actions.ts'
+import { planContext } from './bill.ts'
+import { type Chosen, chooseReferences, composeSubscription } from './choose.ts'
+import { writePreview } from './preview.ts'
+import {
+  countSubscriptions,
+  findSubscription,
+  listSubscriptions,
+  type Subscription,
+  type SubscriptionFilter,
+} from './queries.ts'
+import {
+  CancelIn,
+  ChangePreviewOut,
+  SubscriptionIn,
+  SubscriptionOut,
+  SubscriptionQuery,
+  SubscriptionsOut,
+  subscriptionToWire,
+} from './wire.ts'
+
+const tag = 'Subscriptions'
+const id = 'subscriptionID'
+
+/** Changes with whatever an edit of the subscription would replace. */
+export const subscriptionEtag = (s: Subscription): string =>
+  etagOf(
+    s.id,
+    s.packageRateTermId,
+    s.startDate,
+    s.endDate,
+    s.leadDays,
+    s.poNumber,
+    s.collectionMethod,
+    s.gatewayId,
+    s.paymentMethodId,
+    s.pendingKind,
+    s.pendingOn,
+    s.cancelledOn,
+  )
+
+async function answerList(
+  db: Queryable,
+  { account, moment }: RequestContext,
+  filter: SubscriptionFilter,
+  asked: { page: ReturnType<typeof pageOf>; url: string },
+  publicUrl: string | undefined,
+): Promise<Answer> {
+  const { page, url } = asked
+  const isFiltered = Object.values(filter).some((value) => value != null)
+  const start = isFiltered
+    ? { fromId: 0n, skip: (page.page - 1) * page.size }
+    : await pageStart(db, account.id, 'subscriptions', page)
+  const rows = await listSubscriptions(db, account.id, filter, start, page.size + 1, moment.today)
+  const clock = { timeZone: account.timeZone, today: moment.today }
+  const count = () =>
+    isFiltered ? countSubscriptions(db, account.id, filter, moment.today) : countList(db, account.id, 'subscriptions')
+  return listAnswer(
+    { rows, page, url, count },
+    (some) => SubscriptionsOut.write(some.map((row) => subscriptionToWire(row, clock))),
+    publicUrl,
+  )
+}
+
+async function previewOf(db: Queryable, context: RequestContext, subscription: Subscription): Promise<string> {
+  const customer = await findCustomerView(db, context.account.id, subscription.customerId, context.moment.today)
+  assert(customer, `customer ${subscription.customerId} exists`)
+  const account = await getAccountSettings(db, context.account.id)
+  return writePreview({
+    subscription,
+    customer,
+    account,
+    moment: context.moment,
+    plans: await planContext(db, context),
+  })
+}
+
+const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
+  readOperation({
+    id: 'listSubscriptions',
+    method: 'GET',
+    path: '/v1/subscriptions',
+    tag,
+    summary: 'List subscriptions',
+    query: SubscriptionQuery,
+    success: { status: 200, schema: SubscriptionsOut.schema },
+    read: (db, context, { query, url }) =>
+      answerList(
+        db,
+        context,
+        { status: query.comp_Status, packageId: query.packageID },
+        { page: pageOf(query), url },
+        publicUrl,
+      ),
+  }),
+  readOperation({
+    id: 'listCustomerSubscriptions',
+    method: 'GET',
+    path: '/v1/customers/{customerID}/subscriptions',
+    tag,
+    summary: 'List the subscriptions of a customer',
+    query: SubscriptionQuery,
+    success: { status: 200, schema: SubscriptionsOut.schema },
+    read: async (db, context, { params, query, url }) => {
+      const customerId = pathId(params, 'customerID', unknownCustomer)
+      if (!(await findCustomer(db, context.account.id, customerId))) throw unknownCustomer(customerId)
+      return answerList(
+        db,
+        context,
+        { customerId, status: query.comp_Status, packageId: query.packageID },
+        { page: pageOf(query), url },
+        publicUrl,
+      )
+    },
+  }),
+  readOperation({
+    id: 'getSubscription',
+    method: 'GET',
+    path: '/v1/subscriptions/{subscriptionID}',
+    tag,
+    summary: 'Read a subscription',
+    success: { status: 200, schema: SubscriptionOut.schema },
+    read: async (db, { account, moment }, { params }) => {
+      const found = await findSubscription(db, account.id, pathId(params, id, unknownSubscription))
+      if (!found) throw unknownSubscription(params[id] ?? '')
+      const body = SubscriptionOut.write(subscriptionToWire(found, { timeZone: account.timeZone, today: moment.today }))
+      return { status: 200, body, etag: subscriptionEtag(found) }
+    },
+  }),
+]
+
+const previewing = (): Operation[] => [
+  readOperation({
+    id: 'previewSubscription',
+    method: 'GET',
+    path: '/v1/subscriptions/{subscriptionID}/preview',
+    tag,
+    summary: 'The next invoice as it would be made, with its own date; nothing is stored',
+    success: { status: 200, schema: InvoicePreviewOut.schema },
+    read: async (db, context, { params }) => {
+      const found = await findSubscription(db, context.account.id, pathId(params, id, unknownSubscription))
+      if (!found) throw unknownSubscription(params[id] ?? '')
+      return { status: 200, body: await previewOf(db, context, found) }
+    },
+  }),
+  writeOperation({
+    id: 'previewNewSubscription',
+    method: 'POST',
+    path: '/v1/subscriptions/preview',
+    tag,
+    permission: 'read',
+    summary: 'The first invoice of a subscription that is not made',
+    body: SubscriptionIn,
+    success: { status: 200, schema: InvoicePreviewOut.schema },
+    refusals: { 409: 'The package, version or customer takes no new subscriptions' },
+    references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, chosen) => {
+      const { facts } = composeSubscription(chosen as Chosen, body, context)
+      return { status: 200, body: await previewOf(tx, context, { ...facts, id: 0n }) }
+    },
+  }),
+]
+
+/** The kinds of cancelling that give money back come with credit notes; until then they are as unknown as any other word. */
+const unknownKind = (kind: string): Fault =>
+  missing('cancel_kind_unknown', `There is no way of cancelling called ${JSON.stringify(kind.slice(0, 40))}.`, 'kind')
+
+const changing = (): Operation[] => [
+  writeOperation({
+    id: 'addSubscription',
+    method: 'POST',
+    path: '/v1/subscriptions',
+    tag,
+    summary: 'Subscribe a customer to a package; what is due today is invoiced at once',
+    body: SubscriptionIn,
+    success: { status: 201, schema: SubscriptionOut.schema },
+    refusals: { 409: 'The package, version or customer takes no new subscriptions' },
+    references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, chosen) => {
+      const { subscription, json } = await addSubscription(tx, context, chosen as Chosen, body)
+      return { status: 201, body: json, etag: subscriptionEtag(subscription) }
+    },
+  }),
+  writeOperation({
+    id: 'cancelSubscription',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/cancel/{kind}',
+    tag,
+    summary: 'Cancel a subscription; kind "renewal" ends it after what is invoiced',
+    query: objectOf({ preview: optional(flag()) }),
+    body: CancelIn,
+    isBodyOptional: true,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
+    record: async (tx, _context, { params }) => {
+      const subscription = await lockedSubscription(tx, pathId(params, id, unknownSubscription))
+      if (params['kind']?.toLowerCase() !== 'renewal') throw unknownKind(params['kind'] ?? '')
+      return subscription
+    },
+    write: async (tx, context, { body, query }, subscription: Subscription) => {
+      const changed = await cancelAtRenewal(tx, context, subscription, body.Reason ?? null)
+      if (query.preview)
+        return { status: 200, body: ChangePreviewOut.write({ Invoices: [], CreditNotes: [] }), isPreview: true }
+      return noContent(subscriptionEtag(changed))
+    },
+  }),
+  writeOperation({
+    id: 'dropFutureChanges',
+    method: 'DELETE',
+    path: '/v1/subscriptions/{subscriptionID}/futurechanges',
+    tag,
+    summary: 'Drop the pending change of a subscription, if there is one',
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended' },
+    record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, id, unknownSubscription)),
+    write: async (tx, context, _input, subscription: Subscription) => {
+      await dropFutureChanges(tx, context, subscription)
+      return noContent()
+    },
+  }),
+]
+
+export const subscriptionOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
+  ...reading(deps),
+  ...previewing(),
+  ...changing(),
+]

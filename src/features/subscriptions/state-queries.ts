@@ -1,0 +1,65 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { column, sql } from '../../platform/database/sql.ts'
+
+/** Where billing of a subscription stands, as it is written after it has moved. */
+export interface BillingState {
+  id: SubscriptionId
+  /** What was read before, so that a move is made once. */
+  wasNextFrom: IsoDate
+  wasDueOn: IsoDate | null
+  feesOn: IsoDate | null
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  lastInvoiceDate: IsoDate | null
+  dueOn: IsoDate | null
+  endDate: IsoDate | null
+  cancelledOn: IsoDate | null
+  pendingKind: 'package' | 'term' | 'cancellation' | null
+  pendingOn: IsoDate | null
+  isEndRecorded: boolean
+}
+
+/** Moves billing states, one or thousands; answers how many were still as they had been read. */
+export const updateBillingStates = async (
+  tx: Transaction,
+  account: AccountId,
+  states: readonly BillingState[],
+): Promise<number> =>
+  (
+    await tx.rows(sql`
+    update subscriptions s set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from, last_invoice_date = r.last_invoice_date,
+      due_on = r.due_on, end_date = r.end_date, cancelled_on = r.cancelled_on, pending_kind = r.pending_kind, pending_on = r.pending_on,
+      is_end_recorded = r.is_end_recorded
+      from unnest(${column(states, 'id')}::bigint[], ${column(states, 'wasNextFrom')}::date[], ${column(states, 'wasDueOn')}::date[],
+        ${column(states, 'feesOn')}::date[], ${column(states, 'nextFrom')}::date[], ${column(states, 'lastFrom')}::date[],
+        ${column(states, 'lastInvoiceDate')}::date[], ${column(states, 'dueOn')}::date[], ${column(states, 'endDate')}::date[],
+        ${column(states, 'cancelledOn')}::date[], ${column(states, 'pendingKind')}::text[], ${column(states, 'pendingOn')}::date[],
+        ${column(states, 'isEndRecorded')}::boolean[])
+        as r(id, was_next_from, was_due_on, fees_on, next_from, last_from, last_invoice_date, due_on, end_date, cancelled_on, pending_kind,
+             pending_on, is_end_recorded)
+     where s.account_id = ${account} and s.subscription_id = r.id and s.next_from = r.was_next_from and s.due_on is not distinct from r.was_due_on
+    returning 1`)
+  ).length
+
+/** Notes, or drops, the one change that may be pending, or cancels at once. */
+export const updateCancellation = (
+  tx: Transaction,
+  account: AccountId,
+  id: SubscriptionId,
+  to: {
+    pendingKind: 'cancellation' | null
+    pendingOn: IsoDate | null
+    cancelledOn: IsoDate | null
+    reason: string | null
+    dueOn: IsoDate | null
+    isEndRecorded: boolean
+  },
+  at: Instant,
+) =>
+  tx.rows(sql`
+    update subscriptions set pending_kind = ${to.pendingKind}, pending_on = ${to.pendingOn}, pending_package_version_id = null,
+      pending_package_rate_term_id = null, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.reason}, due_on = ${to.dueOn},
+      is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
+     where account_id = ${account} and subscription_id = ${id}`)

@@ -1,0 +1,226 @@
+import { nextInvoiceDate, nextRenewDate } from '../../engine/renewal.ts'
+import { subscriptionStatus } from '../../engine/status.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { listQuery } from '../../platform/http/query.ts'
+import { date, flag, longText, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
+import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outInteger,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import { COLLECTION_METHODS } from '../invoices/queries.ts'
+import { InvoicePreviewOut } from '../invoices/wire.ts'
+import { cancellationDayOf, cursorOf, termsOf } from './facts.ts'
+import { type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
+
+export const TERM_TYPES = ['months', 'days'] as const
+export const TERM_MAX = 1200
+
+const day = () => outDate('Calendar date')
+
+export const SubscriptionOut = outObject(
+  {
+    subscriptionID: outId(),
+    customerID: outId(),
+    packageID: outId(),
+    packageVersionID: outId(),
+    packageVersionNumber: outInteger(),
+    packageRateTermID: outId(),
+    CustomerName: outText(),
+    PackageName: outText(),
+    Term: outInteger(),
+    TermType: outWord(TERM_TYPES),
+    StartDate: day(),
+    EndDate: orNull(day()),
+    TrialEndDate: orNull(day()),
+    firstProrataSyncDate: orNull(day()),
+    isProRata: outFlag(),
+    isFutureChange: outFlag(),
+    isCancelled: outFlag(),
+    isExpired: outFlag(),
+    lastInvDate: orNull(day()),
+    lastRenewDate: orNull(day()),
+    nextRenewDate: orNull(day()),
+    numDaysBeforeToInv: outInteger(),
+    comp_nextInvDate: orNull(day()),
+    comp_Status: outWord(SUBSCRIPTION_STATUSES),
+    LastModified: outDate('Instant'),
+    componentUsage: outList(
+      outObject({
+        componentID: outId(),
+        componentVersionID: outId(),
+        componentVersionNumber: outInteger(),
+        Memo: orNull(outText()),
+        NumUnits: outNumber(),
+        isSetUnits: outFlag(),
+      }),
+    ),
+    poNumber: orNull(outText()),
+    CollectionMethod: orNull(outWord(COLLECTION_METHODS)),
+    gatewayID: orNull(outId()),
+    customerPaymentMethodID: orNull(outId()),
+    CancelledDate: orNull(day()),
+    CancelReason: orNull(outText()),
+    futureChange: orNull(
+      outObject({
+        Kind: outWord(['package', 'term', 'cancellation'] as const),
+        Date: day(),
+        packageID: orNull(outId()),
+        packageVersionID: orNull(outId()),
+        Term: orNull(outInteger()),
+        TermType: orNull(outWord(TERM_TYPES)),
+      }),
+    ),
+  },
+  'Subscription',
+)
+export const SubscriptionsOut = outList(SubscriptionOut)
+
+/** What a change would make, when it is only asked for. */
+export const ChangePreviewOut = outObject(
+  { Invoices: outList(InvoicePreviewOut), CreditNotes: outList(outObject({})) },
+  'ChangePreview',
+)
+
+/** An individual is named by both names. */
+export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerLastName' | 'isCompany'>): string =>
+  s.isCompany || s.customerLastName === null ? s.customerName : `${s.customerName} ${s.customerLastName}`
+
+export const statusOf = (s: Subscription, today: IsoDate) =>
+  subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })
+
+/** The dates that are shown of what comes next; none of an ended subscription. */
+function comingDates(s: Subscription, status: string): { renewal: IsoDate | null; invoice: IsoDate | null } {
+  if (status === 'Cancelled' || status === 'Expired') return { renewal: null, invoice: null }
+  const terms = termsOf(s)
+  const isCancelling = s.pendingKind === 'cancellation' && (s.endDate === null || s.endDate >= (s.pendingOn as IsoDate))
+  return {
+    renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursorOf(s)),
+    invoice: s.pausedOn === null ? nextInvoiceDate(terms, cursorOf(s)) : null,
+  }
+}
+
+export function subscriptionToWire(
+  s: Subscription,
+  { timeZone, today }: { timeZone: string; today: IsoDate },
+): ShapeOf<typeof SubscriptionOut> {
+  const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
+  const shownOrNull = (value: IsoDate | null) => (value === null ? null : shown(value))
+  const status = statusOf(s, today)
+  const coming = comingDates(s, status)
+  const cancelledOn = status === 'Cancelled' ? cancellationDayOf(s) : null
+  // A cancellation of a subscription that had not begun leaves its EndDate as it was.
+  const endDate = cancelledOn !== null && cancelledOn > s.startDate ? cancelledOn : s.endDate
+  const isPending = s.pendingOn !== null && s.pendingKind !== null && s.pendingOn > today
+  return {
+    subscriptionID: s.id,
+    customerID: s.customerId,
+    packageID: s.packageId,
+    packageVersionID: s.packageVersionId,
+    packageVersionNumber: s.versionNo,
+    packageRateTermID: s.packageRateTermId,
+    CustomerName: customerNameOf(s),
+    PackageName: s.packageName,
+    Term: s.term,
+    TermType: s.termType,
+    StartDate: shown(s.startDate),
+    EndDate: shownOrNull(endDate),
+    TrialEndDate: shownOrNull(s.trialEndDate),
+    firstProrataSyncDate: shownOrNull(s.syncDate),
+    isProRata: s.isProRata,
+    isFutureChange: isPending,
+    isCancelled: status === 'Cancelled',
+    isExpired: status === 'Expired',
+    lastInvDate: shownOrNull(s.lastInvoiceDate),
+    lastRenewDate: shownOrNull(s.lastFrom),
+    nextRenewDate: shownOrNull(coming.renewal),
+    numDaysBeforeToInv: s.leadDays,
+    comp_nextInvDate: shownOrNull(coming.invoice),
+    comp_Status: status,
+    LastModified: s.lastModified,
+    componentUsage: [],
+    poNumber: s.poNumber,
+    CollectionMethod: s.collectionMethod,
+    gatewayID: s.gatewayId,
+    customerPaymentMethodID: s.paymentMethodId,
+    CancelledDate: shownOrNull(cancelledOn),
+    CancelReason: s.cancelReason,
+    futureChange: isPending
+      ? {
+          Kind: s.pendingKind!,
+          Date: shown(s.pendingOn!),
+          packageID: null,
+          packageVersionID: null,
+          Term: null,
+          TermType: null,
+        }
+      : null,
+  }
+}
+
+const inputs = {
+  customerID: required(requiredReference()),
+  packageID: optional(reference()),
+  packageVersionID: optional(reference()),
+  packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+  packageRateTermID: optional(reference()),
+  Term: optional(whole(1, TERM_MAX)),
+  TermType: optional(word(TERM_TYPES)),
+  StartDate: optional(date()),
+  EndDate: optional(date()),
+  firstProrataSyncDate: optional(date()),
+  isProRata: optional(flag()),
+  numDaysBeforeToInv: optional(whole(0, 90)),
+  componentUsage: optional(
+    listOf(
+      objectOf(
+        { componentID: required(requiredReference()) },
+        { ignored: ['componentVersionID', 'componentVersionNumber', 'Memo', 'NumUnits', 'isSetUnits'] },
+      ),
+      { max: 100, what: 'components' },
+    ),
+  ),
+  CollectionMethod: optional(word(COLLECTION_METHODS)),
+  gatewayID: optional(reference()),
+  customerPaymentMethodID: optional(reference()),
+  poNumber: optional(text({ takesNumbers: true })),
+} satisfies Properties
+
+const COMPUTED = [
+  'subscriptionID',
+  'CustomerName',
+  'PackageName',
+  'TrialEndDate',
+  'isFutureChange',
+  'isCancelled',
+  'isExpired',
+  'lastInvDate',
+  'lastRenewDate',
+  'nextRenewDate',
+  'comp_nextInvDate',
+  'comp_Status',
+  'LastModified',
+  'CancelledDate',
+  'CancelReason',
+  'futureChange',
+]
+
+export const SubscriptionIn = objectOf(inputs, { ignored: COMPUTED })
+export type SubscriptionBody = BodyOf<typeof inputs>
+
+export const CancelIn = objectOf({ Reason: optional(longText()) })
+
+export const SubscriptionQuery = listQuery({
+  comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true })),
+  packageID: optional(reference()),
+})

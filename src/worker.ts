@@ -1,0 +1,125 @@
+import type { Logger } from 'pino'
+import type { AccountId } from './kernel/ids.ts'
+import { dateIn, instantOf } from './kernel/zone.ts'
+import { listAccountsToSchedule, listScheduleZones, markScheduled } from './features/accounts/queries.ts'
+import { deleteOldRuns, insertRun, listUnfinishedRuns } from './features/billing-run/queries.ts'
+import { workRun } from './features/billing-run/run.ts'
+import { findDueAfter } from './features/subscriptions/queries.ts'
+import type { Database } from './platform/database/database.ts'
+import { deleteOldKeys, sealLists } from './platform/database/housekeeping.ts'
+import type { RealClock } from './platform/http/context.ts'
+
+/**
+ * The worker: starts a billing run for every account at its midnight, works runs that wait or were left by a killed worker, and keeps
+ * house. Any number of workers may share one database.
+ */
+
+export interface WorkerDeps {
+  db: Database
+  log: Logger
+  realClock: RealClock
+  onRunFinished?: (invoices: number, failed: number, seconds: number) => void
+}
+
+export interface Worker {
+  /** Ends after the chunk in hand; what is left of a run waits for the next worker. */
+  stop(): Promise<void>
+}
+
+const LOOK_EVERY_MS = 5_000
+const HOUSEKEEPING_EVERY_MS = 20_000
+const FORGET_EVERY_MS = 3_600_000
+const RUNS_KEPT_MS = 90 * 86_400_000
+const KEYS_KEPT_MS = 24 * 3_600_000
+
+class Stopped extends Error {}
+
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const { db, log } = deps
+  let isStopping = false
+  let wake = () => {}
+  const stopListening = await db.listen('billing_run', () => wake())
+  const lastDone = { housekeeping: 0, forgetting: 0 }
+
+  async function loop(): Promise<void> {
+    while (!isStopping) {
+      await once().catch((error: unknown) => {
+        if (!(error instanceof Stopped)) log.error({ err: error }, 'the worker could not go on; it tries again')
+      })
+      if (!isStopping)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, LOOK_EVERY_MS)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+    }
+  }
+
+  async function once(): Promise<void> {
+    await scheduleRuns(deps)
+    for (const { account, id } of await listUnfinishedRuns(db.unscoped, instantOf(deps.realClock()))) {
+      await workOne(deps, account, id, () => isStopping)
+    }
+    const nowMs = Date.now()
+    if (nowMs - lastDone.housekeeping >= HOUSEKEEPING_EVERY_MS) {
+      lastDone.housekeeping = nowMs
+      await sealLists(db)
+    }
+    if (nowMs - lastDone.forgetting >= FORGET_EVERY_MS) {
+      lastDone.forgetting = nowMs
+      await deleteOldRuns(db.unscoped, instantOf(deps.realClock() - RUNS_KEPT_MS))
+      await deleteOldKeys(db, instantOf(deps.realClock() - KEYS_KEPT_MS))
+    }
+  }
+
+  const looping = loop()
+  return {
+    stop: async () => {
+      isStopping = true
+      wake()
+      await looping
+      await stopListening()
+    },
+  }
+}
+
+async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopping: () => boolean): Promise<void> {
+  const startedMs = Date.now()
+  const stopBetweenChunks = () => {
+    if (isStopping()) throw new Stopped()
+  }
+  const totals = await workRun(deps, account, id, stopBetweenChunks)
+  if (!totals) return
+  const seconds = (Date.now() - startedMs) / 1000
+  deps.onRunFinished?.(totals.invoices, totals.failures.length, seconds)
+  deps.log.info(
+    {
+      account: String(account),
+      run: String(id),
+      done: totals.done,
+      invoices: totals.invoices,
+      failed: totals.failures.length,
+      seconds,
+    },
+    'billing run done',
+  )
+}
+
+/** Every account on real time gets one run a day, when its own day begins; days without anything due need none. */
+export async function scheduleRuns({ db, realClock }: Pick<WorkerDeps, 'db' | 'realClock'>): Promise<number> {
+  const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
+  const days = zones.map((zone) => dateIn(realClock(), zone))
+  let started = 0
+  for (const { id, today } of await listAccountsToSchedule(db.unscoped, zones, days)) {
+    started += await db.transaction(id, async (tx) => {
+      // Of several workers one marks the day; the others find it marked.
+      if ((await markScheduled(tx, id, today)).length === 0) return 0
+      if ((await findDueAfter(tx, id, '0001-01-01', today)) === null) return 0
+      await insertRun(tx, id, { cause: 'schedule', untilDate: today, createdAt: instantOf(realClock()) })
+      return 1
+    })
+  }
+  return started
+}
