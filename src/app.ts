@@ -8,6 +8,7 @@ import { billingRunOperations } from './features/billing-run/routes.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
+import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
@@ -60,6 +61,7 @@ interface FeatureDeps {
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeSubscriptions }),
+  ...customerRemovalOperations(),
   ...subscriptionOperations(deps),
   ...invoiceOperations(deps),
   ...packageOperations(deps),
@@ -75,7 +77,12 @@ export const ACCOUNT_CHANNEL = 'account_changed'
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock)
   const metrics = makeMetrics(db)
-  const operations = allOperations({ db, realClock, publicUrl: settings.publicUrl, forgetAccount: authenticator.forget })
+  const operations = allOperations({
+    db,
+    realClock,
+    publicUrl: settings.publicUrl,
+    forgetAccount: authenticator.forget,
+  })
   const contextOf = (caller: Caller): RequestContext => ({
     account: caller.account,
     moment: momentOf(caller.account, realClock),

@@ -110,3 +110,10 @@ export const insertInvoiceTaxes = (tx: Transaction, rows: readonly TaxRow[]) =>
       from unnest(${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
         ${column(rows, 'taxNumber')}::text[], ${column(rows, 'baseMinor')}::bigint[], ${column(rows, 'amountMinor')}::bigint[],
         ${column(rows, 'shares')}::text[]) as r(invoice, name, rate, tax_number, base, amount, shares)`)
+
+/** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
+export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>
+  tx.rows(sql`
+    delete from charges c using subscriptions s
+     where c.account_id = ${account} and s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
+       and c.invoice_id is null`)

@@ -5,6 +5,7 @@ import { firstRow, oneRow, type Queryable, type Transaction } from '../../platfo
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
+import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 import type { CollectionMethod } from '../invoices/queries.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
@@ -335,3 +336,13 @@ export const insertSubscription = async (
       returning subscription_id as "id"`,
     )
   ).id
+
+/** Subscriptions that have ended go with their customer, and so do their periods that were billed at zero. */
+export async function deleteEndedSubscriptions(
+  tx: Transaction,
+  account: AccountId,
+  customerId: CustomerId,
+): Promise<void> {
+  await deleteZeroCharges(tx, account, customerId)
+  await tx.rows(sql`delete from subscriptions where account_id = ${account} and customer_id = ${customerId}`)
+}

@@ -1,0 +1,35 @@
+import { conflict } from '../../kernel/fault.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { lockedCustomer, unknownCustomer, writtenCustomer } from '../customers/actions.ts'
+import { type Customer, customerUses, deleteCustomer } from '../customers/queries.ts'
+import { customerEtag } from '../customers/wire.ts'
+import { recordEvent } from '../events/record.ts'
+import { deleteEndedSubscriptions } from '../subscriptions/queries.ts'
+
+/** Deleting a customer reaches into everything that belongs to it, so it stands above all of it. */
+export const customerRemovalOperations = (): Operation[] => [
+  writeOperation({
+    id: 'deleteCustomer',
+    method: 'DELETE',
+    path: '/v1/customers/{customerID}',
+    tag: 'Customers',
+    summary: 'Delete a customer that has no money records and nothing running',
+    success: { status: 204 },
+    refusals: { 409: 'The customer has money records or a running subscription: archive it instead' },
+    record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
+    etag: (customer: Customer) => customerEtag(customer),
+    write: async (tx, context, _input, { id }) => {
+      const uses = await customerUses(tx, tx.account, id, context.moment.today)
+      if (uses.hasMoney || uses.hasRunning) {
+        const reason = uses.hasMoney ? 'has money records' : 'has a running subscription'
+        throw conflict('customer_in_use', `Customer ${id} ${reason} and cannot be deleted; archive it instead.`)
+      }
+      const record = await writtenCustomer(tx, context, id)
+      await deleteEndedSubscriptions(tx, tx.account, id)
+      await deleteCustomer(tx, tx.account, id)
+      await recordEvent(tx, context, { type: 'customer.deleted', recordId: id, customerId: id, record })
+      return noContent()
+    },
+  }),
+]
