@@ -26,6 +26,7 @@ interface Sent {
 }
 
 export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
+  if (request.body instanceof Error) throw request.body
   const bytes = request.body as Buffer | undefined
   if (operation.body) checkJsonType(request.contentType, (bytes?.length ?? 0) > 0)
   const sent: Sent = {

@@ -42,12 +42,13 @@ export function collectBody(
 }
 
 const JSON_TYPE = /^(application\/([\w.+-]+\+)?json|text\/json)\s*(;.*)?$/i
-const OTHER_CHARSET = /charset\s*=\s*"?(?!utf-?8"?\s*(;|$))/i
+const CHARSET = /charset\s*=\s*"?([^\s";]*)/i
 
 /** Refuses a body that says it is something else than JSON in UTF-8. No Content-Type at all is taken as JSON. */
 export function checkJsonType(contentType: string | undefined, hasBody: boolean): void {
   if (!hasBody || contentType === undefined) return
-  if (JSON_TYPE.test(contentType) && !OTHER_CHARSET.test(contentType)) return
+  const charset = CHARSET.exec(contentType)?.[1] ?? 'utf-8'
+  if (JSON_TYPE.test(contentType) && /^utf-?8$/i.test(charset)) return
   throw new Fault('not_json', [
     { code: 'not_json', message: 'The body must be JSON in UTF-8 (Content-Type: application/json).', field: null },
   ])

@@ -89,7 +89,8 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
       request.headers['content-length'],
     ).then(
       (body) => done(null, body),
-      (error: Error) => done(error),
+      // Handed on as if it were the body: a parser's error would make Fastify end the connection while the rest of the body arrives.
+      (refusal: Error) => done(null, refusal),
     )
   })
   addHooks(app, deps)

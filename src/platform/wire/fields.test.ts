@@ -146,6 +146,6 @@ describe('currencies and dates', () => {
     expect(read(date(), '"20260403"')).toBe('2026-04-03')
     expect(read(instant(), '"20260403"')).toBe('2026-04-03T00:00:00.000Z')
     for (const bad of ['20260403', 'true', '"31 Feb 2026"', '{}'])
-      for (const field of [date(), instant()]) expect(read(field, bad)).toEqual(['invalid_date'])
+      for (const field of [date(), instant()] as Field<string>[]) expect(read(field, bad)).toEqual(['invalid_date'])
   })
 })

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { conflict } from '../../kernel/fault.ts'
+import { databaseFault, isRetryable, refuseOn } from './failures.ts'
+
+describe('what the driver throws', () => {
+  test('a database that is away is 503 and says when to come back', () => {
+    for (const error of [
+      { code: 'ECONNREFUSED' },
+      { code: '57P01' },
+      { code: '57P03' },
+      { code: '53300' },
+      new Error('Connection terminated unexpectedly'),
+    ])
+      expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+  })
+
+  test('a mistake of ours, and a refusal, stay what they are', () => {
+    for (const error of [new Error('boom'), { code: '42703' }, undefined, 'text', conflict('x', 'y')])
+      expect(databaseFault(error)).toBeUndefined()
+  })
+
+  test('dead-locks and serialisation failures are tried again', () => {
+    expect(['40P01', '40001', '23505'].map((code) => isRetryable({ code }))).toEqual([true, true, false])
+  })
+
+  test('a named constraint becomes its refusal, any other violation stays a surprise', async () => {
+    const refusals = { customers_reference_key: () => conflict('taken', 'Taken.') }
+    const violation = (code: string, constraint: string) =>
+      Promise.reject(Object.assign(new Error('x'), { code, constraint }))
+    await expect(refuseOn(violation('23505', 'customers_reference_key'), refusals)).rejects.toMatchObject({
+      kind: 'conflict',
+    })
+    await expect(refuseOn(violation('23505', 'other_key'), refusals)).rejects.toMatchObject({ code: '23505' })
+    await expect(refuseOn(violation('23514', 'customers_reference_key'), refusals)).rejects.toMatchObject({
+      code: '23514',
+    })
+    await expect(refuseOn(Promise.resolve(5), refusals)).resolves.toBe(5)
+  })
+})

@@ -1,0 +1,184 @@
+import pg from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { insertCurrency } from '../../features/currencies/queries.ts'
+import { clientConfig, openDatabase } from './database.ts'
+import { APP_ROLE } from './roles.ts'
+import { fragment, sql } from './sql.ts'
+
+/** The two walls between accounts, where they are built: statements that say their account, and row security. */
+
+const service = await startTestService()
+const accounts = (await Promise.all(
+  ['AUD', 'BRL', 'CAD', 'CHF', 'CZK', 'DKK', 'GBP', 'HUF'].map((currency) => service.newAccount({ currency })),
+)) as [TestClient, TestClient, ...TestClient[]]
+
+/** One connection for everybody: whatever leaks, leaks here. */
+const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, quickLanes: 1 })
+afterAll(() => narrow.close())
+
+// No condition on the account: only row security holds.
+const unconditioned = () => sql`select account_id as "account" from accounts`
+
+describe('row security alone', () => {
+  test('statements without a condition see only their account, thousands interleaved on one connection, errors between', async () => {
+    const results = await Promise.all(
+      Array.from({ length: 4000 }, async (_, turn) => {
+        const { id } = accounts[(turn * 7) % accounts.length] as TestClient
+        const speed = turn % 2 === 0 ? 'quick' : 'any'
+        if (turn % 50 === 0) {
+          const broken = narrow.reader(id, speed).rows(sql`select account_id / (account_id - account_id) from accounts`)
+          return broken.then(
+            () => 'no error',
+            () => 'right',
+          )
+        }
+        const rows = await narrow.reader(id, speed).rows<{ account: bigint }>(unconditioned())
+        return rows.length === 1 && rows[0]?.account === id ? 'right' : 'wrong'
+      }),
+    )
+    expect(results.filter((result) => result !== 'right')).toEqual([])
+  })
+
+  test('transactions of several accounts on one connection see only their own', async () => {
+    const seen = await Promise.all(
+      accounts.map(({ id }) => narrow.transaction(id, (tx) => tx.rows<{ account: bigint }>(unconditioned()))),
+    )
+    expect(seen.map((rows) => rows.map(({ account }) => account))).toEqual(accounts.map(({ id }) => [id]))
+  })
+
+  test('a statement that says no account fails, before and after scoped ones on the same connection', async () => {
+    await expect(narrow.unscoped.rows(unconditioned())).rejects.toThrow()
+    const [first] = accounts
+    await narrow.reader(first.id).rows(unconditioned())
+    await expect(narrow.unscoped.rows(unconditioned())).rejects.toThrow()
+    await narrow.transaction(first.id, (tx) => tx.rows(unconditioned()))
+    await expect(narrow.unscoped.rows(unconditioned())).rejects.toThrow()
+  })
+
+  test('nothing can be written into, or taken from, another account', async () => {
+    const [mine, other] = accounts
+    await expect(narrow.transaction(mine.id, (tx) => insertCurrency(tx, other.id, 'EUR'))).rejects.toMatchObject({
+      code: '42501',
+    })
+    await expect(
+      narrow.transaction(mine.id, (tx) => tx.rows(sql`update account_currencies set account_id = ${other.id}`)),
+    ).rejects.toMatchObject({ code: '42501' })
+    expect(
+      await narrow.transaction(mine.id, (tx) =>
+        tx.rows(sql`delete from account_currencies where account_id = ${other.id} returning 1`),
+      ),
+    ).toEqual([])
+    expect(
+      await narrow.transaction(mine.id, (tx) =>
+        tx.rows(sql`update customers set name = 'x' where account_id = ${other.id} returning 1`),
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('conditions alone', () => {
+  test('under a login that row security does not bind, a statement with its condition still sees only its account', async () => {
+    const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, quickLanes: 1 })
+    const [mine] = accounts
+    const everything = await owner.reader(mine.id).rows(unconditioned())
+    expect(everything.length).toBeGreaterThanOrEqual(accounts.length)
+    const found = await owner
+      .reader(mine.id)
+      .rows(sql`select currency from account_currencies where account_id = ${mine.id}`)
+    expect(found).toEqual([{ currency: 'AUD' }])
+    await owner.close()
+  })
+})
+
+describe('one connection shared by pipelined statements', () => {
+  test('a statement that is new and sent many times at once is prepared once and answers everybody', async () => {
+    const [mine] = accounts
+    const text = fragment`and 'never sent before' = ${'never sent before'}`
+    const rows = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        narrow.reader(mine.id, 'quick').rows(sql`select mode from accounts where account_id = ${mine.id} ${text}`),
+      ),
+    )
+    expect(rows.every((found) => found.length === 1)).toBe(true)
+  })
+
+  test('a statement that cannot be prepared fails alone', async () => {
+    const [mine] = accounts
+    const wrong = () =>
+      narrow.reader(mine.id, 'quick').rows(sql`select no_such_column from accounts where account_id = ${mine.id}`)
+    const right = () => narrow.reader(mine.id, 'quick').rows<{ account: bigint }>(unconditioned())
+    const results = await Promise.allSettled([right(), wrong(), right(), wrong(), right()])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  test('a lane that dies is opened again', async () => {
+    const [mine] = accounts
+    await narrow.reader(mine.id, 'quick').rows(unconditioned())
+    const admin = new pg.Client(clientConfig(service.connection, undefined))
+    await admin.connect()
+    await admin.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    await admin.end()
+    const attempts: string[] = []
+    for (let tries = 0; tries < 50 && attempts.at(-1) !== 'answered'; tries += 1) {
+      attempts.push(
+        await narrow
+          .reader(mine.id, 'quick')
+          .rows(unconditioned())
+          .then(
+            () => 'answered',
+            (error: { kind?: string }) => error.kind ?? 'surprise',
+          ),
+      )
+    }
+    expect(attempts.at(-1)).toBe('answered')
+    expect(attempts).not.toContain('surprise')
+  })
+})
+
+describe('a transaction', () => {
+  test('whose failure was swallowed is not told as committed', async () => {
+    const [mine] = accounts
+    const careless = narrow.transaction(mine.id, async (tx) => {
+      await insertCurrency(tx, mine.id, 'EUR')
+      await tx.rows(sql`select 1 / 0`).catch(() => {})
+    })
+    await expect(careless).rejects.toThrow('not committed')
+    expect(
+      await narrow
+        .reader(mine.id)
+        .rows(sql`select 1 from account_currencies where account_id = ${mine.id} and currency = 'EUR'`),
+    ).toEqual([])
+  })
+
+  test('runs what waits for the commit after it, and not at all when it fails', async () => {
+    const [mine] = accounts
+    const told: string[] = []
+    await narrow.transaction(mine.id, async (tx) => tx.afterCommit(() => told.push('done')))
+    await narrow
+      .transaction(mine.id, async (tx) => {
+        tx.afterCommit(() => told.push('never'))
+        throw new Error('stop')
+      })
+      .catch(() => {})
+    expect(told).toEqual(['done'])
+  })
+
+  test('is tried again after a dead-lock or serialisation failure, from its start', async () => {
+    const [mine] = accounts
+    let attempts = 0
+    const result = await narrow.transaction(mine.id, async () => {
+      attempts += 1
+      if (attempts < 3) throw Object.assign(new Error('dead-lock'), { code: '40P01' })
+      return attempts
+    })
+    expect(result).toBe(3)
+    await expect(
+      narrow.transaction(mine.id, async () => {
+        throw Object.assign(new Error('never ends'), { code: '40001' })
+      }),
+    ).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+})

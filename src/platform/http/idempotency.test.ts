@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { probeServer } from '../../../test/support/probe.ts'
+import { startTestService } from '../../../test/support/app.ts'
+import { conflict } from '../../kernel/fault.ts'
+import { sql } from '../database/sql.ts'
+import { text } from '../wire/fields.ts'
+import { objectOf, optional } from '../wire/read.ts'
+import { longOperation, readOperation, writeOperation } from './operation.ts'
+
+let realNow = Date.parse('2026-11-21T12:00:00Z')
+const service = await startTestService({ now: () => realNow })
+const company = (Name: string, more: object = {}) => ({ Name, isCompany: true, ...more })
+const key = (value: string) => ({ 'idempotency-key': value })
+
+const count = async (client: { get: (path: string) => Promise<{ body: unknown[] }> }) =>
+  (await client.get('/v1/customers')).body.length
+
+describe('an Idempotency-Key', () => {
+  test('a repeated request is answered as the first was, with its headers, and changes nothing again', async () => {
+    const client = await service.newAccount()
+    const first = await client.post('/v1/customers', company('Acme'), key('k'))
+    const again = await client.post('/v1/customers', company('Acme'), key('k'))
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.text).toBe(first.text)
+    expect([again.headers.etag, again.headers['location'], again.headers['content-type']]).toEqual([
+      first.headers.etag,
+      first.headers['location'],
+      first.headers['content-type'],
+    ])
+    expect([first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([undefined, 'true'])
+    expect(await count(client)).toBe(1)
+    const { customerID } = first.body
+    const edit = () => client.put(`/v1/customers/${customerID}`, company('Apex'), key('k2'))
+    expect([(await edit()).status, (await edit()).headers['idempotency-replayed']]).toEqual([204, 'true'])
+  })
+
+  test('the same request is told by what it says, not by how it is written', async () => {
+    const client = await service.newAccount()
+    await client.post('/v1/customers', '{"Name":"Acme","isCompany":true,"PaymentTermDays":30}', key('k'))
+    const other = await client.post(
+      '/v1/customers',
+      '{ "PaymentTermDays": 3.0e1, "isCompany": true, "Name": "\\u0041cme" }',
+      key('k'),
+    )
+    expect([other.status, other.headers['idempotency-replayed']]).toEqual([201, 'true'])
+  })
+
+  test('another request under a used key is refused with 422, be it another body, path or method', async () => {
+    const client = await service.newAccount()
+    const { body } = await client.post('/v1/customers', company('Acme'), key('k'))
+    const others = [
+      await client.post('/v1/customers', company('Other'), key('k')),
+      await client.put(`/v1/customers/${body.customerID}`, company('Acme'), key('k')),
+      await client.put(`/v1/customers/${body.customerID}/suspend`, undefined, key('k')),
+      await client.post('/v1/customers', '{"Name":', key('k')),
+    ]
+    expect(others.map(({ status }) => status)).toEqual([422, 422, 422, 422])
+    expect(others[0]?.body.Errors).toEqual([
+      { Code: 'idempotency_key_reused', Field: 'Idempotency-Key', Message: expect.any(String) },
+    ])
+    expect(await count(client)).toBe(1)
+  })
+
+  test('a refused request leaves the key free, also for a corrected body', async () => {
+    const client = await service.newAccount()
+    expect((await client.post('/v1/customers', company('x', { Email: 'no' }), key('k'))).status).toBe(400)
+    expect((await client.put('/v1/customers/999999/suspend', undefined, key('k'))).status).toBe(404)
+    const right = await client.post('/v1/customers', company('x', { Email: 'a@b.co' }), key('k'))
+    expect([right.status, right.headers['idempotency-replayed']]).toEqual([201, undefined])
+  })
+
+  test('is kept for 24 hours of real time, per account', async () => {
+    const [client, neighbour] = [await service.newAccount(), await service.newAccount()]
+    await client.post('/v1/customers', company('Acme'), key('k'))
+    expect((await neighbour.post('/v1/customers', company('Other'), key('k'))).status).toBe(201)
+    realNow += 23 * 3_600_000 + 59 * 60_000
+    expect((await client.post('/v1/customers', company('Acme'), key('k'))).headers['idempotency-replayed']).toBe('true')
+    realNow += 60_000
+    const fresh = await client.post('/v1/customers', company('Acme', { Reference: 'second' }), key('k'))
+    expect([fresh.status, fresh.headers['idempotency-replayed']]).toEqual([201, undefined])
+  })
+
+  test('has 1 to 255 printable characters; another is one problem among the others', async () => {
+    const client = await service.newAccount()
+    expect((await client.post('/v1/customers', company('a'), key('k'.repeat(255)))).status).toBe(201)
+    const refused = await client.post('/v1/customers', { isCompany: true }, key('k'.repeat(256)))
+    expect(refused.status).toBe(400)
+    expect(refused.body.Errors.map((error: { Field: string }) => error.Field).sort()).toEqual([
+      'Idempotency-Key',
+      'Name',
+    ])
+    expect((await client.post('/v1/customers', company('b'), key(''))).status).toBe(400)
+    expect((await client.put('/v1/customers/999999/suspend', undefined, key(''))).status).toBe(404)
+  })
+
+  test('left-over bodies of operations without input do not make another request', async () => {
+    const client = await service.newAccount()
+    const { body } = await client.post('/v1/customers', company('Acme'))
+    const path = `/v1/customers/${body.customerID}/suspend`
+    await client.put(path, undefined, key('k'))
+    expect((await client.put(path, { left: 'over' }, key('k'))).headers['idempotency-replayed']).toBe('true')
+  })
+})
+
+describe('what a probe shows', () => {
+  test.each(['write', 'long'] as const)(
+    'a second request while the first runs is 409 at once, and is answered from what was kept afterwards (%s)',
+    async (kind) => {
+      const { id } = await service.newAccount()
+      let goOn = () => {}
+      let isRunning = () => {}
+      const running = new Promise<void>((resolve) => (isRunning = resolve))
+      const gate = new Promise<void>((resolve) => (goOn = resolve))
+      const hold = async () => {
+        isRunning()
+        await gate
+        return { status: 201, body: '{}' }
+      }
+      const about = {
+        id: kind,
+        method: 'POST',
+        path: '/slow',
+        tag: 't',
+        summary: 's',
+        success: { status: 201 },
+      } as const
+      const operation =
+        kind === 'write' ? writeOperation({ ...about, write: hold }) : longOperation({ ...about, run: hold })
+      const { client } = probeServer(service.db, id, [operation])
+      const first = client.post('/slow', undefined, key('k'))
+      await running
+      const second = await client.post('/slow', undefined, key('k'))
+      expect([second.status, second.headers['retry-after'], second.body.Errors[0].Code]).toEqual([
+        409,
+        '1',
+        'idempotency_key_in_use',
+      ])
+      goOn()
+      expect((await first).status).toBe(201)
+      expect((await client.post('/slow', undefined, key('k'))).headers['idempotency-replayed']).toBe('true')
+    },
+  )
+
+  test('an answer that holds a secret is kept encrypted and replayed in clear; requests are kept as a keyed hash', async () => {
+    const { id } = await service.newAccount()
+    const operation = writeOperation({
+      id: 'secret',
+      method: 'POST',
+      path: '/secret',
+      tag: 't',
+      summary: 's',
+      body: objectOf({ Password: optional(text()) }),
+      success: { status: 201 },
+      write: async () => ({ status: 201, body: '{"ApiKey":"top-secret"}', isSecret: true }),
+    })
+    const { client } = probeServer(service.db, id, [operation])
+    await client.post('/secret', { Password: 'hunter2' }, key('k'))
+    const again = await client.post('/secret', { Password: 'hunter2' }, key('k'))
+    expect([again.text, again.headers['idempotency-replayed']]).toEqual(['{"ApiKey":"top-secret"}', 'true'])
+    const kept = await service.db
+      .reader(id)
+      .rows<{ text: string }>(
+        sql`select row_to_json(k)::text as "text" from idempotency_keys k where account_id = ${id}`,
+      )
+    expect(kept).toHaveLength(1)
+    expect(kept[0]?.text).not.toMatch(/top-secret|hunter2/)
+  })
+
+  test('a change and its key commit together: one that fails at the end keeps neither', async () => {
+    const { id } = await service.newAccount()
+    const operation = writeOperation({
+      id: 'late',
+      method: 'POST',
+      path: '/late',
+      tag: 't',
+      summary: 's',
+      success: { status: 201 },
+      write: async (tx) => {
+        await tx.rows(sql`insert into account_currencies (account_id, currency) values (${id}, 'EUR')`)
+        throw conflict('late', 'Too late.')
+      },
+    })
+    const { client } = probeServer(service.db, id, [operation])
+    expect((await client.post('/late', undefined, key('k'))).status).toBe(409)
+    expect(
+      await service.db.reader(id).rows(sql`select currency from account_currencies where account_id = ${id}`),
+    ).toEqual([{ currency: 'USD' }])
+    expect(await service.db.reader(id).rows(sql`select 1 from idempotency_keys where account_id = ${id}`)).toEqual([])
+  })
+
+  test('reads take no notice of a key', async () => {
+    const { id } = await service.newAccount()
+    const operation = readOperation({
+      id: 'look',
+      method: 'GET',
+      path: '/look',
+      tag: 't',
+      summary: 's',
+      success: { status: 200 },
+      read: async () => ({ status: 200, body: '1' }),
+    })
+    const { client } = probeServer(service.db, id, [operation])
+    expect((await client.get('/look', undefined, key('k'.repeat(999)))).status).toBe(200)
+  })
+})

@@ -1,0 +1,113 @@
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import { clientConfig } from '../database/database.ts'
+
+const service = await startTestService({ publicUrl: 'https://billing.example/base/' })
+const relative = await startTestService()
+
+/** Makes customers by the thousand, as the owner. */
+async function fill(account: bigint, customers: number): Promise<pg.Client> {
+  const owner = new pg.Client(clientConfig(service.connection, undefined))
+  await owner.connect()
+  await owner.query(
+    `insert into customers (account_id, reference, is_company, name, currency, created_at, is_waive_taxes, payment_method, auto_send_invoice,
+       auto_send_statement, is_collection_hold)
+     select $1, 'C' || n, true, 'Customer ' || n, 'USD', now(), false, 'cash', true, false, false from generate_series(1, $2::int) n`,
+    [account, customers],
+  )
+  return owner
+}
+
+const ids = (reply: { body: { customerID: number }[] }) => reply.body.map(({ customerID }) => customerID)
+
+describe('lists', () => {
+  test('sizes are 100 by default and 200 at most; anything but a positive whole number is refused', async () => {
+    const client = await service.newAccount()
+    const owner = await fill(client.id, 201)
+    await owner.end()
+    expect(ids(await client.get('/v1/customers'))).toHaveLength(100)
+    expect(ids(await client.get('/v1/customers?page_size=100000'))).toHaveLength(200)
+    expect(ids(await client.get('/v1/customers?page_size=007&page=01'))).toHaveLength(7)
+    for (const bad of ['0', '-1', '1.5', 'x', '', '1e3', '%00'])
+      for (const name of ['page', 'page_size']) {
+        const refused = await client.get(`/v1/customers?${name}=${bad}`)
+        expect([refused.status, refused.body.Errors?.[0].Field], `${name}=${bad}`).toEqual([400, name])
+      }
+    const both = await client.get('/v1/customers?page=0&page_size=0&comp_status=Gone')
+    expect(both.body.Errors.map((error: { Field: string }) => error.Field)).toEqual([
+      'page',
+      'page_size',
+      'comp_status',
+    ])
+  })
+
+  test('Link names the next page only when it holds something, the one before from page 2 on', async () => {
+    const client = await service.newAccount()
+    const owner = await fill(client.id, 6)
+    await owner.end()
+    const link = async (query: string) => (await client.get(`/v1/customers${query}`)).headers['link']
+    expect(await link('')).toBeUndefined()
+    expect(await link('?page_size=6')).toBeUndefined()
+    expect(await link('?page_size=4&Email=')).toBe(
+      '<https://billing.example/base/v1/customers?page_size=4&Email=&page=2>; rel="next"',
+    )
+    expect(await link('?page=2&page_size=2')).toBe(
+      '<https://billing.example/base/v1/customers?page=3&page_size=2>; rel="next", <https://billing.example/base/v1/customers?page=1&page_size=2>; rel="prev"',
+    )
+    expect(await link('?page=3&page_size=2')).toBe(
+      '<https://billing.example/base/v1/customers?page=2&page_size=2>; rel="prev"',
+    )
+    const past = await client.get('/v1/customers?page=900000000000000&page_size=4')
+    expect(past.body).toEqual([])
+    expect(past.headers['link']).toBe('<https://billing.example/base/v1/customers?page=2&page_size=4>; rel="prev"')
+    expect(
+      (await client.get('/v1/customers?page=1&page_size=999&comp_status=Archived')).headers['link'],
+    ).toBeUndefined()
+    expect((await client.get('/v1/customers?page=5&comp_status=Archived')).headers['link']).toBeUndefined()
+  })
+
+  test('without a public address links are relative', async () => {
+    const client = await relative.newAccount()
+    for (const Name of ['a', 'b']) await client.post('/v1/customers', { Name, isCompany: true })
+    expect((await client.get('/v1/customers?page_size=1')).headers['link']).toBe(
+      '</v1/customers?page_size=1&page=2>; rel="next"',
+    )
+  })
+
+  test('paging values are accepted and ignored by what is no list', async () => {
+    const client = await service.newAccount()
+    expect((await client.post('/v1/customers?page=0&page_size=x', { Name: 'a', isCompany: true })).status).toBe(201)
+  })
+
+  test('following next shows every record once, in the order of creation, at any depth and around what was deleted', async () => {
+    const [client, neighbour] = [await service.newAccount(), await service.newAccount()]
+    const before = await fill(neighbour.id, 2500)
+    await before.end()
+    const owner = await fill(client.id, 13_000)
+    // Two steps, as the worker takes them: the second seals what no running transaction can add to any more.
+    await owner.query(`select seal_list('customers')`)
+    await owner.query(`update list_watermarks set candidate_at = candidate_at - interval '1 minute'`)
+    await owner.query(`select pg_current_xact_id()`)
+    const sealed = await owner.query<{ seal_list: number }>(`select seal_list('customers')`)
+    expect(sealed.rows[0]?.seal_list).toBeGreaterThan(2)
+    await owner.query(`delete from customers where account_id = $1 and customer_id % 3 = 0`, [client.id])
+    await owner.query(`delete from customers where account_id = $1 and customer_id between 6000 and 6500`, [client.id])
+    const { rows } = await owner.query<{ id: string }>(
+      `select customer_id as id from customers where account_id = $1 order by customer_id`,
+      [client.id],
+    )
+    await owner.end()
+    const expected = rows.map(({ id }) => Number(id))
+    const size = 200
+    const pages = Math.ceil(expected.length / size)
+    for (const page of [1, 2, 20, 21, 22, 30, pages - 1, pages]) {
+      const reply = await client.get(`/v1/customers?page=${page}&page_size=${size}`)
+      expect(ids(reply), `page ${page}`).toEqual(expected.slice((page - 1) * size, page * size))
+      expect(reply.headers['link']?.includes('rel="next"')).toBe(page < pages)
+    }
+    const past = await client.get(`/v1/customers?page=${pages + 100}&page_size=${size}`)
+    expect(past.body).toEqual([])
+    expect(past.headers['link']).toContain(`page=${pages}&`)
+  })
+})

@@ -1,0 +1,58 @@
+import pino from 'pino'
+import { instantOf } from '../../src/kernel/zone.ts'
+import type { Database } from '../../src/platform/database/database.ts'
+import type { Account, Caller } from '../../src/platform/http/context.ts'
+import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
+import type { Operation } from '../../src/platform/http/operation.ts'
+import { buildServer, type HttpDeps } from '../../src/platform/http/server.ts'
+import { type TestClient, clientOf } from './app.ts'
+
+/** A server with operations made for a test: what no real operation shows, such as answers that hold secrets. */
+export function probeServer(
+  db: Database,
+  account: bigint,
+  operations: readonly Operation[],
+  overrides: Partial<HttpDeps> = {},
+) {
+  const now = '2027-01-01T00:00:00.000Z'
+  const caller: Caller = {
+    account: {
+      id: account,
+      mode: 'test',
+      timeZone: 'UTC',
+      currency: 'USD',
+      clockAt: now,
+      paymentTermDays: 0,
+      leadDays: 0,
+      version: 1,
+    } satisfies Account,
+    keyId: 1n,
+    permission: 'full',
+  }
+  const contextOf: HttpDeps['contextOf'] = (given) => ({
+    account: given.account,
+    moment: { now: instantOf(Date.parse(now)), today: '2027-01-01' },
+    caller: given,
+    actor: 'key 1',
+  })
+  const server = buildServer(
+    {
+      db,
+      log: pino({ level: 'silent' }),
+      realClock: Date.now,
+      publicUrl: undefined,
+      trustProxy: false,
+      corsOrigins: [],
+      secrets: idempotencySecrets(Buffer.alloc(32, 7)),
+      authenticate: async () => caller,
+      contextOf,
+      freshContext: async (_tx, given) => contextOf(given),
+      rateLimit: () => ({ headers: {} }),
+      measured: () => {},
+      ...overrides,
+    },
+    operations,
+  )
+  const client: TestClient = clientOf({ server } as Parameters<typeof clientOf>[0], account, 'any')
+  return { server, client }
+}
