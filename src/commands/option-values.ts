@@ -29,6 +29,12 @@ export function instantValue(text: string): Instant {
   return instant
 }
 
+/** A day or a moment as it was written, to be read again in the zone of an account. */
+export function momentText(text: string): string {
+  instantValue(text)
+  return text
+}
+
 export function currencyValue(text: string): string {
   const code = text.toUpperCase()
   if (findCurrency(code)?.code !== code)

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
-import type { Instant } from '../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { Id } from '../kernel/ids.ts'
 import { type CommandContext, commandContext } from './context.ts'
-import { currencyValue, idValue, instantValue, nameValue } from './option-values.ts'
+import { currencyValue, dateValue, idValue, instantValue, momentText, nameValue } from './option-values.ts'
 
 /** The words of the command line. A command's own code is loaded when it is called: serving must start fast, and help needs no database. */
 
@@ -30,6 +30,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   const run = (options: { json?: boolean }, work: Run): Promise<void> =>
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)
+  addBilling(program, run)
   addAccounts(program, run)
   addKeys(program, run)
   return program
@@ -50,12 +51,51 @@ function addServing(program: Command, run: Runner): void {
       run(options, async (context) => (await import('./serve.ts')).serveCommand(context, options)),
     )
   program
+    .command('work')
+    .description('do the scheduled work alone, beside a running service or on the server of DATABASE_URL')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./work.ts')).workCommand(context)),
+    )
+  program
     .command('migrate')
     .description('bring the database up to date, and start nothing')
     .addOption(json())
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./migrate.ts')).migrateCommand(context)),
     )
+}
+
+function addBilling(program: Command, run: Runner): void {
+  program
+    .command('billing')
+    .description('bill what is due')
+    .command('run')
+    .description('bill what is due now instead of at midnight; what is billed already is never billed twice')
+    .option('--account <id>', 'only this account; otherwise all', idValue)
+    .option('--until <date>', 'the last day that is billed, at most today of the account', dateValue)
+    .option('--dry-run', 'tell what would be billed, and bill nothing')
+    .addOption(json())
+    .action((options: { account?: Id; until?: IsoDate; dryRun?: boolean; json?: boolean }) => {
+      const wish = { account: options.account, until: options.until, isDry: options.dryRun === true }
+      return run(options, async (context) => (await import('./billing-run.ts')).billingRunCommand(context, wish))
+    })
+  program
+    .command('clock')
+    .description('the clock of a test account')
+    .command('advance')
+    .description('move the clock forward; what falls due on the way is done day by day')
+    .addOption(account())
+    .addOption(
+      new Option('--to <date>', 'a day (its midnight in the zone of the account) or a moment')
+        .argParser(momentText)
+        .makeOptionMandatory(),
+    )
+    .addOption(json())
+    .action((options: { account?: Id; to: string; json?: boolean }) => {
+      const wish = { account: options.account, to: options.to }
+      return run(options, async (context) => (await import('./clock.ts')).advanceClockCommand(context, wish))
+    })
 }
 
 interface AccountOptions {

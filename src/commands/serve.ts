@@ -1,80 +1,62 @@
 import type { AddressInfo } from 'node:net'
-import pino, { type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { type App, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
 import type { Database } from '../platform/database/database.ts'
-import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
+import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { type Stopping, stopping } from './stopping.ts'
+import { openForService, serviceLog } from './service.ts'
+import { stopping } from './stopping.ts'
 
 /** `perennial serve`: the API, and unless told otherwise the worker, until a stop signal. */
 
-/** What is written in a log about a database is about the machine, not about a customer. */
-export const serviceLog = (level: CommandContext['config']['logLevel']): Logger =>
-  pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: false, minLength: 0 }),
-  )
-
-/** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
-export const openForService = (
-  context: CommandContext,
-  log: Logger,
-  given: { ownership: 'own' | 'join'; stop: Stopping },
-): Promise<OpenDatabase> =>
-  openService(context.config, {
-    root: context.root,
-    ownership: given.ownership,
-    log: {
-      debug: (message) => log.debug(message),
-      info: (message) => log.info(message),
-      warn: (message) => log.warn(message),
-      error: (message) => log.error(message),
-    },
-    onDatabaseGone: () => given.stop.fail('the database has ended'),
-  })
-
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
-export async function serveCommand(context: CommandContext, _options: { worker: boolean }): Promise<number> {
-  const { config, root, version } = context
+export async function serveCommand(context: CommandContext, options: { worker: boolean }): Promise<number> {
+  const { config } = context
   const log = serviceLog(config.logLevel)
   const stop = stopping()
   const opened = await openForService(context, log, { ownership: 'own', stop })
   let app: App | undefined
+  let worker: Worker | undefined
   try {
-    app = await buildApp({
-      db: opened.db,
-      log,
-      realClock: Date.now,
-      settings: {
-        publicUrl: config.publicUrl,
-        corsOrigins: config.corsOrigin ?? [],
-        trustProxy: config.trustProxy,
-        rateLimitPerMinute: config.rateLimitPerMinute,
-        encryptionKey: encryptionKey(config),
-        version,
-        root,
-      },
-    })
-    const { server } = app
-    await startFailureOfListen(config, () => server.listen({ host: config.host, port: config.port }))
-    await greet(opened.db, context, addressOf(config.host, server.server.address() as AddressInfo))
+    const serving = await appOf(context, opened.db, log)
+    app = serving
+    await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
+    await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
+    if (options.worker)
+      worker = await startWorker({ db: opened.db, log, realClock: Date.now, onRunFinished: serving.runFinished })
     stop.drains()
     const { reason, isFailure } = await stop.asked
     log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     const inTime = await stop.bounded(async () => {
-      await app?.close()
+      await Promise.all([app?.close(), worker?.stop()])
       await opened.close()
     })
     if (!inTime) log.warn('not everything that ran could be finished in time')
   }
 }
+
+const appOf = ({ config, version, root }: CommandContext, db: Database, log: Logger): Promise<App> =>
+  buildApp({
+    db,
+    log,
+    realClock: Date.now,
+    settings: {
+      publicUrl: config.publicUrl,
+      corsOrigins: config.corsOrigin ?? [],
+      trustProxy: config.trustProxy,
+      rateLimitPerMinute: config.rateLimitPerMinute,
+      encryptionKey: encryptionKey(config),
+      version,
+      root,
+    },
+  })
 
 function addressOf(host: string, { port }: AddressInfo): string {
   const isEverywhere = host === '0.0.0.0' || host === '::'

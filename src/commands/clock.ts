@@ -1,0 +1,60 @@
+import { moveClock } from '../features/billing-run/clock.ts'
+import { daysBetween } from '../kernel/calendar.ts'
+import { assert } from '../kernel/assert.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import { dateIn } from '../kernel/zone.ts'
+import { momentOf } from '../platform/http/context.ts'
+import { readInstant } from '../platform/wire/dates.ts'
+import { failuresAsJson } from './billing-run.ts'
+import { chosenAccount } from './chosen-account.ts'
+import { type CommandContext, withDatabase } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import { printJson, printLine, remark } from './output.ts'
+import { showProgress } from './progress.ts'
+
+/** `perennial clock advance`: moves the clock of a test account, doing on the way what falls due. */
+
+export async function advanceClockCommand(
+  context: CommandContext,
+  /** `to` is a day, then its midnight in the account's zone, or a moment. */
+  wish: { account: AccountId | undefined; to: string },
+): Promise<number> {
+  const move = await withDatabase(context, async (db) => {
+    const account = await chosenAccount(db, wish.account)
+    const to = readInstant(wish.to, account.timeZone)
+    assert(to, 'the option was read before')
+    const { today } = momentOf(account, Date.now)
+    const total = daysBetween(today, dateIn(to, account.timeZone))
+    const progress = await showProgress(`clock of account ${account.id}, days`)
+    const moved = await moveClock(
+      { db, realClock: Date.now },
+      {
+        account: account.id,
+        to,
+        actor: 'command line',
+        onProgress: (day, { invoices }) => progress.update(daysBetween(today, day), total, `${invoices} invoices`),
+      },
+    ).finally(progress.end)
+    return { ...moved, account: account.id }
+  })
+  const { account, now, from, days, totals } = move
+  if (context.isJson)
+    printJson({
+      AccountID: account,
+      Now: now,
+      From: from,
+      Days: days,
+      Invoices: totals.invoices,
+      Renewals: totals.renewals,
+      Expired: totals.expired,
+      Failed: failuresAsJson(totals.failures),
+    })
+  else {
+    printLine(
+      `The clock of account ${account} went from ${from} to ${now} (${days} days): ${totals.invoices} invoices, ${totals.renewals} renewals, ${totals.expired} expired, ${totals.failures.length} failed.`,
+    )
+    for (const { recordId, dueOn, reason } of totals.failures)
+      remark(`  subscription ${recordId}, due ${dueOn}: ${reason}`)
+  }
+  return totals.failures.length > 0 ? EXIT.someFailed : EXIT.done
+}

@@ -1,0 +1,28 @@
+import pino, { type Logger } from 'pino'
+import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
+import type { CommandContext } from './context.ts'
+import type { Stopping } from './stopping.ts'
+
+/** What the long-running commands share: a log for machines, and a database that they live and die with. */
+
+/** One JSON object a line on stderr; results go to stdout. */
+export const serviceLog = (level: CommandContext['config']['logLevel']): Logger =>
+  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: false }))
+
+/** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
+export const openForService = (
+  context: CommandContext,
+  log: Logger,
+  given: { ownership: Ownership; stop: Stopping },
+): Promise<OpenDatabase> =>
+  openService(context.config, {
+    root: context.root,
+    ownership: given.ownership,
+    log: {
+      debug: (message) => log.debug(message),
+      info: (message) => log.info(message),
+      warn: (message) => log.warn(message),
+      error: (message) => log.error(message),
+    },
+    onDatabaseGone: () => given.stop.fail('the database has ended'),
+  })

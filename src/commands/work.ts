@@ -1,0 +1,29 @@
+import { startWorker, type Worker } from '../worker.ts'
+import type { CommandContext } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import { printJson, printLine } from './output.ts'
+import { openForService, serviceLog } from './service.ts'
+import { stopping } from './stopping.ts'
+
+/** `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. */
+export async function workCommand(context: CommandContext): Promise<number> {
+  const log = serviceLog(context.config.logLevel)
+  const stop = stopping()
+  const opened = await openForService(context, log, { ownership: 'join', stop })
+  let worker: Worker | undefined
+  try {
+    worker = await startWorker({ db: opened.db, log, realClock: Date.now })
+    if (context.isJson) printJson({ State: 'working' })
+    else printLine('Perennial works')
+    stop.drains()
+    const { reason, isFailure } = await stop.asked
+    log.info({ reason }, 'stopping')
+    return isFailure ? EXIT.failed : EXIT.done
+  } finally {
+    const inTime = await stop.bounded(async () => {
+      await worker?.stop()
+      await opened.close()
+    })
+    if (!inTime) log.warn('not everything that ran could be finished in time')
+  }
+}
