@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
-import { getAccount } from './features/accounts/queries.ts'
+import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
+import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
+import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -16,7 +18,7 @@ import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import type { Database } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './platform/http/context.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
-import { makeMetrics } from './platform/metrics.ts'
+import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
@@ -45,6 +47,8 @@ export interface AppDeps {
 export interface App {
   server: FastifyInstance
   operations: readonly Operation[]
+  /** Told of every billing run that this process has finished, for /metrics. */
+  runFinished: Metrics['runFinished']
   /** Writes down what is kept in memory for a moment: last use of keys. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -68,11 +72,10 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...packageGroupOperations(deps),
   ...taxSettingOperations(deps),
   ...currencyOperations(),
+  ...countryOperations(deps),
+  ...accountOperations(deps),
   ...billingRunOperations(deps),
 ]
-
-/** What another process changed of an account is told through this channel. */
-export const ACCOUNT_CHANNEL = 'account_changed'
 
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock)
@@ -111,6 +114,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
   return {
     server,
     operations,
+    runFinished: metrics.runFinished,
     flush: authenticator.flushLastUse,
     close: async () => {
       await server.close()

@@ -87,6 +87,13 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
       lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, mail_from = ${to.mailFrom}, version = ${to.version}
     where account_id = ${account}`)
 
+/** What another process changed of an account is told through this channel. */
+export const ACCOUNT_CHANNEL = 'account_changed'
+
+/** Tells every process at commit that the account was changed. */
+export const notifyAccountChange = (tx: Transaction) =>
+  tx.rows(sql`select pg_notify(${ACCOUNT_CHANNEL}, ${tx.account}::text)`)
+
 export const updateNextInvoiceNumber = (tx: Transaction, account: AccountId, next: bigint) =>
   tx.rows(sql`update account_counters set next_invoice_number = ${next} where account_id = ${account}`)
 

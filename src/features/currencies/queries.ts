@@ -1,6 +1,6 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 
 export const listCurrencies = (db: Queryable, account: AccountId) =>
   db.rows<{ currency: string }>(
@@ -12,6 +12,11 @@ export const findCurrencyOfAccount = (db: Queryable, account: AccountId, currenc
     db,
     sql`select currency from account_currencies where account_id = ${account} and currency = ${currency}`,
   )
+
+/** The currencies of some that the account has, kept from being deleted until the commit. */
+export const holdCurrencies = (tx: Transaction, account: AccountId, currencies: readonly string[]) =>
+  tx.rows<{ currency: string }>(sql`
+    select currency from account_currencies where account_id = ${account} and currency = any (${arrayLiteral(currencies)}::text[]) for key share`)
 
 /** Adds a currency; false when the account has it already. */
 export const insertCurrency = async (tx: Transaction, account: AccountId, currency: string): Promise<boolean> =>
@@ -31,11 +36,12 @@ export const lockCurrency = (tx: Transaction, account: AccountId, currency: stri
     sql`select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`,
   )
 
-/** What uses a currency: rates, customers, and money records, which keep it even when their customer has another now. */
+/** What uses a currency: the account as its default, rates, customers, and money records, which keep it even when their customer has another now. */
 export const currencyUses = (db: Queryable, account: AccountId, currency: string) =>
-  oneRow<{ rates: boolean; customers: boolean; invoices: boolean }>(
+  oneRow<{ isDefault: boolean; rates: boolean; customers: boolean; invoices: boolean }>(
     db,
-    sql`select exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
+    sql`select exists (select 1 from accounts where account_id = ${account} and currency = ${currency}) as "isDefault",
+               exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
                exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
                exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
                or exists (select 1 from invoices where account_id = ${account} and currency = ${currency}) as "invoices"`,

@@ -67,9 +67,9 @@ export const currencyOperations = (): Operation[] => [
       const { id: account } = context.account
       if (!(await lockCurrency(tx, account, code)))
         throw missing('currency_unknown', `The account does not have the currency ${code}.`, 'CurrencyCode')
-      if (context.account.currency === code)
-        throw conflict('currency_default', `${code} is the default currency of the account.`, 'CurrencyCode')
       const uses = await currencyUses(tx, account, code)
+      if (uses.isDefault)
+        throw conflict('currency_default', `${code} is the default currency of the account.`, 'CurrencyCode')
       const used = uses.rates
         ? 'a package rate'
         : uses.customers

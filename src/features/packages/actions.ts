@@ -1,12 +1,15 @@
 import { conflict, missing, Problems } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import { holdCurrencies } from '../currencies/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { findPackageGroup } from '../package-groups/queries.ts'
 import {
   deletePackage,
+  findPackage,
   insertPackage,
   listPackageVersions,
   listUsedVersions,
@@ -17,7 +20,7 @@ import {
   updatePackage,
 } from './queries.ts'
 import { readRates } from './rules.ts'
-import { holdCurrencies, insertPackageVersion, insertRates } from './version-queries.ts'
+import { insertPackageVersion, insertRates } from './version-queries.ts'
 import {
   type NewPackageVersionBody,
   type PackageBody,
@@ -31,6 +34,12 @@ export const unknownPackage = (id: bigint | string) =>
   missing('package_unknown', `There is no package ${id}.`, 'packageID')
 
 const USED_SHOWN = 5
+
+export async function foundPackage(db: Queryable, account: AccountId, id: bigint): Promise<Package> {
+  const found = await findPackage(db, account, id)
+  if (!found) throw unknownPackage(id)
+  return found
+}
 
 export async function lockedPackage(tx: Transaction, id: bigint): Promise<Package> {
   const found = await lockPackage(tx, tx.account, id)

@@ -9,20 +9,14 @@ import {
   checkPackageBody,
   checkRates,
   editPackage,
+  foundPackage,
   lockedPackage,
   lockedPackageTree,
   type PackageTree,
   removePackage,
   unknownPackage,
 } from './actions.ts'
-import {
-  countPackages,
-  findPackage,
-  listPackages,
-  listPackageVersions,
-  type Package,
-  type PackageVersion,
-} from './queries.ts'
+import { countPackages, listPackages, listPackageVersions, type Package, type PackageVersion } from './queries.ts'
 import { packageVersionOperations } from './version-routes.ts'
 import { NewPackageIn, packageEtag, PackageIn, PackageOut, PackagesOut, packageToWire } from './wire.ts'
 
@@ -71,10 +65,9 @@ export const packageOperations = (deps: { publicUrl: string | undefined }): Oper
     read: async (db, { account, moment }, { params }) => {
       const id = pathId(params, 'packageID', unknownPackage)
       const [found, versions] = await Promise.all([
-        findPackage(db, account.id, id),
+        foundPackage(db, account.id, id),
         listPackageVersions(db, account.id, { packageIds: [id] }, moment.today),
       ])
-      if (!found) throw unknownPackage(id)
       return { status: 200, body: PackageOut.write(packageToWire(found, versions)), etag: packageEtag(found) }
     },
   }),

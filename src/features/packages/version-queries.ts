@@ -1,7 +1,7 @@
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, PackageId, PackageRateId, PackageVersionId } from '../../kernel/ids.ts'
 import { assert } from '../../kernel/assert.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import type { PackageVersion } from './queries.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
@@ -108,8 +108,3 @@ export async function applyVersionPlan(
   await insertTerms(tx, account, plan.addTerms)
   await insertRates(tx, account, versionId, plan.addRates)
 }
-
-/** The currencies of some that the account has, kept from being deleted meanwhile. */
-export const holdCurrencies = (db: Queryable, account: AccountId, currencies: readonly string[]) =>
-  db.rows<{ currency: string }>(sql`
-    select currency from account_currencies where account_id = ${account} and currency = any (${arrayLiteral(currencies)}::text[]) for key share`)

@@ -8,8 +8,8 @@ import {
 } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
-import { checkRates, lockedPackageTree, unknownPackage } from './actions.ts'
-import { countPackageVersions, findPackage, listPackageVersions } from './queries.ts'
+import { checkRates, foundPackage, lockedPackageTree, unknownPackage } from './actions.ts'
+import { countPackageVersions, listPackageVersions } from './queries.ts'
 import { checkNewRatesHaveTerms } from './rules.ts'
 import {
   addVersion,
@@ -50,15 +50,15 @@ export const packageVersionOperations = (deps: { publicUrl: string | undefined }
     summary: 'List the versions of a package',
     query: listQuery({}),
     success: { status: 200, schema: PackageVersionsOut.schema },
+    record: (db, { account }, params) => foundPackage(db, account.id, packageIdOf(params)),
     read: async (db, { account, moment }, { params, query, url }) => {
       const packageId = packageIdOf(params)
       const page = pageOf(query)
       const choice = { packageId, skip: (page.page - 1) * page.size, limit: page.size + 1 }
-      const [owner, rows] = await Promise.all([
-        findPackage(db, account.id, packageId),
+      const [, rows] = await Promise.all([
+        foundPackage(db, account.id, packageId),
         listPackageVersions(db, account.id, choice, moment.today),
       ])
-      if (!owner) throw unknownPackage(packageId)
       return listAnswer(
         { rows, page, url, count: () => countPackageVersions(db, account.id, packageId) },
         (some) => PackageVersionsOut.write(some.map(packageVersionToWire)),
@@ -77,8 +77,8 @@ export const packageVersionOperations = (deps: { publicUrl: string | undefined }
       const choice = versionPath(params)
       const [version] = await listPackageVersions(db, account.id, choice, moment.today)
       if (!version) {
-        const owner = await findPackage(db, account.id, choice.packageId)
-        throw owner ? unknownVersion(choice.packageId)(choice.versionNo) : unknownPackage(choice.packageId)
+        await foundPackage(db, account.id, choice.packageId)
+        throw unknownVersion(choice.packageId)(choice.versionNo)
       }
       const body = PackageVersionOut.write(packageVersionToWire(version))
       return { status: 200, body, etag: packageVersionEtag(version) }

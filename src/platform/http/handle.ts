@@ -10,7 +10,7 @@ import { checkIfMatch } from './etag.ts'
 import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, takeKey } from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
 import { queryAsJson } from './query.ts'
-import { checkJsonType, readSentBody, type SentBody } from './request-body.ts'
+import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
 import type { HttpDeps } from './server.ts'
 
 /** One request through one operation, in the order of checks that the whole interface keeps. */
@@ -28,12 +28,14 @@ interface Sent {
 export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
   if (request.body instanceof Error) throw request.body
   const bytes = request.body as Buffer | undefined
-  if (operation.body) checkJsonType(request.contentType, (bytes?.length ?? 0) > 0)
+  const hasBody = (bytes?.length ?? 0) > 0
+  if (operation.body) checkJsonType(request.contentType, hasBody)
+  if (operation.rawBody) checkMediaType(request.contentType, hasBody, operation.rawBody.types)
   const sent: Sent = {
     operation,
     params: request.params as PathParams,
     query: request.query as Record<string, unknown>,
-    body: readSentBody(bytes),
+    body: operation.rawBody && bytes && hasBody ? { bytes } : readSentBody(bytes),
     url: request.url,
     headers: request.headers,
     isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
@@ -132,8 +134,11 @@ async function handleLong(
   })
 }
 
-const bodyIdentity = (body: SentBody): string =>
-  'json' in body ? canonicalJson(body.json) : 'problem' in body ? body.problem : ''
+function bodyIdentity(body: SentBody): string {
+  if ('json' in body) return canonicalJson(body.json)
+  if ('bytes' in body) return body.bytes.toString('base64')
+  return 'problem' in body ? body.problem : ''
+}
 
 async function runWrite(
   deps: HttpDeps,
@@ -173,6 +178,7 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     params: sent.params,
     query: query === REFUSED ? {} : query,
     body: body === REFUSED ? {} : body,
+    ...('bytes' in sent.body ? { bytes: sent.body.bytes } : {}),
     url: sent.url,
     headers: sent.headers,
   }

@@ -13,7 +13,7 @@ const REASONS: Record<number, string> = {
   409: 'The state of a record, a uniqueness rule, or a running request with the same Idempotency-Key forbids it',
   412: 'If-Match no longer holds',
   413: 'The body is too large',
-  415: 'The body is not JSON',
+  415: 'The body is of another type than the operation takes',
   422: 'The Idempotency-Key was used for another request',
   429: 'Too many requests, or too many wrong credentials',
   503: 'The database is away for a moment',
@@ -28,7 +28,7 @@ export function refusalsOf(operation: Operation): number[] {
     429,
     503,
     ...(permissionOf(operation) === 'full' ? [403] : []),
-    ...(operation.body ? [400, 413, 415] : []),
+    ...(operation.body || operation.rawBody ? [400, 413, 415] : []),
     ...(operation.query ? [400] : []),
     ...(/\{\w+\}/.test(operation.path) ? [404] : []),
     ...(changes ? [400, 409, 422] : []),
@@ -95,16 +95,16 @@ function describe(operation: Operation): Schema {
     tags: [operation.tag],
     ...(operation.isPublic ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(operation.body
-      ? {
-          requestBody: {
-            required: !operation.isBodyOptional,
-            content: { 'application/json': { schema: operation.body.schema } },
-          },
-        }
-      : {}),
+    ...requestBody(operation),
     responses,
   }
+}
+
+function requestBody({ body, rawBody, isBodyOptional }: Operation): Schema {
+  if (rawBody)
+    return { requestBody: { required: true, content: Object.fromEntries(rawBody.types.map((type) => [type, {}])) } }
+  if (!body) return {}
+  return { requestBody: { required: !isBodyOptional, content: { 'application/json': { schema: body.schema } } } }
 }
 
 function successResponse({ success, method }: Operation): Schema {

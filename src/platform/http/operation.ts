@@ -27,6 +27,8 @@ export interface Input<Body, Query> {
   params: PathParams
   query: Query
   body: Body
+  /** What was sent to an operation with a raw body; undefined when nothing was. */
+  bytes?: Buffer
   url: string
   /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
   headers: Record<string, string | string[] | undefined>
@@ -48,6 +50,8 @@ interface Described {
   /** The body may be left out: its fields then come from the query. */
   isBodyOptional?: boolean
   bodyBytesMax?: number
+  /** A body that is no JSON, an image: its media types and size. It arrives as bytes. */
+  rawBody?: { types: readonly string[]; bytesMax: number }
   /** Default: GET is read, everything else is full. */
   permission?: Permission
   isPublic?: boolean

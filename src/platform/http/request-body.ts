@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
 import { type Json, readJson } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
@@ -54,8 +55,17 @@ export function checkJsonType(contentType: string | undefined, hasBody: boolean)
   ])
 }
 
-/** A body as it was sent: its JSON, or what is wrong with it. */
-export type SentBody = { json: Json } | { problem: string } | { empty: true }
+/** Refuses a raw body that says it is of another type than an operation takes. None at all is left to what the bytes are. */
+export function checkMediaType(contentType: string | undefined, hasBody: boolean, types: readonly string[]): void {
+  if (!hasBody || contentType === undefined) return
+  if (types.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')) return
+  throw new Fault('not_json', [
+    { code: 'wrong_media_type', message: `The body must be ${sentenceList(types, 'or')} (Content-Type).`, field: null },
+  ])
+}
+
+/** A body as it was sent: its JSON, or what is wrong with it; the bytes where no JSON is expected. */
+export type SentBody = { json: Json } | { problem: string } | { empty: true } | { bytes: Buffer }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

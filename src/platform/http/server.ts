@@ -85,7 +85,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     const operation = request.routeOptions.config.operation
     collectBody(
       payload,
-      operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore',
+      operation?.rawBody?.bytesMax ?? (operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore'),
       request.headers['content-length'],
     ).then(
       (body) => done(null, body),

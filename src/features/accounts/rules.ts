@@ -1,0 +1,42 @@
+import type { Problems } from '../../kernel/fault.ts'
+import type { AccountSettings } from './queries.ts'
+import type { AccountBody } from './wire.ts'
+
+/** An account always has these: they can be changed and not cleared. */
+const NEVER_NULL = ['Name', 'TimeZone', 'CurrencyCode', 'NextInvoiceNum'] as const
+
+/** What is wrong with account settings taken by themselves. */
+export function checkAccount(body: Partial<AccountBody>, problems: Problems): void {
+  for (const field of NEVER_NULL)
+    if (body[field] === null) problems.add('required', field, `${field} may be left out but must not be null or blank.`)
+  if (body.LockDate)
+    problems.add('not_available', 'LockDate', 'Locking the books is not available yet; LockDate can only be null.')
+}
+
+/** What documents freeze of an account; an edit of any of these starts a new version. */
+export const frozenOfAccount = (a: AccountSettings) => ({
+  name: a.name,
+  email: a.email,
+  tel: a.tel,
+  webPage: a.webPage,
+  address1: a.address1,
+  address2: a.address2,
+  city: a.city,
+  state: a.state,
+  country: a.country,
+  zipCode: a.zipCode,
+  vatNumber: a.vatNumber,
+  bankDetails: a.bankDetails,
+  locale: a.locale,
+  notes: a.notes,
+  terms: a.terms,
+})
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+const JPEG = Buffer.from([0xff, 0xd8, 0xff])
+
+/** What an image is by its first bytes; undefined for anything but PNG and JPEG. */
+export function imageTypeOf(content: Buffer): 'image/png' | 'image/jpeg' | undefined {
+  if (content.subarray(0, PNG.length).equals(PNG)) return 'image/png'
+  return content.subarray(0, JPEG.length).equals(JPEG) ? 'image/jpeg' : undefined
+}
