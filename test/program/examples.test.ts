@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT, serve, startProcess, testFolder } from './program.ts'
+
+/** What stands in examples/ is what people copy: it has to work as it stands, twice on one account. */
+
+const environmentOf = async () => {
+  const service = await serve({ DATA_DIR: testFolder() })
+  return {
+    PERENNIAL_URL: service.address,
+    PERENNIAL_ACCOUNT: String(service.account),
+    PERENNIAL_KEY: service.key,
+  }
+}
+
+const example = (name: string, env: Record<string, string | undefined>) =>
+  name.endsWith('.sh')
+    ? startProcess(join(ROOT, 'examples', name), [], env).ended
+    : startProcess(process.execPath, ['--import', 'tsx', join(ROOT, 'examples', name)], env).ended
+
+test('first-invoice: a year on a monthly package is thirteen invoices, each explained', async () => {
+  const env = await environmentOf()
+  const { code, out, err } = await example('first-invoice.ts', env)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/12 more invoices, 0 failed/)
+  expect(out).toMatch(/^1 {2}\d{4}-\d\d-\d\d {2}47\.15 USD {2}\(Set-up fee 10, Basic 31\)$/m)
+  expect(out).toMatch(/13 invoices\.$/m)
+  expect((await example('first-invoice.ts', env)).code).toBe(0)
+})
+
+test('import-customers: the second time makes nobody, and the pages show everybody', async () => {
+  const { code, out, err } = await example('import-customers.ts', await environmentOf())
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toBe('First time: 25 customers made.\nSecond time: 0 customers made.\nFound 25 of them on 3 pages.\n')
+})
+
+test('first-invoice.sh: curl alone gets to an invoice', async () => {
+  const { code, out, err } = await example('first-invoice.sh', await environmentOf())
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(JSON.parse(out)).toMatchObject([{ Total: 31, invoiceNum: 1 }])
+})
