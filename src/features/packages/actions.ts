@@ -1,4 +1,4 @@
-import { conflict, missing, Problems } from '../../kernel/fault.ts'
+import { conflict, invalid, missing, Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -33,6 +33,8 @@ import {
 export const unknownPackage = (id: bigint | string) =>
   missing('package_unknown', `There is no package ${id}.`, 'packageID')
 
+const unknownGroup = (id: bigint): string => `There is no package group ${id}.`
+
 const USED_SHOWN = 5
 
 export async function foundPackage(db: Queryable, account: AccountId, id: bigint): Promise<Package> {
@@ -63,7 +65,7 @@ export async function lockedPackageTree(tx: Transaction, context: RequestContext
 export async function checkPackageBody(tx: Transaction, body: Partial<PackageBody>, problems: Problems): Promise<void> {
   const groupId = body.packageGroupID
   if (groupId !== undefined && !(await findPackageGroup(tx, tx.account, groupId)))
-    problems.add('package_group_unknown', 'packageGroupID', `There is no package group ${groupId}.`)
+    problems.add('package_group_unknown', 'packageGroupID', unknownGroup(groupId))
 }
 
 /** Checks rates by themselves and against the account's currencies. */
@@ -95,11 +97,8 @@ const refusals = (body: PackageBody) => ({
       'packageCode',
     ),
   packages_group_fkey: () =>
-    conflict(
-      'package_group_deleted',
-      `The package group ${body.packageGroupID} is just being deleted.`,
-      'packageGroupID',
-    ),
+    // Deleted after it was looked for: told as if it had been gone before.
+    invalid('package_group_unknown', unknownGroup(body.packageGroupID), 'packageGroupID'),
 })
 
 /** Adds a package with its first version, which is always its default. */

@@ -257,9 +257,20 @@ export interface RateTerm {
   termType: TermType | null
 }
 
-/** A version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices. */
-export const listRateTerms = (tx: Transaction, account: AccountId, versionId: Id, currency: string) =>
-  tx.rows<RateTerm>(sql`
+/**
+ * A version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices by a
+ * statement of its own: one that waits for a lock goes on with rates and terms as they were before it waited.
+ */
+export async function listRateTerms(
+  tx: Transaction,
+  account: AccountId,
+  versionId: Id,
+  currency: string,
+): Promise<RateTerm[]> {
+  await tx.rows(sql`
+    select 1 from packages p join package_versions v on v.account_id = p.account_id and v.package_id = p.package_id
+     where v.account_id = ${account} and v.package_version_id = ${versionId} for share of p, v`)
+  return tx.rows<RateTerm>(sql`
     select p.package_id as "packageId", p.name as "packageName", p.is_active as "isPackageActive", v.package_version_id as "packageVersionId",
            v.version_no as "versionNo", v.is_active as "isVersionActive", r.package_rate_id as "packageRateId",
            r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", r.trial_period as "trialPeriod",
@@ -268,7 +279,8 @@ export const listRateTerms = (tx: Transaction, account: AccountId, versionId: Id
       left join package_rates r on r.account_id = v.account_id and r.package_version_id = v.package_version_id and r.currency = ${currency}
       left join package_rate_terms t on t.account_id = r.account_id and t.package_rate_id = r.package_rate_id
      where v.account_id = ${account} and v.package_version_id = ${versionId}
-     order by t.package_rate_term_id for share of p, v`)
+     order by t.package_rate_term_id`)
+}
 
 export const findVersionById = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<{ id: Id; packageId: Id; versionNo: number }>(
