@@ -1,0 +1,71 @@
+/**
+ * Writes what is made from the sources: openapi.json, db/schema.sql, .env.example. Usage: npm run generate, or with --check, which writes
+ * nothing and fails when a file is not what it should be.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { allOperations } from '../src/app.ts'
+import { envExample } from '../src/platform/config.ts'
+import type { Database } from '../src/platform/database/database.ts'
+import { openApiDocument } from '../src/platform/http/openapi.ts'
+import { schemaText } from './schema-text.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function openApiText(): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  // The declarations alone are asked for; nothing of them runs.
+  const operations = allOperations({
+    db: {} as Database,
+    realClock: () => 0,
+    publicUrl: undefined,
+    forgetAccount: () => {},
+  })
+  return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
+}
+
+/** What other tools would not accept of the document; empty when it is fine. */
+function lintOpenApi(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-openapi-'))
+  const file = join(folder, 'openapi.json')
+  writeFileSync(file, text)
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/@redocly/cli/bin/cli.js'), 'lint', file, '--config', join(root, 'redocly.yaml')],
+    { encoding: 'utf8', env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
+  )
+  rmSync(folder, { recursive: true, force: true })
+  return status === 0 ? '' : stdout + stderr
+}
+
+const isCheck = process.argv.includes('--check')
+const made: Record<string, string> = {
+  'openapi.json': openApiText(),
+  'db/schema.sql': await schemaText(root),
+  '.env.example': envExample(),
+}
+
+const complaints = lintOpenApi(made['openapi.json'] ?? '')
+if (complaints) process.stderr.write(complaints)
+
+let isStale = false
+for (const [name, text] of Object.entries(made)) {
+  const path = join(root, name)
+  let present: string | undefined
+  try {
+    present = readFileSync(path, 'utf8')
+  } catch {
+    // Not there yet.
+  }
+  if (present === text) continue
+  isStale = true
+  if (isCheck) console.error(`${name} is not what the sources make of it: run "npm run generate".`)
+  else {
+    writeFileSync(path, text)
+    console.log(`wrote ${name}`)
+  }
+}
+process.exit(complaints || (isCheck && isStale) ? 1 : 0)
