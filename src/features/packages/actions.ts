@@ -1,4 +1,4 @@
-import { conflict, invalid, missing, Problems } from '../../kernel/fault.ts'
+import { conflict, invalid, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -19,7 +19,7 @@ import {
   type PackageVersion,
   updatePackage,
 } from './queries.ts'
-import { readRates } from './rules.ts'
+import { type RateInput, readRates } from './rules.ts'
 import { insertPackageVersion, insertRates } from './version-queries.ts'
 import {
   type NewPackageVersionBody,
@@ -68,18 +68,17 @@ export async function checkPackageBody(tx: Transaction, body: Partial<PackageBod
     problems.add('package_group_unknown', 'packageGroupID', unknownGroup(groupId))
 }
 
-/** Checks rates by themselves and against the account's currencies. */
-export async function checkRates(
+/** Reads rates, checked by themselves and against the account's currencies; undefined when none were sent. */
+export async function chooseRates(
   tx: Transaction,
-  rates: readonly Partial<RateBody>[] | null | undefined,
+  bodies: readonly Partial<RateBody>[] | null | undefined,
   path: string,
   problems: Problems,
-): Promise<void> {
-  if (!rates) return
-  readRates(rates, path, problems)
-  const named = rates.flatMap(({ CurrencyCode }) => (CurrencyCode === undefined ? [] : [CurrencyCode]))
+): Promise<RateInput[] | undefined> {
+  if (!bodies) return undefined
+  const named = bodies.flatMap(({ CurrencyCode }) => (CurrencyCode === undefined ? [] : [CurrencyCode]))
   const held = new Set((await holdCurrencies(tx, tx.account, named)).map(({ currency }) => currency))
-  for (const [index, { CurrencyCode: currency }] of rates.entries()) {
+  for (const [index, { CurrencyCode: currency }] of bodies.entries()) {
     if (currency === undefined || held.has(currency)) continue
     problems.add(
       'currency_unknown',
@@ -87,6 +86,7 @@ export async function checkRates(
       `This account does not have the currency ${currency}; add it first.`,
     )
   }
+  return readRates(bodies, path, problems)
 }
 
 const refusals = (body: PackageBody) => ({
@@ -106,6 +106,7 @@ export async function addPackage(
   tx: Transaction,
   context: RequestContext,
   body: PackageBody & { PackageVersion: NewPackageVersionBody },
+  rates: readonly RateInput[],
 ): Promise<{ package: Package; json: string }> {
   const first = body.PackageVersion
   const added = await refuseOn(insertPackage(tx, tx.account, packageFromWire(body), 1), refusals(body))
@@ -116,7 +117,7 @@ export async function addPackage(
     isDefault: true,
     isActive: first.isActive,
   })
-  await insertRates(tx, tx.account, versionId, readRates(first.packageVersionRates, '', new Problems()))
+  await insertRates(tx, tx.account, versionId, rates)
   const json = await writtenPackage(tx, context, added)
   await recordEvent(tx, context, { type: 'package.created', recordId: added.id, record: json })
   return { package: added, json }

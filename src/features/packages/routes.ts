@@ -7,7 +7,7 @@ import { objectOf, optional } from '../../platform/wire/read.ts'
 import {
   addPackage,
   checkPackageBody,
-  checkRates,
+  chooseRates,
   editPackage,
   foundPackage,
   lockedPackage,
@@ -82,10 +82,10 @@ export const packageOperations = (deps: { publicUrl: string | undefined }): Oper
     refusals: { 409: 'Another package has the packageCode' },
     references: async (tx, _context, { body }, problems) => {
       await checkPackageBody(tx, body, problems)
-      await checkRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
+      return chooseRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
     },
-    write: async (tx, context, { body }) => {
-      const { package: added, json } = await addPackage(tx, context, body)
+    write: async (tx, context, { body }, _record, rates) => {
+      const { package: added, json } = await addPackage(tx, context, body, rates ?? [])
       return { status: 201, body: json, etag: packageEtag(added), headers: { location: `/v1/packages/${added.id}` } }
     },
   }),

@@ -1,5 +1,5 @@
 import { assert } from '../../kernel/assert.ts'
-import { conflict, missing, Problems } from '../../kernel/fault.ts'
+import { conflict, missing } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
@@ -7,7 +7,7 @@ import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { lockedPackageTree, type PackageTree } from './actions.ts'
 import { listPackageVersions, listUsedVersions, type PackageVersion, updatePackage } from './queries.ts'
-import { becomesDefault, planRates, type RateInput, readRates, type VersionPlan } from './rules.ts'
+import { becomesDefault, planRates, type RateInput, type VersionPlan } from './rules.ts'
 import {
   applyVersionPlan,
   deletePackageVersion,
@@ -47,9 +47,9 @@ export async function addVersion(
   context: RequestContext,
   tree: PackageTree,
   body: NewPackageVersionBody,
+  rates: readonly RateInput[],
 ): Promise<{ version: PackageVersion; json: string }> {
   const { account } = tx
-  const rates = readRates(body.packageVersionRates, '', new Problems())
   const versionNo = tree.package.lastVersionNo + 1
   const present = defaultOf(tree)
   const wanted = { isDefault: body.isDefault, isActive: body.isActive, currencies: currenciesOf(rates) }
@@ -99,9 +99,9 @@ export async function editVersion(
   context: RequestContext,
   present: VersionInTree,
   body: PackageVersionBody,
+  wanted: readonly RateInput[] | undefined,
 ): Promise<PackageVersion> {
   const { version } = present
-  const wanted = body.packageVersionRates ? readRates(body.packageVersionRates, '', new Problems()) : undefined
   const isDefault = defaultAfter(present, body, wanted)
   const plan = wanted && planRates(version.rates, wanted)
   if (plan) await checkFrozen(tx, version, plan)

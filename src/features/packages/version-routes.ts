@@ -8,7 +8,7 @@ import {
 } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
-import { checkRates, foundPackage, lockedPackageTree, unknownPackage } from './actions.ts'
+import { chooseRates, foundPackage, lockedPackageTree, unknownPackage } from './actions.ts'
 import { countPackageVersions, listPackageVersions } from './queries.ts'
 import { checkNewRatesHaveTerms } from './rules.ts'
 import {
@@ -93,9 +93,9 @@ export const packageVersionOperations = (deps: { publicUrl: string | undefined }
     body: NewPackageVersionIn,
     success: { status: 201, schema: PackageVersionOut.schema },
     record: (tx, context, { params }) => lockedPackageTree(tx, context, packageIdOf(params)),
-    references: (tx, _context, { body }, problems) => checkRates(tx, body.packageVersionRates, RATES, problems),
-    write: async (tx, context, { body }, tree) => {
-      const { version, json } = await addVersion(tx, context, tree, body)
+    references: (tx, _context, { body }, problems) => chooseRates(tx, body.packageVersionRates, RATES, problems),
+    write: async (tx, context, { body }, tree, rates) => {
+      const { version, json } = await addVersion(tx, context, tree, body, rates ?? [])
       const location = `/v1/packages/${version.packageId}/versions/${version.versionNo}`
       return { status: 201, body: json, etag: packageVersionEtag(version), headers: { location } }
     },
@@ -117,11 +117,11 @@ export const packageVersionOperations = (deps: { publicUrl: string | undefined }
     },
     etag: versionEtag,
     references: async (tx, _context, { body }, problems, { version }) => {
-      await checkRates(tx, body.packageVersionRates, RATES, problems)
       checkNewRatesHaveTerms(body.packageVersionRates ?? [], version.rates, RATES, problems)
+      return chooseRates(tx, body.packageVersionRates, RATES, problems)
     },
-    write: async (tx, context, { body }, present) =>
-      noContent(packageVersionEtag(await editVersion(tx, context, present, body))),
+    write: async (tx, context, { body }, present, rates) =>
+      noContent(packageVersionEtag(await editVersion(tx, context, present, body, rates))),
   }),
   writeOperation({
     id: 'deletePackageVersion',
