@@ -2,6 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { type Account, type Moment, momentOf } from '../../platform/http/context.ts'
 import { getAccount, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
@@ -27,48 +28,70 @@ export interface ClockWish {
   onProgress?: (day: IsoDate, totals: RunTotals) => void
 }
 
-function checkMove(account: Account, from: Instant, to: Instant): void {
-  if (account.mode === 'live')
-    throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
-  if (Date.parse(to) < Date.parse(from))
-    throw conflict('clock_backwards', `The clock shows ${from} and moves only forward; ${to} is earlier.`, 'Now')
+/** A clock that follows real time has gone on since it was read: a value of a moment ago is still its present one. */
+const PRESENT_MS = 60_000
+
+/** The moment to move to: the wished one, or the present one where that is meant. Throws what stands against it. */
+function checkMove(account: Account, from: Instant, wished: Instant): Instant {
   const bound = new Date(from)
   bound.setUTCFullYear(bound.getUTCFullYear() + YEARS_MAX)
-  if (Date.parse(to) > bound.getTime())
+  if (Date.parse(wished) > bound.getTime())
     throw invalid(
       'clock_too_far',
       `The clock moves at most ${YEARS_MAX} years in one call, from ${from} to ${bound.toISOString()}.`,
       'Now',
     )
+  if (account.mode === 'live')
+    throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
+  const aheadMs = Date.parse(wished) - Date.parse(from)
+  if (aheadMs >= 0) return wished
+  if (account.clockAt === null && aheadMs >= -PRESENT_MS) return from
+  throw conflict('clock_backwards', `The clock shows ${from} and moves only forward; ${wished} is earlier.`, 'Now')
+}
+
+/** Each move holds connections for its lock and its days, so only a few go on at a time and the others wait for their turn. */
+const MOVES_MAX = 2
+const waiting: (() => void)[] = []
+let moving = 0
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (moving < MOVES_MAX) moving += 1
+  else await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else moving -= 1
+  }
 }
 
 /** Moves the clock and answers what happened on the way. If it cannot go on, the clock stands at the day reached and a Fault names it. */
-export async function moveClock(deps: RunDeps, wish: ClockWish): Promise<ClockMove> {
-  const { account: id } = wish
+export const moveClock = (deps: RunDeps, wish: ClockWish): Promise<ClockMove> =>
   // This transaction only holds the lock; the days commit on their own.
-  return deps.db.transaction(id, async (holder) => {
-    if (!(await tryClockLock(holder, id)))
-      throw new Fault(
-        'busy',
-        [
-          {
-            code: 'clock_moving',
-            message: 'The clock of this account is being moved by another request.',
-            field: 'Now',
-          },
-        ],
-        1,
-      )
-    const account = await getAccount(holder, id)
-    const from = momentOf(account, deps.realClock).now
-    checkMove(account, from, wish.to)
-    if (Date.parse(wish.to) === Date.parse(from) && account.clockAt !== null)
-      return { now: from, from, days: 0, totals: emptyTotals() }
-    const days = countDays(account, from, wish.to)
-    const totals = await liveThrough(deps, wish, account, { from, holdOn: () => stayAlive(holder) })
-    return { now: wish.to, from, days, totals }
-  })
+  inTurn(() => deps.db.transaction(wish.account, (holder) => moveHeld(deps, wish, holder)))
+
+async function moveHeld(deps: RunDeps, wish: ClockWish, holder: Transaction): Promise<ClockMove> {
+  const { account: id } = wish
+  if (!(await tryClockLock(holder, id))) throw clockMoving()
+  const account = await getAccount(holder, id)
+  const { now: from, today } = momentOf(account, deps.realClock)
+  const to = checkMove(account, from, wish.to)
+  // A move that failed on its last day left the clock at its end and work behind: the same call does that work.
+  const isPresent = Date.parse(to) === Date.parse(from)
+  if (isPresent && account.clockAt !== null && (await findDueAfter(holder, id, '0001-01-01', today)) === null)
+    return { now: from, from, days: 0, totals: emptyTotals() }
+  const days = countDays(account, from, to)
+  const totals = await liveThrough(deps, { ...wish, to }, account, { from, holdOn: () => stayAlive(holder) })
+  return { now: to, from, days, totals }
 }
+
+const clockMoving = () =>
+  new Fault(
+    'busy',
+    [{ code: 'clock_moving', message: 'The clock of this account is being moved by another request.', field: 'Now' }],
+    1,
+  )
 
 const countDays = (account: Account, from: Instant, to: Instant): number =>
   Math.round(

@@ -82,9 +82,10 @@ export const addProgress = (
       total = greatest(total, done + ${more.done}), leased_until = ${more.leasedUntil}
      where account_id = ${account} and billing_run_id = ${id}`)
 
+/** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows(
-    sql`update billing_runs set finished_at = ${at}, leased_until = null where account_id = ${account} and billing_run_id = ${id}`,
+    sql`update billing_runs set finished_at = ${at}, leased_until = null, total = done where account_id = ${account} and billing_run_id = ${id}`,
   )
 
 /** Writes down what could not be billed; once per record and run. */

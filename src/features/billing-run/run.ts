@@ -1,6 +1,6 @@
 import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import { Fault } from '../../kernel/fault.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
@@ -11,8 +11,9 @@ import { applyPlans, type BillingPlan, type PlanContext, planContext, planSubscr
 import {
   countDue,
   findDueAfter,
+  listDueCustomers,
   listDueSubscriptions,
-  lockDueCustomers,
+  lockBilledCustomers,
   type Subscription,
 } from '../subscriptions/queries.ts'
 import {
@@ -132,51 +133,97 @@ async function billPass(work: Work, pass: Pass): Promise<void> {
   }
 }
 
+/** Bills the next customers of a pass in one transaction; answers the last that was looked at, null when there are no more. */
+async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: number): Promise<CustomerId | null> {
+  const { deps, account, runId } = work
+  const wanted = await listDueCustomers(deps.db.reader(account), account, { day: pass.day, after, limit, runId })
+  await billCustomers(work, pass, wanted)
+  return wanted.at(-1) ?? null
+}
+
+/** Bills customers together; where the database refuses them as a whole, the halves by themselves, down to the record that it refuses. */
+async function billCustomers(work: Work, pass: Pass, customers: readonly CustomerId[]): Promise<void> {
+  if (customers.length === 0) return
+  try {
+    const chunk = await work.deps.db.transaction(work.account, async (tx) => {
+      const locked = await lockBilledCustomers(tx, work.account, customers, pass.isWaiting)
+      return locked.length === 0 ? undefined : billLocked(tx, work, pass.day, locked)
+    })
+    if (chunk) count(work.totals, chunk)
+  } catch (error) {
+    if (isAway(error)) throw error
+    const [customer] = customers
+    if (customers.length === 1) return billEach(work, pass.day, customer as CustomerId)
+    const middle = Math.ceil(customers.length / 2)
+    await billCustomers(work, pass, customers.slice(0, middle))
+    await billCustomers(work, pass, customers.slice(middle))
+  }
+}
+
+const isAway = (error: unknown): boolean =>
+  (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
+
+/** Each subscription of a customer by itself: what the database refuses again is listed as failed, the others are billed. */
+async function billEach(work: Work, day: IsoDate, customer: CustomerId): Promise<void> {
+  const { deps, account, runId } = work
+  for (const s of await listDueSubscriptions(deps.db.reader(account), account, [customer], { day, runId })) {
+    try {
+      const chunk = await deps.db.transaction(account, async (tx) => {
+        const locked = await lockBilledCustomers(tx, account, [customer], true)
+        return locked.length === 0 ? undefined : billLocked(tx, work, day, locked, s.id)
+      })
+      if (chunk) count(work.totals, chunk)
+    } catch (error) {
+      if (isAway(error)) throw error
+      count(work.totals, await writeFailure(work, failureOf(s, error)))
+    }
+  }
+}
+
 interface Chunk {
-  last: CustomerId
   plans: BillingPlan[]
   failures: RunFailure[]
 }
 
-/** Bills the next customers of a pass in one transaction; answers the last of them, null when there are no more. */
-async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: number): Promise<CustomerId | null> {
-  let reached: CustomerId[] = []
-  try {
-    const chunk = await work.deps.db.transaction(work.account, async (tx) => {
-      reached = await lockDueCustomers(tx, work.account, { ...pass, after, limit, runId: work.runId })
-      return reached.length === 0 ? null : billLocked(tx, work, pass.day, reached)
-    })
-    if (chunk === null) return null
-    count(work.totals, chunk)
-    return chunk.last
-  } catch (error) {
-    if (error instanceof Fault && error.kind === 'unavailable') throw error
-    return await isolate(work, pass, after, reached, error)
-  }
-}
-
-async function billLocked(tx: Transaction, work: Work, day: IsoDate, customers: readonly CustomerId[]): Promise<Chunk> {
+/** Bills what is due on a day of locked customers, or one subscription of them. */
+async function billLocked(
+  tx: Transaction,
+  work: Work,
+  day: IsoDate,
+  customers: readonly CustomerId[],
+  only?: SubscriptionId,
+): Promise<Chunk> {
   const account = await getAccount(tx, work.account)
   const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account) }
-  const due = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
-  const { plans, failures } = planAll(due, await planContext(tx, context))
+  const found = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
+  const due = only === undefined ? found : found.filter(({ id }) => id === only)
+  const { plans, failures } = planAll(due, await planContext(tx, context), day)
   await applyPlans(tx, context, plans)
   for (const failure of failures) await insertFailure(tx, work.account, work.runId, failure)
   const invoices = plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  const leasedUntil = instantOf(work.deps.realClock() + LEASE_MS)
-  await addProgress(tx, work.account, work.runId, { done: due.length, invoices, failed: failures.length, leasedUntil })
-  return { last: customers.at(-1) as CustomerId, plans, failures }
+  await progress(tx, work, { done: due.length, invoices, failed: failures.length })
+  return { plans, failures }
 }
+
+const progress = (tx: Transaction, work: Work, more: { done: number; invoices: number; failed: number }) =>
+  addProgress(tx, work.account, work.runId, {
+    ...more,
+    leasedUntil: instantOf(work.deps.realClock() + LEASE_MS),
+  })
 
 const momentFor = (work: Work, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
 
-/** One broken record is told with its reason and stops nothing. */
-function planAll(due: readonly Subscription[], context: PlanContext): { plans: BillingPlan[]; failures: RunFailure[] } {
+/** One broken record is told with its reason and stops nothing. What a later day brings waits for its own pass. */
+function planAll(
+  due: readonly Subscription[],
+  context: PlanContext,
+  day: IsoDate,
+): { plans: BillingPlan[]; failures: RunFailure[] } {
   const plans: BillingPlan[] = []
   const failures: RunFailure[] = []
   for (const s of due) {
     try {
-      plans.push(planSubscription(s, context))
+      plans.push(planSubscription(s, context, day))
     } catch (error) {
       failures.push(failureOf(s, error))
     }
@@ -189,46 +236,21 @@ const failureOf = (s: Pick<Subscription, 'id' | 'customerId' | 'dueOn'>, error: 
   recordId: s.id,
   customerId: s.customerId,
   dueOn: s.dueOn as IsoDate,
-  reason: (error instanceof Error ? error.message : String(error)).slice(0, 1000),
+  reason: reasonOf(error).slice(0, 1000),
 })
 
-/** The database refused a chunk as a whole: its customers are billed one by one, and the one it refuses again is listed as failed. */
-async function isolate(
-  work: Work,
-  pass: Pass,
-  after: CustomerId,
-  customers: readonly CustomerId[],
-  error: unknown,
-): Promise<CustomerId> {
-  if (customers.length === 0 || isRetryable(error)) throw error
-  if (customers.length > 1) {
-    let before = after
-    for (const customer of customers) {
-      const reached = await billChunk(work, { ...pass, isWaiting: true }, before, 1)
-      before = reached ?? customer
-    }
-    return customers.at(-1) as CustomerId
-  }
-  await listFailed(work, pass, customers, error)
-  return customers[0] as CustomerId
+function reasonOf(error: unknown): string {
+  if ((error as { constraint?: unknown }).constraint === 'charges_once')
+    return 'A period that is due has been billed before, so the dates of the subscription do not fit what was billed.'
+  return error instanceof Error ? error.message : String(error)
 }
 
-async function listFailed(work: Work, { day }: Pass, customers: readonly CustomerId[], error: unknown): Promise<void> {
-  const failures = await work.deps.db.transaction(work.account, async (tx) => {
-    const due = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
-    const found = due.map((s) => failureOf(s, error))
-    for (const failure of found) await insertFailure(tx, work.account, work.runId, failure)
-    const leasedUntil = instantOf(work.deps.realClock() + LEASE_MS)
-    await addProgress(tx, work.account, work.runId, {
-      done: found.length,
-      invoices: 0,
-      failed: found.length,
-      leasedUntil,
-    })
-    return found
+const writeFailure = (work: Work, failure: RunFailure): Promise<Chunk> =>
+  work.deps.db.transaction(work.account, async (tx) => {
+    await insertFailure(tx, work.account, work.runId, failure)
+    await progress(tx, work, { done: 1, invoices: 0, failed: 1 })
+    return { plans: [], failures: [failure] }
   })
-  work.totals.failures.push(...failures)
-}
 
 function count(totals: RunTotals, { plans, failures }: Chunk): void {
   totals.done += plans.length + failures.length

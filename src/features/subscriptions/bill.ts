@@ -1,7 +1,7 @@
 import { type Cursor, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from '../../engine/renewal.ts'
 import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
-import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import {
@@ -84,10 +84,18 @@ export function composePlanned(
   )
 }
 
-/** Plans everything due on a subscription today. Throws a Fault when an amount is out of bounds. */
-export function planSubscription(s: Subscription, context: PlanContext): BillingPlan {
-  const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), context.today)
-  return planOf(s, invoices, cursor, context)
+/**
+ * Plans everything that fell due on a subscription by a day, today's at the latest; what is late is dated today. Throws a Fault when an
+ * amount is out of bounds.
+ */
+export function planSubscription(s: Subscription, context: PlanContext, dueBy: IsoDate = context.today): BillingPlan {
+  const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), dueBy)
+  const dated = invoices.map((planned) => ({
+    ...planned,
+    invoiceDate: later(planned.invoiceDate, context.today),
+    dueFrom: later(planned.dueFrom, context.today),
+  }))
+  return planOf(s, dated, cursor, context, dueBy)
 }
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
@@ -104,6 +112,7 @@ function planOf(
   planned: readonly PlannedInvoice[],
   cursor: Cursor,
   context: PlanContext,
+  dueBy: IsoDate = context.today,
 ): BillingPlan {
   const invoices: ComposedInvoice[] = []
   const zeroCharges: ZeroCharge[] = []
@@ -117,7 +126,7 @@ function planOf(
       if (charge.kind === 'package' && charge.from !== firstFrom) renewals += 1
     }
   }
-  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, context.today)
+  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, dueBy)
   return { subscription: s, invoices, zeroCharges, state, ended, renewals }
 }
 
@@ -125,16 +134,16 @@ function stateAfter(
   s: Subscription,
   cursor: Cursor,
   lastInvoiceDate: IsoDate | null,
-  today: IsoDate,
+  dueBy: IsoDate,
 ): { state: BillingState; ended: BillingPlan['ended'] } {
   const terms = termsOf(s)
   const cancelledOn = cancellationDayOf(s)
-  const hasEnded = !s.isEndRecorded && terms.endDate !== null && terms.endDate <= today
+  const hasEnded = !s.isEndRecorded && terms.endDate !== null && terms.endDate <= dueBy
   // Of EndDate and a cancellation the earlier ends it; a cancellation that took effect sets EndDate to its day.
   const isCancelled = hasEnded && cancelledOn === terms.endDate
   const isEndRecorded = s.isEndRecorded || hasEnded
   const dueOn = nextActionOn(terms, cursor, isEndRecorded)
-  assert(dueOn === null || dueOn > today, `nothing is left due on subscription ${s.id} after ${today}`)
+  assert(dueOn === null || dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
   const state: BillingState = {
     id: s.id,
     wasNextFrom: s.nextFrom,

@@ -163,25 +163,33 @@ export const listOpenSubscriptions = (tx: Transaction, account: AccountId, custo
     select ${COLUMNS} from subscriptions s ${JOINED}
      where s.account_id = ${account} and s.customer_id = ${customerId} and not s.is_end_recorded order by s.subscription_id`)
 
-/**
- * Locks the next customers, in identifier order, that have something to do on a day and are billed. Those that somebody else holds are
- * passed over, or waited for when the run comes back to them. What this run could not bill is left out.
- */
-export const lockDueCustomers = async (
+/** The next customers, in identifier order, with something due on a day that this run has not given up on; paused ones too. */
+export const listDueCustomers = async (
+  db: Queryable,
+  account: AccountId,
+  due: { day: IsoDate; after: CustomerId; limit: number; runId: Id },
+): Promise<CustomerId[]> =>
+  (
+    await db.rows<{ id: CustomerId }>(sql`
+      select s.customer_id as "id" from subscriptions s
+       where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id > ${due.after}
+         and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
+                           and f.record_type = 'subscription' and f.record_id = s.subscription_id)
+       group by s.customer_id order by s.customer_id limit ${due.limit}`)
+  ).map(({ id }) => id)
+
+/** Locks those of some customers that are billed, in identifier order. What somebody else holds is waited for, or passed over. */
+export const lockBilledCustomers = async (
   tx: Transaction,
   account: AccountId,
-  due: { day: IsoDate; after: CustomerId; limit: number; runId: Id; isWaiting: boolean },
+  ids: readonly CustomerId[],
+  isWaiting: boolean,
 ): Promise<CustomerId[]> =>
   (
     await tx.rows<{ id: CustomerId }>(sql`
       select c.customer_id as "id" from customers c
-       where c.account_id = ${account} and c.paused_on is null and c.customer_id in (
-         select s.customer_id from subscriptions s
-          where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id > ${due.after}
-            and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
-                              and f.record_type = 'subscription' and f.record_id = s.subscription_id)
-          group by s.customer_id order by s.customer_id limit ${due.limit})
-       order by c.customer_id for no key update of c ${due.isWaiting ? NOTHING : fragment`skip locked`}`)
+       where c.account_id = ${account} and c.paused_on is null and c.customer_id = any(${`{${ids.join(',')}}`}::bigint[])
+       order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
   ).map(({ id }) => id)
 
 /** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
