@@ -4,7 +4,8 @@ import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/platform/http/context.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
-import { buildServer, type HttpDeps } from '../../src/platform/http/server.ts'
+import type { HttpDeps } from '../../src/platform/http/deps.ts'
+import { buildServer } from '../../src/platform/http/server.ts'
 import { type TestClient, clientOf } from './app.ts'
 
 /** A server with operations made for a test: what no real operation shows, such as answers that hold secrets. */

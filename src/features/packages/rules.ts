@@ -23,9 +23,8 @@ export interface RateInput {
   terms: TermInput[] | undefined
 }
 
-/** A hundred years: dates that far still fit the calendar of the interface. */
-export const DAYS_MAX = 36_500
-export const MONTHS_MAX = 1_200
+/** A hundred years, as DAYS_MAX is. */
+const MONTHS_MAX = 1_200
 
 /**
  * Reads rates and says what is wrong with them taken together: a currency or a term twice, fees finer than their currency.

@@ -27,7 +27,6 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { Package, PackageInput, PackageVersion, Rate, RateTerm } from './queries.ts'
-import { DAYS_MAX } from './rules.ts'
 
 const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const RATES_MAX = 200
@@ -57,6 +56,9 @@ const RateOut = outObject(
   },
   'PackageVersionRate',
 )
+
+/** A hundred years: dates that far still fit the calendar of the interface. */
+export const DAYS_MAX = 36_500
 
 export const PackageVersionOut = outObject(
   {

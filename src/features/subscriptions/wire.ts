@@ -20,11 +20,11 @@ import {
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../invoices/queries.ts'
 import { InvoicePreviewOut } from '../invoices/wire.ts'
+import { DAYS_MAX } from '../packages/wire.ts'
 import { cancellationDayOf, cursorOf, termsOf } from './facts.ts'
 import { type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
-export const TERM_MAX = 1200
 
 const day = () => outDate('Calendar date')
 
@@ -174,7 +174,7 @@ const inputs = {
   packageVersionID: optional(reference()),
   packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
   packageRateTermID: optional(reference()),
-  Term: optional(whole(1, TERM_MAX)),
+  Term: optional(whole(1, DAYS_MAX)),
   TermType: optional(word(TERM_TYPES)),
   StartDate: optional(date()),
   EndDate: optional(date()),

@@ -3,15 +3,15 @@ import { type Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { canonicalJson, type Json } from '../wire/json.ts'
+import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from './context.ts'
+import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
 import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, takeKey } from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
 import { queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
-import type { HttpDeps } from './server.ts'
 
 /** One request through one operation, in the order of checks that the whole interface keeps. */
 
@@ -26,10 +26,10 @@ interface Sent {
 }
 
 export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
-  if (request.body instanceof Error) throw request.body
-  const bytes = request.body as Buffer | undefined
+  if (request.body instanceof Error && !operation.takesAnyBody) throw request.body
+  const bytes = request.body instanceof Error ? undefined : (request.body as Buffer | undefined)
   const hasBody = (bytes?.length ?? 0) > 0
-  if (operation.body) checkJsonType(request.contentType, hasBody)
+  if (operation.body && !operation.takesAnyBody) checkJsonType(request.contentType, hasBody)
   if (operation.rawBody) checkMediaType(request.contentType, hasBody, operation.rawBody.types)
   const sent: Sent = {
     operation,
@@ -186,6 +186,8 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
 
 function readBody(sent: Sent, reading: ReadContext): unknown {
   const { body, operation } = sent
+  if (operation.takesAnyBody && !('json' in body && isJsonObject(body.json)))
+    return operation.body?.read({}, '', reading)
   if ('problem' in body) {
     reading.problems.add('malformed_json', null, body.problem)
     return REFUSED

@@ -7,36 +7,15 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import type { Logger } from 'pino'
 import { Fault, missing } from '../../kernel/fault.ts'
-import type { Database, Transaction } from '../database/database.ts'
-import type { Caller, RealClock, RequestContext } from './context.ts'
+import type { Caller } from './context.ts'
+import type { HttpDeps } from './deps.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
-import type { IdempotencySecrets } from './idempotency.ts'
 import { type Answer, type Operation, permissionOf } from './operation.ts'
-import type { RateState } from './rate-limit.ts'
 import { collectBody } from './request-body.ts'
 
 /** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
-
-export interface HttpDeps {
-  db: Database
-  log: Logger
-  realClock: RealClock
-  secrets: IdempotencySecrets
-  publicUrl: string | undefined
-  trustProxy: boolean | string | readonly string[]
-  corsOrigins: readonly string[]
-  /** Finds the caller of an Authorization header, or throws 401 or 429. */
-  authenticate(header: string | undefined, address: string): Promise<Caller>
-  /** The account as a write sees it, read in its transaction. */
-  freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
-  contextOf(caller: Caller): RequestContext
-  rateLimit(caller: Caller): RateState
-  /** Told of every answer, for /metrics. */
-  measured(operation: string, status: number, seconds: number): void
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {

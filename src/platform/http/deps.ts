@@ -1,0 +1,24 @@
+import type { Logger } from 'pino'
+import type { Database, Transaction } from '../database/database.ts'
+import type { Caller, RealClock, RequestContext } from './context.ts'
+import type { IdempotencySecrets } from './idempotency.ts'
+import type { RateState } from './rate-limit.ts'
+
+/** What the HTTP server is given: made in app.ts. */
+export interface HttpDeps {
+  db: Database
+  log: Logger
+  realClock: RealClock
+  secrets: IdempotencySecrets
+  publicUrl: string | undefined
+  trustProxy: boolean | string | readonly string[]
+  corsOrigins: readonly string[]
+  /** Finds the caller of an Authorization header, or throws 401 or 429. */
+  authenticate(header: string | undefined, address: string): Promise<Caller>
+  /** The account as a write sees it, read in its transaction. */
+  freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
+  contextOf(caller: Caller): RequestContext
+  rateLimit(caller: Caller): RateState
+  /** Told of every answer, for /metrics. */
+  measured(operation: string, status: number, seconds: number): void
+}
