@@ -33,6 +33,8 @@ const PRESENT_MS = 60_000
 
 /** The moment to move to: the wished one, or the present one where that is meant. Throws what stands against it. */
 function checkMove(account: Account, from: Instant, wished: Instant): Instant {
+  if (account.mode === 'live')
+    throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
   const bound = new Date(from)
   bound.setUTCFullYear(bound.getUTCFullYear() + YEARS_MAX)
   if (Date.parse(wished) > bound.getTime())
@@ -41,8 +43,6 @@ function checkMove(account: Account, from: Instant, wished: Instant): Instant {
       `The clock moves at most ${YEARS_MAX} years in one call, from ${from} to ${bound.toISOString()}.`,
       'Now',
     )
-  if (account.mode === 'live')
-    throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
   const aheadMs = Date.parse(wished) - Date.parse(from)
   if (aheadMs >= 0) return wished
   if (account.clockAt === null && aheadMs >= -PRESENT_MS) return from
@@ -119,7 +119,10 @@ async function liveThrough(
   try {
     for (;;) {
       await setClock(deps, account.id, moment.now)
-      await billUntil(workOn(deps, account.id, runId, { moment, totals, onChunk, actor: wish.actor }), moment.today)
+      await billUntil(
+        workOn(deps, account.id, runId, target, { moment, totals, onChunk, actor: wish.actor }),
+        moment.today,
+      )
       wish.onProgress?.(moment.today, totals)
       if (moment.today >= target) break
       const next = await findDueAfter(deps.db.reader(account.id), account.id, moment.today, target)

@@ -56,6 +56,8 @@ export interface Work {
   account: AccountId
   runId: Id
   actor: string
+  /** The last day of the run: a subscription is done when nothing of it is left due by then. */
+  until: IsoDate
   /** The moment to bill at; undefined: the account's own, asked anew for every chunk. */
   moment: Moment | undefined
   totals: RunTotals
@@ -73,11 +75,13 @@ export const workOn = (
   deps: RunDeps,
   account: AccountId,
   runId: Id,
+  until: IsoDate,
   about: Partial<Pick<Work, 'actor' | 'moment' | 'totals' | 'onChunk'>> = {},
 ): Work => ({
   deps,
   account,
   runId,
+  until,
   actor: about.actor ?? `billing run ${runId}`,
   moment: about.moment,
   totals: about.totals ?? emptyTotals(),
@@ -94,9 +98,9 @@ export async function workRun(
   const run = await takeRun(deps, account, runId)
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
-  const work = workOn(deps, account, runId, onChunk ? { onChunk } : {})
   // The run of a clock that was cut short names a day that the clock has not reached.
-  await billUntil(work, earlier(run.untilDate, today))
+  const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
+  await billUntil(work, work.until)
   await endRun(deps, account, runId)
   return work.totals
 }
@@ -149,7 +153,7 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
       const locked = await lockBilledCustomers(tx, work.account, customers, pass.isWaiting)
       return locked.length === 0 ? undefined : billLocked(tx, work, pass.day, locked)
     })
-    if (chunk) count(work.totals, chunk)
+    if (chunk) count(work, chunk)
   } catch (error) {
     if (isAway(error)) throw error
     const [customer] = customers
@@ -172,10 +176,10 @@ async function billEach(work: Work, day: IsoDate, customer: CustomerId): Promise
         const locked = await lockBilledCustomers(tx, account, [customer], true)
         return locked.length === 0 ? undefined : billLocked(tx, work, day, locked, s.id)
       })
-      if (chunk) count(work.totals, chunk)
+      if (chunk) count(work, chunk)
     } catch (error) {
       if (isAway(error)) throw error
-      count(work.totals, await writeFailure(work, failureOf(s, error)))
+      count(work, await writeFailure(work, failureOf(s, error)))
     }
   }
 }
@@ -201,9 +205,13 @@ async function billLocked(
   await applyPlans(tx, context, plans)
   for (const failure of failures) await insertFailure(tx, work.account, work.runId, failure)
   const invoices = plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  await progress(tx, work, { done: due.length, invoices, failed: failures.length })
+  await progress(tx, work, { done: doneOf(work, { plans, failures }), invoices, failed: failures.length })
   return { plans, failures }
 }
+
+/** Subscriptions that this run is through with: late ones come once for each day. */
+const doneOf = ({ until }: Work, { plans, failures }: Chunk): number =>
+  plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length + failures.length
 
 const progress = (tx: Transaction, work: Work, more: { done: number; invoices: number; failed: number }) =>
   addProgress(tx, work.account, work.runId, {
@@ -252,12 +260,13 @@ const writeFailure = (work: Work, failure: RunFailure): Promise<Chunk> =>
     return { plans: [], failures: [failure] }
   })
 
-function count(totals: RunTotals, { plans, failures }: Chunk): void {
-  totals.done += plans.length + failures.length
-  for (const plan of plans) {
+function count(work: Work, chunk: Chunk): void {
+  const { totals } = work
+  totals.done += doneOf(work, chunk)
+  for (const plan of chunk.plans) {
     totals.invoices += plan.invoices.length
     totals.renewals += plan.renewals
     if (plan.ended === 'expired') totals.expired += 1
   }
-  totals.failures.push(...failures)
+  totals.failures.push(...chunk.failures)
 }
