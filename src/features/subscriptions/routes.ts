@@ -18,6 +18,7 @@ import {
   cancelAtRenewal,
   dropFutureChanges,
   lockedSubscription,
+  reread,
   unknownSubscription,
 } from './actions.ts'
 import { planContext } from './bill.ts'
@@ -210,14 +211,16 @@ const changing = (): Operation[] => [
     summary: 'Cancel a subscription; kind "renewal" ends it after what is invoiced',
     query: objectOf({ preview: optional(flag()) }),
     body: CancelIn,
-    isBodyOptional: true,
+    takesAnyBody: true,
     success: { status: 204 },
+    preview: ChangePreviewOut.schema,
     refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
     record: async (tx, _context, { params }) => {
       const subscription = await lockedSubscription(tx, pathId(params, id, unknownSubscription))
       if (params['kind']?.toLowerCase() !== 'renewal') throw unknownKind(params['kind'] ?? '')
       return subscription
     },
+    etag: (subscription: Subscription) => subscriptionEtag(subscription),
     write: async (tx, context, { body, query }, subscription: Subscription) => {
       const changed = await cancelAtRenewal(tx, context, subscription, body.Reason ?? null)
       if (query.preview)
@@ -234,9 +237,10 @@ const changing = (): Operation[] => [
     success: { status: 204 },
     refusals: { 409: 'The subscription has ended' },
     record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, id, unknownSubscription)),
+    etag: (subscription: Subscription) => subscriptionEtag(subscription),
     write: async (tx, context, _input, subscription: Subscription) => {
       await dropFutureChanges(tx, context, subscription)
-      return noContent()
+      return noContent(subscriptionEtag(await reread(tx, subscription.id)))
     },
   }),
 ]

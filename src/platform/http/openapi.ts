@@ -28,7 +28,8 @@ export function refusalsOf(operation: Operation): number[] {
     429,
     503,
     ...(permissionOf(operation) === 'full' ? [403] : []),
-    ...(operation.body || operation.rawBody ? [400, 413, 415] : []),
+    ...(operation.body || operation.rawBody ? [400] : []),
+    ...((operation.body && !operation.takesAnyBody) || operation.rawBody ? [413, 415] : []),
     ...(operation.query ? [400] : []),
     ...(/\{\w+\}/.test(operation.path) ? [404] : []),
     ...(changes ? [400, 409, 422] : []),
@@ -78,6 +79,13 @@ export function openApiDocument(
 
 function describe(operation: Operation): Schema {
   const responses: Record<string, Schema> = { [operation.success.status]: successResponse(operation) }
+  if (operation.preview) {
+    const success = { status: 200, schema: operation.preview }
+    responses[200] = {
+      ...successResponse({ ...operation, success }),
+      description: 'With preview=true: what it would do',
+    }
+  }
   for (const status of refusalsOf(operation)) {
     responses[status] = {
       description: operation.refusals?.[status as 404] ?? REASONS[status] ?? 'Refused',

@@ -49,6 +49,10 @@ interface Described {
   body?: Field<unknown>
   /** The body may be left out: its fields then come from the query. */
   isBodyOptional?: boolean
+  /** Clients send left-over bodies of any kind here: looked at only when it is a JSON object. */
+  takesAnyBody?: boolean
+  /** What ?preview=true answers with 200 instead of changing something. */
+  preview?: Schema
   bodyBytesMax?: number
   /** A body that is no JSON, an image: its media types and size. It arrives as bytes. */
   rawBody?: { types: readonly string[]; bytesMax: number }

@@ -1,6 +1,15 @@
 import type { Problems } from '../../kernel/fault.ts'
 import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
-import { type Field, type Properties, type BodyOf, objectOf, optional, type Property, REFUSED } from '../wire/read.ts'
+import {
+  type Field,
+  type Properties,
+  type BodyOf,
+  objectOf,
+  optional,
+  type Property,
+  REFUSED,
+  shown,
+} from '../wire/read.ts'
 
 /** Query strings hold texts only: here their numbers and truth values become what fields expect, before the same checks as bodies. */
 
@@ -19,7 +28,7 @@ const pagingNumber = (): Field<number> => ({
     context.problems.add(
       'out_of_range',
       path,
-      `${path} must be a whole number from 1; ${JSON.stringify(String(value ?? null)).slice(0, 60)} was sent.`,
+      `${path} must be a whole number from 1; ${shown(value, context)} was sent.`,
     )
     return REFUSED
   },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson, isJsonNumber, isJsonObject, JsonNumber, parseJson, readJson } from './json.ts'
+import { canonicalJson, isJsonNumber, isJsonObject, type JsonNumber, parseJson, readJson } from './json.ts'
 
 /** Numbers back to doubles, so that a value can be compared with what JSON.parse makes of the same text. */
 function plain(value: unknown): unknown {

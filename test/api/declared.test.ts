@@ -1,0 +1,166 @@
+import pg from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { allOperations } from '../../src/app.ts'
+import { makeAuthenticator } from '../../src/features/api-keys/authenticate.ts'
+import { insertKey } from '../../src/features/api-keys/queries.ts'
+import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
+import { clientConfig, openDatabase } from '../../src/platform/database/database.ts'
+import { makeRateLimit } from '../../src/platform/http/rate-limit.ts'
+import { startTestService } from '../support/app.ts'
+import { probeServer } from '../support/probe.ts'
+import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
+import { hostileBody, rightBody, writeJson } from './samples.ts'
+import { authorization, makeWorld, pathOf, PNG, putLogo } from './world.ts'
+
+/**
+ * What an operation declares is what it can really give: each declared 4xx and 503 of each operation is produced here. Most follow from
+ * the declaration and are produced in one way for all; the rest has recipes by name.
+ */
+
+const service = await startTestService()
+const document = await readDocument(service)
+const operations = operationsOf(document)
+const check = answerChecker(document)
+const owner = new pg.Client(clientConfig(service.connection, undefined))
+await owner.connect()
+afterAll(() => owner.end())
+
+const world = await makeWorld(service, operations, 'declared')
+world.foreignIds = (await makeWorld(service, operations, 'foreign')).ids
+const { client } = world
+
+async function readingKey(): Promise<string> {
+  const secret = newSecret('test')
+  const key = {
+    name: 'reader',
+    permission: 'read' as const,
+    hash: secretHash(secret),
+    createdAt: '2027-01-01T00:00:00Z',
+    expiresAt: null,
+  }
+  await service.db.transaction(client.id, (tx) => insertKey(tx, client.id, key))
+  return authorization({ ...client, secret })
+}
+
+/** Servers of the same operations that are over their rate, and without a database. */
+const limited = probeServer(service.db, client.id, service.app.operations, { rateLimit: makeRateLimit(1) })
+const nowhere = openDatabase({ host: '/nonexistent', database: 'x', user: 'x' }, { role: undefined, poolSize: 1 })
+afterAll(() => nowhere.close())
+const homeless = probeServer(
+  nowhere,
+  client.id,
+  allOperations({ db: nowhere, realClock: Date.now, publicUrl: undefined, forgetAccount: () => {} }),
+)
+
+const unrecognising = probeServer(nowhere, client.id, service.app.operations, {
+  authenticate: makeAuthenticator(nowhere, Date.now).authenticate,
+})
+
+interface Sent {
+  url?: string
+  payload?: string | Buffer
+  headers?: Record<string, string>
+  /** Without credentials. */
+  isBare?: boolean
+}
+
+const TYPE = (operation: DocumentedOperation) => ({ 'content-type': operation.rawTypes[0] ?? 'application/json' })
+
+async function send(operation: DocumentedOperation, sent: Sent, server = service.app.server): Promise<number> {
+  const body = rightBody(operation, world)
+  const payload = sent.payload ?? (operation.rawTypes.length > 0 ? PNG : body && writeJson(body))
+  const reply = await server.inject({
+    method: operation.method,
+    url: sent.url ?? pathOf(operation, world) ?? operation.path,
+    headers: { ...(sent.isBare ? {} : { authorization: authorization(client) }), ...TYPE(operation), ...sent.headers },
+    ...(payload === undefined ? {} : { payload }),
+  })
+  const wrong = check(operation, {
+    status: reply.statusCode,
+    text: reply.payload,
+    type: String(reply.headers['content-type'] ?? ''),
+  })
+  expect(wrong, `${operation.id} ${reply.statusCode}`).toBeUndefined()
+  return reply.statusCode
+}
+
+const reader = await readingKey()
+await client.post('/v1/packagegroups', { GroupName: 'used key' }, { 'idempotency-key': 'used' })
+
+/** Paths of records that are in no state for the operation, or of none at all, where the path alone does not tell. */
+const MISSING: Record<string, () => Promise<Sent>> = {
+  deleteCurrency: async () => ({ payload: '{"CurrencyCode":"CLP"}' }),
+  deletePackageByGivenId: async () => ({ payload: '{"packageID":99999999}' }),
+  getLogo: async () => (await client.delete('/v1/account/logo'), {}),
+  deleteLogo: async () => (await client.delete('/v1/account/logo'), {}),
+}
+
+const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<number>> = {
+  400: (operation) => sendWrong(operation),
+  401: (operation) => send(operation, { isBare: true }),
+  403: (operation) => send(operation, { headers: { authorization: reader } }),
+  404: async (operation) => {
+    const recipe = MISSING[operation.id]
+    const status = await send(
+      operation,
+      recipe ? await recipe() : { url: operation.path.replace(/\{\w+\}/g, '99999999') },
+    )
+    await putLogo(service, client)
+    return status
+  },
+  // A running request with the same Idempotency-Key: every operation that can conflict takes keys.
+  409: async (operation) => {
+    await owner.query('select pg_advisory_lock(hashtextextended($1, 7305))', [`${client.id}:running`])
+    const status = await send(operation, { headers: { 'idempotency-key': 'running' } })
+    await owner.query('select pg_advisory_unlock_all()')
+    return status
+  },
+  412: (operation) => send(operation, { headers: { 'if-match': '"another"' } }),
+  413: (operation) => send(operation, { payload: Buffer.alloc(1_100_000, 32) }),
+  415: (operation) =>
+    send(operation, { payload: '{"a":1}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+  422: (operation) => send(operation, { headers: { 'idempotency-key': 'used' } }),
+  429: async (operation) => {
+    await limited.server.inject({ method: 'GET', url: '/v1/account' })
+    return send(operation, {}, limited.server)
+  },
+  // What needs no database for its answer needs one to know who asks.
+  503: async (operation) => {
+    const status = await send(operation, {}, homeless.server)
+    return status === 503 ? status : send(operation, {}, unrecognising.server)
+  },
+}
+
+/** Each way of being wrong in turn: the path, then header, query and body. */
+async function sendWrong(operation: DocumentedOperation): Promise<number> {
+  const own = pathOf(operation, world) ?? operation.path
+  const attempts: Sent[] = [
+    { headers: { 'idempotency-key': 'k'.repeat(300) } },
+    ...operation.query.map(({ name }) => ({ url: `${own}?${name}=%00` })),
+    ...(operation.body ? Array.from({ length: 40 }, () => ({ payload: hostileBody(operation, world) })) : []),
+  ]
+  for (const attempt of attempts) if ((await send(operation, attempt)) === 400) return 400
+  return 0
+}
+
+const cases = operations.flatMap((operation) => operation.declared.map((status) => ({ operation, status })))
+
+describe('each declared refusal is produced', () => {
+  test.each([...new Set(cases.map(({ status }) => status))].toSorted((a, b) => a - b))(
+    '%i, of every operation that declares it',
+    async (status) => {
+      const produce = PRODUCERS[status]
+      const missing: string[] = []
+      for (const { operation } of cases.filter((one) => one.status === status)) {
+        const got = await produce?.(operation)
+        if (got !== status) missing.push(`${operation.id} gave ${got}`)
+      }
+      expect(missing).toEqual([])
+    },
+  )
+})
+
+test('every operation is documented with at least 401, 429 and 503', () => {
+  for (const operation of operations)
+    expect(operation.declared, operation.id).toEqual(expect.arrayContaining([401, 429, 503]))
+})
