@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT, serve, startProcess, testFolder } from './program.ts'
@@ -38,4 +39,19 @@ test('first-invoice.sh: curl alone gets to an invoice', async () => {
   const { code, out, err } = await example('first-invoice.sh', await environmentOf())
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(JSON.parse(out)).toMatchObject([{ Total: 31, invoiceNum: 1 }])
+})
+
+test('the tour of the README works as it stands there', async () => {
+  const env = await environmentOf()
+  const [, tour = ''] =
+    /^## A year in six lines\n[^]*?```sh\n([^]*?)```/m.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []
+  expect(tour).toContain('http://127.0.0.1:3000')
+  const script = tour
+    .replaceAll('http://127.0.0.1:3000', env.PERENNIAL_URL)
+    .replaceAll('YOUR_KEY', env.PERENNIAL_KEY ?? '')
+  const { code, out } = await startProcess('sh', ['-euc', script.replaceAll('\n', '\necho\n')], {}).ended
+  expect(code).toBe(0)
+  const answers = out.split('\n').filter((line) => line !== '')
+  for (const answer of answers) expect(answer).not.toContain('Errors')
+  expect(JSON.parse(answers.at(-1) ?? '')).toHaveLength(13)
 })

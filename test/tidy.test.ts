@@ -1,0 +1,295 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { EVENT_TYPES } from '../src/features/events/queries.ts'
+
+/** The house rules that a machine can see. Each test lists what breaks its rule, so an empty list is a kept rule. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const NOT_OURS = new Set(['node_modules', 'dist', 'data', '.git'])
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (NOT_OURS.has(entry.name) || entry.name.startsWith('dist.')) return []
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(path) : [path]
+  })
+}
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const isTest = (path: string): boolean => /\.(test|testing)\.ts$/.test(path)
+
+const ALL = filesIn('.').map((path) => relative('.', path))
+const SOURCES = ALL.filter((path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path))
+const TEXTS = new Map(SOURCES.map((path) => [path, read(path)]))
+const textOf = (path: string): string => TEXTS.get(path) ?? ''
+
+/** The code without what is said in it: strings, templates and comments are blanked, places stay. */
+function codeOf(path: string): string {
+  return textOf(path).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, (said) =>
+    said.replace(/[^\n]/g, ' '),
+  )
+}
+
+/** Every place of a pattern, as "file:line what". */
+function placesOf(pattern: RegExp, paths: readonly string[], text: (path: string) => string = codeOf): string[] {
+  return paths.flatMap((path) =>
+    text(path)
+      .split('\n')
+      .flatMap((line, index) => {
+        const found = pattern.exec(line)
+        return found ? [`${path}:${index + 1} ${found[0].trim()}`] : []
+      }),
+  )
+}
+
+const IMPORT = /^(?:import|export)\b[^'"`]*?\bfrom '([^']+)'|\bimport\('([^']+)'\)/gm
+const importsOf = (path: string): string[] =>
+  [...textOf(path).matchAll(IMPORT)].map(([, stated, asked]) => stated ?? asked ?? '')
+
+/** "src/features/customers/wire.ts" belongs to "features", as does everything below it; single files are a layer each. */
+const layerOf = (path: string): string => path.split('/')[1]?.replace(/\.ts$/, '') ?? ''
+const featureOf = (path: string): string => path.split('/')[2] ?? ''
+
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  kernel: ['kernel'],
+  engine: ['engine', 'kernel'],
+  platform: ['platform', 'kernel'],
+  features: ['features', 'engine', 'platform', 'kernel'],
+  worker: ['features', 'platform', 'kernel'],
+  app: ['features', 'platform', 'kernel'],
+  commands: ['commands', 'app', 'worker', 'features', 'platform', 'kernel'],
+  main: ['commands', 'platform', 'kernel'],
+}
+
+/** From low to high, as ARCHITECTURE.md tells it to people. */
+const FEATURE_ORDER: string[] =
+  /import only from their left: `([^`]+)`/s
+    .exec(read('ARCHITECTURE.md'))?.[1]
+    ?.split('·')
+    .map((name) => name.trim()) ?? []
+
+/** Making an account makes its first key and currency with it; ARCHITECTURE.md says so. */
+const UPWARD = new Set(['accounts → api-keys', 'accounts → currencies'])
+
+describe('arrows', () => {
+  test('a layer imports only what lies below it', () => {
+    const broken = SOURCES.flatMap((path) =>
+      importsOf(path)
+        .filter((name) => name.startsWith('.'))
+        .map((name) => join(dirname(path), name))
+        .filter((target) => !MAY_IMPORT[layerOf(path)]?.includes(layerOf(target)))
+        .map((target) => `${path} → ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  test('kernel and engine need nothing but each other: no package, nothing of Node', () => {
+    const pure = SOURCES.filter((path) => ['kernel', 'engine'].includes(layerOf(path)))
+    expect(pure.flatMap((path) => importsOf(path).filter((name) => !name.startsWith('.')))).toEqual([])
+  })
+
+  test('a feature imports only features to its left, and ARCHITECTURE.md knows them all', () => {
+    expect([...FEATURE_ORDER].sort()).toEqual(readdirSync(join(ROOT, 'src/features')).sort())
+    const features = SOURCES.filter((path) => layerOf(path) === 'features')
+    const broken = features.flatMap((path) =>
+      importsOf(path)
+        .filter((name) => name.startsWith('../') && !name.startsWith('../../'))
+        .map((name) => [featureOf(path), name.split('/')[1] ?? ''] as const)
+        .filter(([from, to]) => FEATURE_ORDER.indexOf(to) >= FEATURE_ORDER.indexOf(from))
+        .map(([from, to]) => `${from} → ${to}`)
+        .filter((arrow) => !UPWARD.has(arrow)),
+    )
+    expect([...new Set(broken)]).toEqual([])
+  })
+
+  test('features are flat, and nothing is only passed on by an index file', () => {
+    const deep = SOURCES.filter((path) => layerOf(path) === 'features' && path.split('/').length > 4)
+    expect([...deep, ...SOURCES.filter((path) => path.endsWith('/index.ts'))]).toEqual([])
+  })
+
+  test('only the program reads the environment and writes to the terminal', () => {
+    const others = SOURCES.filter((path) => !['commands', 'main'].includes(layerOf(path)))
+    const reading = placesOf(/process\.(env|stdout|stderr|exit\b|argv)|console\./, others)
+    expect(reading).toEqual([])
+  })
+})
+
+describe('purity', () => {
+  test('the engine neither waits nor looks at a clock, at chance, or at the machine', () => {
+    const engine = SOURCES.filter((path) => layerOf(path) === 'engine')
+    expect(
+      placesOf(/\bawait\b|\basync\b|Date\.now|new Date|Math\.random|\bIntl\b|\bprocess\b|\bfetch\(/, engine),
+    ).toEqual([])
+  })
+
+  test('rules decide without I/O', () => {
+    const rules = SOURCES.filter((path) => path.endsWith('/rules.ts'))
+    expect(placesOf(/\bawait\b|\basync\b|Date\.now|new Date\(\)/, rules)).toEqual([])
+  })
+
+  test('the kernel never asks what time it is', () => {
+    const kernel = SOURCES.filter((path) => layerOf(path) === 'kernel')
+    expect(placesOf(/\bawait\b|Date\.now|new Date\(\)|Math\.random/, kernel)).toEqual([])
+  })
+
+  test('money meets no floating point', () => {
+    const exact = SOURCES.filter((path) => ['kernel', 'engine'].includes(layerOf(path)))
+    expect(placesOf(/parseFloat|toFixed|Math\.round/, exact)).toEqual([])
+    const minors = placesOf(/\bNumber\(\w*[mM]inor\w*\)/, SOURCES)
+    expect(minors).toEqual([])
+  })
+})
+
+describe('SQL', () => {
+  const WRITES = /\b(?:insert\s+into|update|delete\s+from)\s+(?:perennial\.)?([a-z_]+)/g
+
+  test('of features stands in their queries alone', () => {
+    const others = SOURCES.filter((path) => layerOf(path) === 'features' && !/(^|[/-])queries\.ts$/.test(path))
+    expect(placesOf(/\b(sql|fragment)`/, others, textOf)).toEqual([])
+    const commands = SOURCES.filter((path) => ['commands', 'worker', 'app', 'main'].includes(layerOf(path)))
+    expect(placesOf(/\b(sql|fragment)`/, commands, textOf)).toEqual([])
+  })
+
+  test('writes a table in one feature only, which so owns it', () => {
+    const migrations = ALL.filter((path) => /^db\/migrations\/.*\.sql$/.test(path)).map(read)
+    const tables = migrations.flatMap((text) =>
+      [...text.matchAll(/^create table (\w+)/gm)].map(([, name = '']) => name),
+    )
+    expect(tables).toContain('customers')
+    const owners = new Map(tables.map((table) => [table, new Set<string>()]))
+    for (const path of SOURCES) {
+      const owner = layerOf(path) === 'features' ? featureOf(path) : layerOf(path)
+      for (const [, table = ''] of textOf(path).matchAll(WRITES)) owners.get(table)?.add(owner)
+    }
+    const broken = [...owners].filter(([, writers]) => writers.size > 1)
+    expect(broken.map(([table, writers]) => `${table} is written by ${[...writers].join(' and ')}`)).toEqual([])
+  })
+})
+
+describe('names', () => {
+  test("the interface's spelling stays out of rules, statements and the engine's facts", () => {
+    const document = JSON.parse(read('openapi.json')) as {
+      components: { schemas: Record<string, { properties?: object }> }
+    }
+    const schemas = Object.values(document.components.schemas)
+    const wireNames = new Set(
+      schemas
+        .flatMap(({ properties }) => Object.keys(properties ?? {}))
+        .filter((name) => /^[A-Z]|ID$|^comp_/.test(name)),
+    )
+    expect(wireNames.size).toBeGreaterThan(50)
+    const inner = SOURCES.filter(
+      (path) => ['kernel', 'engine'].includes(layerOf(path)) || /(^|[/-])queries\.ts$/.test(path),
+    )
+    const places = inner.flatMap((path) =>
+      [...codeOf(path).matchAll(/\.([A-Za-z_]\w*)\b(?!\()|\b([A-Za-z_]\w*)\??:/g)]
+        .map(([, member, key]) => member ?? key ?? '')
+        .filter((name) => wireNames.has(name))
+        .map((name) => `${path} ${name}`),
+    )
+    expect(places).toEqual([])
+  })
+
+  test('say what a thing is: no files, types or exports that could hold anything', () => {
+    const BANNED = /(^|[-/_])(utils?|helpers?|common|misc|shared|manager|service)([-._/]|$)/i
+    const ours = ALL.filter((path) => /^(src|test|scripts|bench|examples)\//.test(path))
+    // "service" alone is the running program to its operator; a class of that name is what must not be.
+    expect(ours.filter((path) => BANNED.test(path) && !/(^|[/-])service(-pages|\.testing)?\.ts$/.test(path))).toEqual(
+      [],
+    )
+    expect(
+      placesOf(/\bexport (?:class|const|function|interface|type) \w*(Utils?|Helper|Manager|Misc|Common)\b/, SOURCES),
+    ).toEqual([])
+    expect(placesOf(/\bclass \w*(Service|Manager|Helper)\b/, SOURCES)).toEqual([])
+  })
+
+  test('nothing is left to be done later by a word in the code', () => {
+    const WORDS = /\b(?:TO(?:DO)|FIX(?:ME)|HA(?:CK))\b/
+    const written = ALL.filter((path) => /^(src|test|scripts|bench|examples|docs|db|bin)\/|^[A-Z]+\.md$/.test(path))
+    expect(
+      placesOf(
+        WORDS,
+        written.filter((path) => /\.(ts|js|sql|md|sh)$/.test(path)),
+        read,
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('size', () => {
+  const LINES_MAX = 500
+  const FUNCTION_LINES_MAX = 70
+  const isTable = (path: string): boolean => /Table\.ts$|\/currencies\.ts$/.test(path)
+
+  test(`no file is over ${LINES_MAX} lines, tables of data excepted`, () => {
+    const long = SOURCES.filter((path) => !isTable(path) && textOf(path).split('\n').length > LINES_MAX)
+    expect(long).toEqual([])
+  })
+
+  test(`no function is over ${FUNCTION_LINES_MAX} lines`, () => {
+    expect(SOURCES.filter((path) => !isTable(path)).flatMap(longFunctions)).toEqual([])
+  })
+
+  function longFunctions(path: string): string[] {
+    const file = ts.createSourceFile(path, textOf(path), ts.ScriptTarget.ES2023, true)
+    const found: string[] = []
+    const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line
+    const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
+      ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isArrowFunction(node)
+    const linesOf = (node: ts.Node) => lineAt(node.end) - lineAt(node.getStart()) + 1
+    // A function that only holds others, as one that makes a record of functions does, is as long as what is its own.
+    const linesOfInner = (node: ts.Node): number => {
+      let lines = 0
+      ts.forEachChild(node, (child) => {
+        lines += isFunction(child) && linesOf(child) > 1 ? linesOf(child) : linesOfInner(child)
+      })
+      return lines
+    }
+    const visit = (node: ts.Node): void => {
+      if (isFunction(node)) {
+        const lines = linesOf(node) - linesOfInner(node)
+        if (lines > FUNCTION_LINES_MAX) found.push(`${path}:${lineAt(node.getStart()) + 1} has ${lines} lines`)
+      }
+      ts.forEachChild(node, visit)
+    }
+    visit(file)
+    return found
+  }
+})
+
+describe('documents', () => {
+  const DOCUMENTS = ALL.filter((path) => path.endsWith('.md'))
+
+  test('docs/events.md lists just the types of events that there are', () => {
+    const listed = [...read('docs/events.md').matchAll(/^\| `?([a-z_]+\.[a-z_]+)`? \|/gm)].map(([, type]) => type)
+    expect(listed.sort()).toEqual([...EVENT_TYPES].sort())
+  })
+
+  test('a link leads to something', () => {
+    const broken = DOCUMENTS.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(join(ROOT, dirname(path), target)))
+        .map((target) => `${path} → ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  test('nothing leans on texts outside the repository', () => {
+    const written = ALL.filter((path) => /\.(ts|js|sql|md|sh|json)$/.test(path) && path !== 'test/tidy.test.ts')
+    const outside = placesOf(/\.\.\/shared\/(spec|guide)|decisions-[12]\b|interface-[12]\.md/, written, read)
+    expect(outside).toEqual([])
+  })
+
+  test('docs/operate/command-line.md tells every command and every option', () => {
+    const program = read('src/commands/program.ts')
+    const commands = [...program.matchAll(/\.command\('([a-z]+)'\)/g)].map(([, name]) => name)
+    const manual = read('docs/operate/command-line.md')
+    expect(commands.filter((name) => !new RegExp(`\\b${name}\\b`).test(manual))).toEqual([])
+    const options = [...program.matchAll(/'(--[a-z-]+)/g)].map(([, name = '']) => name)
+    expect(options.filter((name) => !manual.includes(name))).toEqual([])
+  })
+})
