@@ -225,7 +225,8 @@ export function writeJson(value: unknown): string {
 
 const GONE = Symbol('gone')
 
-function withValue(value: unknown, path: (string | number)[], wanted: unknown): unknown {
+/** A value with one part of it replaced; the empty path is the whole. */
+export function withValue(value: unknown, path: (string | number)[], wanted: unknown): unknown {
   const [first, ...rest] = path
   if (first === undefined) return wanted
   if (typeof first === 'number') {
