@@ -70,7 +70,7 @@ const RECORDS = `
         '2026-12-31', '2026-12-31' from generate_series(1, $1::int) n`
 
 /** Subscriptions that all renew on one day, in a database that rounds are copied from. */
-async function seed(server: BenchServer, name: string, count: number): Promise<void> {
+export async function seed(server: BenchServer, name: string, count: number): Promise<void> {
   const connection = await createMigrated(server, name)
   const db = openAsService(connection)
   await createAccount(
