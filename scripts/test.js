@@ -1,5 +1,6 @@
 // Runs everything that must hold: the checks, then all tests. Usage: node scripts/test.js [vitest filters]; with filters only those tests.
-// The last lines name what did not run and why; the very last says "N passed, N failed". With CI set, nothing may be left out.
+// The last lines name what did not run and why; the very last says "N passed, N failed". With CI set, a test that "needs" a program
+// must run; one that the machine itself cannot do (no right to mount a disk, no second user) is only named.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,9 +57,9 @@ function readResults() {
   if (!isFine && failed.length === 0) failed.push('vitest ended with an error of its own, see above')
 }
 
+const missed = isCi ? notRun.filter((title) => title.includes('(needs ')) : []
 console.log()
 for (const title of failed) console.log(`failed: ${title}`)
-for (const title of notRun) console.log(`not run: ${title}`)
-if (isCi && notRun.length > 0) console.log('With CI set, tests that do not run count as failed.')
-console.log(`${passed.length} passed, ${failed.length + (isCi ? notRun.length : 0)} failed`)
-process.exit(failed.length > 0 || (isCi && notRun.length > 0) ? 1 : 0)
+for (const title of notRun) console.log(`not run: ${title}${missed.includes(title) ? ' – has to, with CI set' : ''}`)
+console.log(`${passed.length} passed, ${failed.length + missed.length} failed`)
+process.exit(failed.length + missed.length > 0 ? 1 : 0)

@@ -25,11 +25,12 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   try {
     const serving = await appOf(context, opened.db, log)
     app = serving
+    // From the first request on there is something to finish.
+    stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
     if (options.worker)
       worker = await startWorker({ db: opened.db, log, realClock: Date.now, onRunFinished: serving.runFinished })
-    stop.drains()
     const { reason, isFailure } = await stop.asked
     log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
