@@ -1,4 +1,10 @@
-import { type Cursor, nextInvoiceDate, type SubscriptionTerms } from '../../engine/renewal.ts'
+import {
+  type Cursor,
+  nextInvoiceDate,
+  planNext,
+  type PlannedInvoice,
+  type SubscriptionTerms,
+} from '../../engine/renewal.ts'
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Subscription } from './queries.ts'
@@ -60,3 +66,21 @@ export const cursorOf = (s: Pick<Subscription, 'feesOn' | 'nextFrom' | 'lastFrom
 /** The next day on which the run has something to do: an invoice, or writing down the end. */
 export const nextActionOn = (terms: SubscriptionTerms, cursor: Cursor, isEndRecorded: boolean): IsoDate | null =>
   isEndRecorded ? null : earliest(nextInvoiceDate(terms, cursor), terms.endDate)
+
+/** The next invoice that will be made. What bills zero counts as billed and makes none, so it is passed over; undefined when none will follow. */
+export function nextInvoiceWithLines(
+  terms: SubscriptionTerms,
+  cursor: Cursor,
+  today: IsoDate,
+): PlannedInvoice | undefined {
+  let reached = cursor
+  for (;;) {
+    const planned = planNext(terms, reached, today)
+    if (!planned || planned.charges.some(({ netMinor }) => netMinor !== 0n)) return planned
+    const period = planned.charges.at(-1)
+    // Only a piece of a period can cost nothing where the whole costs something.
+    if (!period?.from || !period.until || (period.from === period.wholeFrom && period.until === period.wholeUntil))
+      return undefined
+    reached = { feesOn: null, nextFrom: period.until, lastFrom: period.from }
+  }
+}

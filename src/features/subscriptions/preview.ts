@@ -1,4 +1,3 @@
-import { planNext } from '../../engine/renewal.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { decimalDigits } from '../../platform/wire/write.ts'
@@ -9,8 +8,8 @@ import { customerToWire } from '../customers/wire.ts'
 import { type ComposedInvoice, collectionMethodOf } from '../invoices/issue.ts'
 import { balancesOf, chargeToWire, InvoicePreviewOut } from '../invoices/wire.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { composePlanned, type PlanContext, taxesOf } from './bill.ts'
-import { cursorOf, termsOf } from './facts.ts'
+import { composePlanned, type PlanContext } from './bill.ts'
+import { cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import type { Subscription } from './queries.ts'
 
 /** The next invoice of a subscription as it would be made, with today's facts; nothing is stored. */
@@ -23,25 +22,15 @@ export interface PreviewFacts {
   plans: PlanContext
 }
 
-/** Invoices that only bill zero are not made, so the preview looks for the next one that is; a free package has none to show. */
-const EMPTY_PERIODS_MAX = 24
-
+/** While the customer is suspended or archived nothing is billed, so nothing is shown. */
 function nextComposed({ subscription, plans, moment }: PreviewFacts): ComposedInvoice | undefined {
-  const terms = termsOf(subscription)
-  let cursor = cursorOf(subscription)
-  for (let tries = 0; tries < EMPTY_PERIODS_MAX; tries += 1) {
-    const planned = planNext(terms, cursor, moment.today)
-    if (!planned) return undefined
-    const composed = composePlanned(subscription, planned, plans)
-    if (composed) return composed
-    const period = planned.charges.find(({ kind }) => kind === 'package')
-    cursor = { feesOn: null, nextFrom: period?.until ?? cursor.nextFrom, lastFrom: period?.from ?? cursor.lastFrom }
-  }
-  return undefined
+  if (subscription.pausedOn !== null) return undefined
+  const planned = nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
+  return planned && composePlanned(subscription, planned, plans)
 }
 
 export function writePreview(facts: PreviewFacts): string {
-  const { subscription, customer, account, moment, plans } = facts
+  const { subscription, customer, account, moment } = facts
   const composed = nextComposed(facts)
   const clock = { timeZone: account.timeZone, today: moment.today }
   const digits = digitsOf(subscription.currency)
@@ -82,7 +71,7 @@ export function writePreview(facts: PreviewFacts): string {
     Name: customer.name,
     LastName: customer.lastName,
     ...balancesOf(amounts, moment.today),
-    Taxes: taxesOf(subscription, plans).map((rule) => ({
+    Taxes: (composed?.taxes ?? []).map(({ rule }) => ({
       invoiceTaxID: null,
       invoiceID: null,
       Name: rule.settingName,

@@ -1,4 +1,5 @@
-import { nextInvoiceDate, nextRenewDate } from '../../engine/renewal.ts'
+import { nextRenewalOnOrAfter } from '../../engine/period.ts'
+import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/renewal.ts'
 import { subscriptionStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
@@ -21,7 +22,7 @@ import {
 import { COLLECTION_METHODS } from '../invoices/queries.ts'
 import { InvoicePreviewOut } from '../invoices/wire.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { cancellationDayOf, cursorOf, termsOf } from './facts.ts'
+import { cancellationDayOf, cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import { type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
@@ -100,14 +101,27 @@ export const statusOf = (s: Subscription, today: IsoDate) =>
   subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })
 
 /** The dates that are shown of what comes next; none of an ended subscription. */
-function comingDates(s: Subscription, status: string): { renewal: IsoDate | null; invoice: IsoDate | null } {
+function comingDates(
+  s: Subscription,
+  status: string,
+  today: IsoDate,
+): { renewal: IsoDate | null; invoice: IsoDate | null } {
   if (status === 'Cancelled' || status === 'Expired') return { renewal: null, invoice: null }
   const terms = termsOf(s)
+  const cursor = cursorOf(s)
   const isCancelling = s.pendingKind === 'cancellation' && (s.endDate === null || s.endDate >= (s.pendingOn as IsoDate))
+  if (s.pausedOn !== null)
+    return { renewal: isCancelling ? s.pendingOn : renewalAfterGap(terms, cursor, today), invoice: null }
   return {
-    renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursorOf(s)),
-    invoice: s.pausedOn === null ? nextInvoiceDate(terms, cursorOf(s)) : null,
+    renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursor),
+    invoice: nextInvoiceWithLines(terms, cursor, today)?.scheduledOn ?? null,
   }
+}
+
+/** Where billing would go on if the customer came back today: what began in the gap is dropped. */
+function renewalAfterGap(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate): IsoDate | null {
+  const next = cursor.nextFrom < today ? nextRenewalOnOrAfter(terms.cycle, today) : cursor.nextFrom
+  return terms.endDate !== null && terms.endDate <= next ? null : next
 }
 
 export function subscriptionToWire(
@@ -117,7 +131,7 @@ export function subscriptionToWire(
   const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
   const shownOrNull = (value: IsoDate | null) => (value === null ? null : shown(value))
   const status = statusOf(s, today)
-  const coming = comingDates(s, status)
+  const coming = comingDates(s, status, today)
   const cancelledOn = status === 'Cancelled' ? cancellationDayOf(s) : null
   // A cancellation of a subscription that had not begun leaves its EndDate as it was.
   const endDate = cancelledOn !== null && cancelledOn > s.startDate ? cancelledOn : s.endDate
