@@ -108,7 +108,9 @@ async function liveThrough(
 ): Promise<RunTotals> {
   const target = dateIn(wish.to, account.timeZone)
   const totals = emptyTotals()
-  const onChunk = () => void move.holdOn()
+  const onChunk = async () => {
+    await move.holdOn()
+  }
   // One run over all days, so that one broken record is told once.
   const runId = await beginRun(deps, account.id, target)
   const momentOn = (day: IsoDate, isFirst: boolean): Moment => ({
