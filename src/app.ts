@@ -4,6 +4,7 @@ import type { AccountId } from './kernel/ids.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
+import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
@@ -11,7 +12,11 @@ import { invoiceOperations } from './features/invoices/routes.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
+import { contactOperations } from './features/contacts/routes.ts'
+import { customFieldOperations } from './features/custom-fields/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
+import { noteOperations } from './features/notes/routes.ts'
+import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
@@ -22,6 +27,7 @@ import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
+import { makeSealer, type Sealer } from './platform/sealing.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
 /** The wiring of the service: what is made once, and who gets it. */
@@ -32,6 +38,8 @@ export interface AppSettings {
   trustProxy: boolean | string | readonly string[]
   rateLimitPerMinute: number
   encryptionKey: Buffer
+  /** SMTP_URL is set. */
+  hasMailServer: boolean
   version: string
   /** The package's folder, where pages and documents lie. */
   root: string
@@ -60,21 +68,30 @@ interface FeatureDeps {
   publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
   forgetAccount(account: AccountId): void
+  /** Keeps the secrets of mails that wait. */
+  sealer: Sealer
+  /** Mail leaves the house; else it stays readable in the outbox. */
+  hasMailServer: boolean
 }
 
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeSubscriptions }),
   ...customerRemovalOperations(),
+  ...contactOperations(deps),
+  ...noteOperations(deps),
+  ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
   ...invoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
+  ...componentOperations(deps),
   ...taxSettingOperations(deps),
   ...currencyOperations(),
   ...countryOperations(deps),
   ...accountOperations(deps),
   ...billingRunOperations(deps),
+  ...outboxOperations(deps),
 ]
 
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
@@ -85,6 +102,8 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
     realClock,
     publicUrl: settings.publicUrl,
     forgetAccount: authenticator.forget,
+    sealer: makeSealer(settings.encryptionKey, 'outbox'),
+    hasMailServer: settings.hasMailServer,
   })
   const contextOf = (caller: Caller): RequestContext => ({
     account: caller.account,

@@ -70,13 +70,12 @@ export const currencyOperations = (): Operation[] => [
       const uses = await currencyUses(tx, account, code)
       if (uses.isDefault)
         throw conflict('currency_default', `${code} is the default currency of the account.`, 'CurrencyCode')
-      const used = uses.rates
-        ? 'a package rate'
-        : uses.customers
-          ? 'a customer'
-          : uses.invoices
-            ? 'a money record'
-            : undefined
+      const used = [
+        uses.rates && 'a package rate',
+        uses.components && 'a component price',
+        uses.customers && 'a customer',
+        uses.invoices && 'a money record',
+      ].find(Boolean)
       if (used) throw conflict('currency_used', `${code} is used by ${used} and cannot be deleted.`, 'CurrencyCode')
       await deleteCurrency(tx, account, code)
       await recordEvent(tx, context, {

@@ -137,17 +137,19 @@ export const packageGroupOperations = (deps: { publicUrl: string | undefined }):
     tag,
     summary: 'Delete a package group that holds nothing',
     success: { status: 204 },
-    refusals: { 409: 'The group has packages' },
+    refusals: { 409: 'The group has packages or components' },
     record: (tx, _context, { params }) => lockedGroup(tx, params),
     etag: packageGroupEtag,
     write: async (tx, context, _input, group: PackageGroup) => {
+      const used = (what: string) => () =>
+        conflict(
+          'package_group_used',
+          `The package group ${group.id} has ${what}; move or delete them first.`,
+          'packageGroupID',
+        )
       await refuseOn(deletePackageGroup(tx, tx.account, group.id), {
-        packages_group_fkey: () =>
-          conflict(
-            'package_group_used',
-            `The package group ${group.id} has packages; move or delete them first.`,
-            'packageGroupID',
-          ),
+        packages_group_fkey: used('packages'),
+        components_group_fkey: used('components'),
       })
       await recordGroup(tx, context, 'package_group.deleted', group)
       return noContent()

@@ -1,12 +1,12 @@
-import { conflict, invalid, missing, type Problems } from '../../kernel/fault.ts'
+import { conflict, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { holdCurrencies } from '../currencies/queries.ts'
+import { checkCurrenciesHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
-import { findPackageGroup } from '../package-groups/queries.ts'
+import { packageGroupGone } from '../package-groups/reference.ts'
 import {
   deletePackage,
   findPackage,
@@ -32,8 +32,6 @@ import {
 
 export const unknownPackage = (id: bigint | string) =>
   missing('package_unknown', `There is no package ${id}.`, 'packageID')
-
-const unknownGroup = (id: bigint): string => `There is no package group ${id}.`
 
 const USED_SHOWN = 5
 
@@ -62,12 +60,6 @@ export async function lockedPackageTree(tx: Transaction, context: RequestContext
   return { package: found, versions }
 }
 
-export async function checkPackageBody(tx: Transaction, body: Partial<PackageBody>, problems: Problems): Promise<void> {
-  const groupId = body.packageGroupID
-  if (groupId !== undefined && !(await findPackageGroup(tx, tx.account, groupId)))
-    problems.add('package_group_unknown', 'packageGroupID', unknownGroup(groupId))
-}
-
 /** Reads rates, checked by themselves and against the account's currencies; undefined when none were sent. */
 export async function chooseRates(
   tx: Transaction,
@@ -76,16 +68,7 @@ export async function chooseRates(
   problems: Problems,
 ): Promise<RateInput[] | undefined> {
   if (!bodies) return undefined
-  const named = bodies.flatMap(({ CurrencyCode }) => (CurrencyCode === undefined ? [] : [CurrencyCode]))
-  const held = new Set((await holdCurrencies(tx, tx.account, named)).map(({ currency }) => currency))
-  for (const [index, { CurrencyCode: currency }] of bodies.entries()) {
-    if (currency === undefined || held.has(currency)) continue
-    problems.add(
-      'currency_unknown',
-      `${path}[${index}].CurrencyCode`,
-      `This account does not have the currency ${currency}; add it first.`,
-    )
-  }
+  await checkCurrenciesHeld(tx, bodies, path, problems)
   return readRates(bodies, path, problems)
 }
 
@@ -96,9 +79,7 @@ const refusals = (body: PackageBody) => ({
       `Another package has the packageCode ${JSON.stringify(body.packageCode)} (letter case does not count).`,
       'packageCode',
     ),
-  packages_group_fkey: () =>
-    // Deleted after it was looked for: told as if it had been gone before.
-    invalid('package_group_unknown', unknownGroup(body.packageGroupID), 'packageGroupID'),
+  packages_group_fkey: () => packageGroupGone(body.packageGroupID),
 })
 
 /** Adds a package with its first version, which is always its default. */

@@ -4,9 +4,9 @@ import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
 import { reference } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
+import { checkPackageGroup } from '../package-groups/reference.ts'
 import {
   addPackage,
-  checkPackageBody,
   chooseRates,
   editPackage,
   foundPackage,
@@ -81,7 +81,7 @@ export const packageOperations = (deps: { publicUrl: string | undefined }): Oper
     success: { status: 201, schema: PackageOut.schema },
     refusals: { 409: 'Another package has the packageCode' },
     references: async (tx, _context, { body }, problems) => {
-      await checkPackageBody(tx, body, problems)
+      await checkPackageGroup(tx, body.packageGroupID, problems)
       return chooseRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
     },
     write: async (tx, context, { body }, _record, rates) => {
@@ -100,7 +100,7 @@ export const packageOperations = (deps: { publicUrl: string | undefined }): Oper
     refusals: { 409: 'Another package has the packageCode' },
     record: (tx, _context, { params }) => lockedPackage(tx, pathId(params, 'packageID', unknownPackage)),
     etag: packageEtag,
-    references: (tx, _context, { body }, problems) => checkPackageBody(tx, body, problems),
+    references: (tx, _context, { body }, problems) => checkPackageGroup(tx, body.packageGroupID, problems),
     write: async (tx, context, { body }, present: Package) => ({
       status: 200,
       etag: packageEtag(await editPackage(tx, context, present, body)),

@@ -1,10 +1,10 @@
 import type { TermType } from '../../kernel/calendar.ts'
 import { type Decimal, equals } from '../../kernel/decimal.ts'
-import type { Problems } from '../../kernel/fault.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { PackageRateId, PackageRateTermId } from '../../kernel/ids.ts'
 import { plural } from '../../kernel/text.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
-import type { PackageVersion, Rate, RateTerm } from './queries.ts'
+import type { Rate, RateTerm } from './queries.ts'
 import type { RateBody, TermBody } from './wire.ts'
 
 export interface TermInput {
@@ -72,7 +72,13 @@ function readTerms(bodies: readonly Partial<TermBody>[], path: string, problems:
   })
 }
 
-function checkMonths(count: number | undefined, type: TermType | undefined, path: string, problems: Problems): void {
+/** Notes a count of months over the longest term there is; the longest of days is a bound of the field itself. */
+export function checkMonths(
+  count: number | undefined,
+  type: TermType | undefined,
+  path: string,
+  problems: Problems,
+): void {
   if (type === 'months' && count !== undefined && count > MONTHS_MAX)
     problems.add('out_of_range', path, `${path} may be at most ${MONTHS_MAX} months; ${count} was sent.`)
 }
@@ -92,16 +98,53 @@ export function checkNewRatesHaveTerms(
   }
 }
 
+/** What a body wants of a version, its currencies as they will be afterwards. */
+interface WantedVersion {
+  isDefault: boolean
+  isActive: boolean
+  currencies: readonly string[]
+}
+
 /**
- * Whether a version that is not the package's first becomes its default. Rule: only an active one that is wanted as the default and can
- * take over every currency of the present default.
+ * Whether a version that is not the first of its package or component becomes the default. Rule: only an active one that is wanted as
+ * the default and can take over every currency of the present default.
  */
-export function becomesDefault(
-  wanted: { isDefault: boolean; isActive: boolean; currencies: readonly string[] },
-  present: Pick<PackageVersion, 'rates'> | undefined,
-): boolean {
+export function becomesDefault(wanted: WantedVersion, presentCurrencies: readonly string[]): boolean {
   if (!wanted.isDefault || !wanted.isActive) return false
-  return (present?.rates ?? []).every(({ currency }) => wanted.currencies.includes(currency))
+  return presentCurrencies.every((currency) => wanted.currencies.includes(currency))
+}
+
+/**
+ * Whether an edited version is the default afterwards; the only one of its owner ("package 3") is it whatever is sent. Throws 409 when
+ * the default would be given up.
+ */
+export function defaultAfterEdit(
+  owner: string,
+  version: { versionNo: number; isDefault: boolean },
+  versionCount: number,
+  wanted: WantedVersion,
+  presentCurrencies: readonly string[],
+): boolean {
+  if (!version.isDefault) return becomesDefault(wanted, presentCurrencies)
+  if (wanted.isDefault || versionCount === 1) return true
+  throw conflict(
+    'default_version',
+    `Version ${version.versionNo} is the default of ${owner}; make another version the default instead.`,
+    'isDefault',
+  )
+}
+
+/** Throws 409 when its owner ("package 3") cannot do without the version: it is the last, or the default. */
+export function checkCanBeSpared(
+  owner: string,
+  version: { versionNo: number; isDefault: boolean },
+  versionCount: number,
+): void {
+  const about = `Version ${version.versionNo} of ${owner}`
+  if (versionCount === 1)
+    throw conflict('last_version', `${about} is its last version and cannot be deleted.`, 'versionno')
+  if (version.isDefault)
+    throw conflict('default_version', `${about} is its default; make another version the default first.`, 'versionno')
 }
 
 /** What a PUT changes of a version's rates. Rates are matched by currency, terms by their length, so that identifiers survive. */

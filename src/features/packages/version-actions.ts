@@ -7,7 +7,14 @@ import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { lockedPackageTree, type PackageTree } from './actions.ts'
 import { listPackageVersions, listUsedVersions, type PackageVersion, updatePackage } from './queries.ts'
-import { becomesDefault, planRates, type RateInput, type VersionPlan } from './rules.ts'
+import {
+  becomesDefault,
+  checkCanBeSpared,
+  defaultAfterEdit,
+  planRates,
+  type RateInput,
+  type VersionPlan,
+} from './rules.ts'
 import {
   applyVersionPlan,
   deletePackageVersion,
@@ -39,6 +46,7 @@ export async function lockedVersion(
 }
 
 const currenciesOf = (rates: readonly { currency: string }[]): string[] => rates.map(({ currency }) => currency)
+const ownerOf = ({ package: owner }: PackageTree): string => `package ${owner.id}`
 const defaultOf = ({ versions }: PackageTree) => versions.find(({ isDefault }) => isDefault)
 
 /** Adds a version under the next number; it takes the default only where the rule lets it. */
@@ -53,7 +61,7 @@ export async function addVersion(
   const versionNo = tree.package.lastVersionNo + 1
   const present = defaultOf(tree)
   const wanted = { isDefault: body.isDefault, isActive: body.isActive, currencies: currenciesOf(rates) }
-  const isDefault = becomesDefault(wanted, present)
+  const isDefault = becomesDefault(wanted, currenciesOf(present?.rates ?? []))
   await updatePackage(tx, account, { ...tree.package, lastVersionNo: versionNo })
   if (isDefault) await unsetDefaultVersion(tx, account, tree.package.id)
   const id = await insertPackageVersion(tx, account, {
@@ -120,23 +128,16 @@ export async function editVersion(
   return edited
 }
 
-/** Whether the edited version is the default afterwards; the only version of a package is it whatever is sent. */
 function defaultAfter(
   present: VersionInTree,
   body: PackageVersionBody,
   wanted: readonly RateInput[] | undefined,
 ): boolean {
   const { version, versions } = present
-  if (version.isDefault) {
-    if (body.isDefault || versions.length === 1) return true
-    throw conflict(
-      'default_version',
-      `Version ${version.versionNo} is the default of package ${version.packageId}; make another version the default instead.`,
-      'isDefault',
-    )
-  }
+  const { isDefault, isActive } = body
   const currencies = currenciesOf(wanted ?? version.rates)
-  return becomesDefault({ isDefault: body.isDefault, isActive: body.isActive, currencies }, defaultOf(present))
+  const held = currenciesOf(defaultOf(present)?.rates ?? [])
+  return defaultAfterEdit(ownerOf(present), version, versions.length, { isDefault, isActive, currencies }, held)
 }
 
 /** A version that subscriptions name keeps its fees, prices and trial: what they were sold stays what they are billed. */
@@ -154,15 +155,12 @@ async function checkFrozen(tx: Transaction, version: PackageVersion, plan: Versi
 /** Deletes a version that no subscription ever named and that the package can do without. */
 export async function removeVersion(tx: Transaction, context: RequestContext, present: VersionInTree): Promise<void> {
   const { version, versions } = present
-  const about = `Version ${version.versionNo} of package ${version.packageId}`
-  if (versions.length === 1)
-    throw conflict('last_version', `${about} is its last version and cannot be deleted.`, 'versionno')
-  if (version.isDefault)
-    throw conflict('default_version', `${about} is its default; make another version the default first.`, 'versionno')
+  checkCanBeSpared(ownerOf(present), version, versions.length)
   if ((await listUsedVersions(tx, tx.account, [version.id])).length > 0)
     throw conflict(
       'package_version_used',
-      `${about} is named by subscriptions and cannot be deleted; make it inactive instead.`,
+      `Version ${version.versionNo} of package ${version.packageId} is named by subscriptions and cannot be deleted; ` +
+        'make it inactive instead.',
       'versionno',
     )
   await deletePackageVersion(tx, tx.account, version.id)

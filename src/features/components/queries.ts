@@ -1,0 +1,214 @@
+import type { TermType } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type {
+  AccountId,
+  ComponentBracketId,
+  ComponentId,
+  ComponentVersionCurrencyId,
+  ComponentVersionId,
+  PackageGroupId,
+} from '../../kernel/ids.ts'
+import type { Scheme } from '../../engine/pricing.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+
+/** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
+export type ComponentType = 'quantity' | 'metered' | 'opt-in'
+
+/** What a caller can set of a component itself. */
+export interface ComponentInput {
+  groupId: PackageGroupId
+  code: string
+  name: string
+  description: string | null
+  isActive: boolean
+  unitName: string
+  term: number
+  termType: TermType
+  type: ComponentType
+  scheme: Scheme
+}
+
+export interface Component extends ComponentInput {
+  id: ComponentId
+  lastVersionNo: number
+}
+
+export interface ComponentBracket {
+  id: ComponentBracketId
+  price: Decimal
+  from: bigint
+  /** Null: no upper end. */
+  till: bigint | null
+}
+
+export interface VersionCurrency {
+  id: ComponentVersionCurrencyId
+  currency: string
+  brackets: ComponentBracket[]
+}
+
+export interface ComponentVersion {
+  id: ComponentVersionId
+  componentId: ComponentId
+  versionNo: number
+  name: string
+  isDefault: boolean
+  isActive: boolean
+  currencies: VersionCurrency[]
+}
+
+const COMPONENT = fragment`
+  component_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", unit_name as "unitName",
+  term, term_type as "termType", type, scheme, last_version_no as "lastVersionNo"`
+
+export const findComponent = (db: Queryable, account: AccountId, id: ComponentId) =>
+  firstRow<Component>(
+    db,
+    sql`select ${COMPONENT} from components where account_id = ${account} and component_id = ${id}`,
+  )
+
+/** Locks a component: the first step of every change to it or to its versions; nobody can attach it from here on. */
+export const lockComponent = (tx: Transaction, account: AccountId, id: ComponentId) =>
+  firstRow<Component>(
+    tx,
+    sql`select ${COMPONENT} from components where account_id = ${account} and component_id = ${id} for update`,
+  )
+
+/** Locks all versions of a component, so that no subscription changes to one of them: what is in use is known from here on. */
+export const lockComponentVersions = (tx: Transaction, account: AccountId, id: ComponentId) =>
+  tx.rows(sql`
+    select 1 from component_versions where account_id = ${account} and component_id = ${id} order by component_version_id for update`)
+
+export const listComponents = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+  db.rows<Component>(sql`
+    select ${COMPONENT} from components where account_id = ${account} order by component_id offset ${skip} limit ${limit}`)
+
+export const countComponents = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from components where account_id = ${account}`)).n)
+
+/** Which versions to read: all of some components, a page of one component, or one by its number. */
+export type VersionChoice =
+  | { componentIds: readonly ComponentId[] }
+  | { componentId: ComponentId; skip: number; limit: number }
+  | { componentId: ComponentId; versionNo: bigint }
+
+function chosen(account: AccountId, choice: VersionChoice): Fragment {
+  if ('componentIds' in choice)
+    return fragment`v.account_id = ${account} and v.component_id = any (${arrayLiteral(choice.componentIds)}::bigint[])`
+  if ('versionNo' in choice)
+    return fragment`v.account_id = ${account} and v.component_id = ${choice.componentId} and v.version_no = ${choice.versionNo}::bigint`
+  return fragment`v.account_id = ${account} and v.component_id = ${choice.componentId}
+    order by v.component_version_id offset ${choice.skip} limit ${choice.limit}`
+}
+
+interface VersionRow extends Omit<ComponentVersion, 'currencies'> {
+  /** Null, with all that follows, for a version without prices yet. */
+  currencyId: ComponentVersionCurrencyId | null
+  currency: string
+  bracketId: ComponentBracketId
+  price: Decimal
+  from: bigint
+  till: bigint | null
+}
+
+/**
+ * Versions with their currencies in the order of creation and brackets from the lowest quantity up: one statement however many there are.
+ */
+export async function listComponentVersions(
+  db: Queryable,
+  account: AccountId,
+  choice: VersionChoice,
+): Promise<ComponentVersion[]> {
+  const rows = await db.rows<VersionRow>(sql`
+    with chosen as materialized (select v.* from component_versions v where ${chosen(account, choice)})
+    select v.component_version_id as "id", v.component_id as "componentId", v.version_no as "versionNo", v.name,
+           v.is_default as "isDefault", v.is_active as "isActive", c.component_version_currency_id as "currencyId", c.currency,
+           b.component_bracket_id as "bracketId", b.price, b.qty_from as "from", b.qty_till as "till"
+      from chosen v
+      left join component_version_currencies c on c.account_id = ${account} and c.component_version_id = v.component_version_id
+      left join component_brackets b
+             on b.account_id = ${account} and b.component_version_currency_id = c.component_version_currency_id
+     order by v.component_version_id, c.component_version_currency_id, b.qty_from`)
+  return treeOf(rows)
+}
+
+function treeOf(rows: readonly VersionRow[]): ComponentVersion[] {
+  const versions: ComponentVersion[] = []
+  for (const row of rows) {
+    let version = versions.at(-1)
+    if (version?.id !== row.id) versions.push((version = versionOf(row)))
+    if (row.currencyId === null) continue
+    let currency = version.currencies.at(-1)
+    if (currency?.id !== row.currencyId)
+      version.currencies.push((currency = { id: row.currencyId, currency: row.currency, brackets: [] }))
+    currency.brackets.push({ id: row.bracketId, price: row.price, from: row.from, till: row.till })
+  }
+  return versions
+}
+
+const versionOf = ({ id, componentId, versionNo, name, isDefault, isActive }: VersionRow): ComponentVersion => ({
+  id,
+  componentId,
+  versionNo,
+  name,
+  isDefault,
+  isActive,
+  currencies: [],
+})
+
+export const countComponentVersions = async (db: Queryable, account: AccountId, id: ComponentId): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from component_versions where account_id = ${account} and component_id = ${id}`,
+      )
+    ).n,
+  )
+
+/** Whether any subscription names the component, ended ones too. */
+export const isComponentUsed = async (db: Queryable, account: AccountId, id: ComponentId): Promise<boolean> =>
+  (
+    await oneRow<{ used: boolean }>(
+      db,
+      sql`select exists (select 1 from subscription_components where account_id = ${account} and component_id = ${id}) as "used"`,
+    )
+  ).used
+
+/** Whether any subscription names the version, now or by a pending change, ended ones too. */
+export const isComponentVersionUsed = async (
+  db: Queryable,
+  account: AccountId,
+  id: ComponentVersionId,
+): Promise<boolean> =>
+  (
+    await oneRow<{ used: boolean }>(
+      db,
+      sql`select exists (select 1 from subscription_components where account_id = ${account} and component_version_id = ${id})
+              or exists (select 1 from subscription_components where account_id = ${account} and pending_component_version_id = ${id})
+              as "used"`,
+    )
+  ).used
+
+export const insertComponent = (tx: Transaction, account: AccountId, c: ComponentInput, lastVersionNo: number) =>
+  oneRow<Component>(
+    tx,
+    sql`
+    insert into components (account_id, package_group_id, code, name, description, is_active, unit_name, term, term_type, type, scheme,
+      last_version_no)
+    values (${account}, ${c.groupId}, ${c.code}, ${c.name}, ${c.description}, ${c.isActive}, ${c.unitName}, ${c.term}, ${c.termType},
+      ${c.type}, ${c.scheme}, ${lastVersionNo})
+    returning ${COMPONENT}`,
+  )
+
+export const updateComponent = (tx: Transaction, account: AccountId, c: Component) =>
+  tx.rows(sql`
+    update components set package_group_id = ${c.groupId}, code = ${c.code}, name = ${c.name}, description = ${c.description},
+      is_active = ${c.isActive}, unit_name = ${c.unitName}, term = ${c.term}, term_type = ${c.termType}, type = ${c.type},
+      scheme = ${c.scheme}, last_version_no = ${c.lastVersionNo}
+    where account_id = ${account} and component_id = ${c.id}`)
+
+/** Versions, currencies and brackets go with their component. */
+export const deleteComponent = (tx: Transaction, account: AccountId, id: ComponentId) =>
+  tx.rows(sql`delete from components where account_id = ${account} and component_id = ${id}`)

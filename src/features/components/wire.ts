@@ -1,0 +1,241 @@
+import type { TermType } from '../../kernel/calendar.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { currencyCode, flag, longText, price, requiredReference, text, whole } from '../../platform/wire/fields.ts'
+import {
+  type BodyOf,
+  type Field,
+  listOf,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
+import {
+  decimalDigits,
+  orNull,
+  outFlag,
+  outId,
+  outInteger,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import { DAYS_MAX } from '../packages/wire.ts'
+import type { Component, ComponentBracket, ComponentInput, ComponentType, ComponentVersion } from './queries.ts'
+
+const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
+const TYPES = ['quantity', 'metered', 'opt-in'] as const satisfies ComponentType[]
+const SCHEMES = ['unit', 'volume', 'tiered', 'stairstep'] as const satisfies Component['scheme'][]
+const CURRENCIES_MAX = 200
+const BRACKETS_MAX = 100
+const QUANTITY_MAX = 999_999_999_999
+
+const BracketOut = outObject(
+  {
+    componentBracketID: outId(),
+    componentVersionCurrencyID: outId(),
+    Price: outNumber('Price per unit, for stairstep of the bracket, up to 8 decimals'),
+    QtyFrom: outInteger(),
+    QtyTill: orNull(outInteger()),
+  },
+  'ComponentBracketPrice',
+)
+
+const VersionCurrencyOut = outObject(
+  {
+    componentVersionCurrencyID: outId(),
+    componentVersionID: outId(),
+    CurrencyCode: outText(),
+    ComponentBracketPrices: outList(BracketOut),
+  },
+  'ComponentVersionCurrency',
+)
+
+export const ComponentVersionOut = outObject(
+  {
+    componentVersionID: outId(),
+    componentID: outId(),
+    VersionNo: outInteger(),
+    VersionName: outText(),
+    isDefault: outFlag(),
+    isActive: outFlag(),
+    ComponentVersionCurrencies: outList(VersionCurrencyOut),
+  },
+  'ComponentVersion',
+)
+export const ComponentVersionsOut = outList(ComponentVersionOut)
+
+export const ComponentOut = outObject(
+  {
+    componentID: outId(),
+    ComponentCode: outText(),
+    Name: outText(),
+    Descrip: orNull(outText()),
+    isActive: outFlag(),
+    packageGroupID: outId(),
+    UnitName: outText(),
+    Term: outInteger(),
+    TermType: outWord(TERM_TYPES),
+    Type: outWord(TYPES),
+    Scheme: outWord(SCHEMES),
+    ComponentVersions: ComponentVersionsOut,
+  },
+  'Component',
+)
+export const ComponentsOut = outList(ComponentOut)
+
+const bracketToWire = (bracket: ComponentBracket, currencyId: bigint) => ({
+  componentBracketID: bracket.id,
+  componentVersionCurrencyID: currencyId,
+  Price: decimalDigits(bracket.price),
+  QtyFrom: Number(bracket.from),
+  QtyTill: bracket.till === null ? null : Number(bracket.till),
+})
+
+export const componentVersionToWire = (version: ComponentVersion): ShapeOf<typeof ComponentVersionOut> => ({
+  componentVersionID: version.id,
+  componentID: version.componentId,
+  VersionNo: version.versionNo,
+  VersionName: version.name,
+  isDefault: version.isDefault,
+  isActive: version.isActive,
+  ComponentVersionCurrencies: version.currencies.map(({ id, currency, brackets }) => ({
+    componentVersionCurrencyID: id,
+    componentVersionID: version.id,
+    CurrencyCode: currency,
+    ComponentBracketPrices: brackets.map((bracket) => bracketToWire(bracket, id)),
+  })),
+})
+
+export const componentToWire = (c: Component, versions: readonly ComponentVersion[]): ShapeOf<typeof ComponentOut> => ({
+  componentID: c.id,
+  ComponentCode: c.code,
+  Name: c.name,
+  Descrip: c.description,
+  isActive: c.isActive,
+  packageGroupID: c.groupId,
+  UnitName: c.unitName,
+  Term: c.term,
+  TermType: c.termType,
+  Type: c.type,
+  Scheme: c.scheme,
+  ComponentVersions: versions.map(componentVersionToWire),
+})
+
+/** Changes with whatever a PUT would replace: the versions have tags of their own. */
+export const componentEtag = (c: Component): string =>
+  etagOf(c.id, c.groupId, c.code, c.name, c.description, c.isActive, c.unitName, c.term, c.termType, c.type, c.scheme)
+
+export const componentVersionEtag = (version: ComponentVersion): string =>
+  etagOf(
+    version.id,
+    version.name,
+    version.isDefault,
+    version.isActive,
+    version.currencies.map(({ currency, brackets }) => [
+      currency,
+      brackets.map(({ price: unit, from, till }) => [decimalText(unit), from, till]),
+    ]),
+  )
+
+/* What the service makes is ignored when sent, so that a record read can be sent back changed. */
+
+/** Blank means no upper bound, as null does. */
+const quantityTill: Field<number> = { ...whole(0, QUANTITY_MAX), isBlankNull: true }
+
+const bracketFields = {
+  Price: required(price()),
+  QtyFrom: required(whole(0, QUANTITY_MAX)),
+  QtyTill: optional(quantityTill),
+} satisfies Properties
+
+const BracketIn = objectOf(bracketFields, { ignored: ['componentBracketID', 'componentVersionCurrencyID'] })
+const brackets = listOf(BracketIn, { min: 1, max: BRACKETS_MAX, what: 'brackets' })
+
+const CURRENCY_COMPUTED = { ignored: ['componentVersionCurrencyID', 'componentVersionID'] }
+const NewCurrencyIn = objectOf(
+  { CurrencyCode: required(currencyCode()), ComponentBracketPrices: required(brackets) },
+  CURRENCY_COMPUTED,
+)
+const keptBrackets = {
+  CurrencyCode: required(currencyCode()),
+  ComponentBracketPrices: optional(brackets),
+} satisfies Properties
+const CurrencyIn = objectOf(keptBrackets, CURRENCY_COMPUTED)
+
+const CURRENCIES = { max: CURRENCIES_MAX, what: 'currencies' }
+const newCurrencies = optional(listOf(NewCurrencyIn, CURRENCIES))
+const VERSION_COMPUTED = ['componentVersionID', 'componentID', 'VersionNo']
+
+/** Rule: the first version is always the default and active, whatever is sent. */
+const firstVersionFields = {
+  VersionName: required(text()),
+  ComponentVersionCurrencies: newCurrencies,
+} satisfies Properties
+const FirstVersionIn = objectOf(firstVersionFields, { ignored: [...VERSION_COMPUTED, 'isDefault', 'isActive'] })
+
+const newVersionFields = {
+  ...firstVersionFields,
+  isActive: required(flag()),
+  isDefault: required(flag()),
+} satisfies Properties
+export const NewComponentVersionIn = objectOf(newVersionFields, { ignored: VERSION_COMPUTED })
+
+/** An absent list of currencies, or of a currency's brackets, stays as it is, and so does isDefault. */
+const versionFields = {
+  VersionName: required(text()),
+  isActive: required(flag()),
+  isDefault: optional(flag()),
+  ComponentVersionCurrencies: optional(listOf(CurrencyIn, CURRENCIES)),
+} satisfies Properties
+export const ComponentVersionIn = objectOf(versionFields, { ignored: VERSION_COMPUTED })
+
+const sharedFields = {
+  Name: required(text()),
+  Type: required(word(TYPES, { anyCase: true })),
+  Scheme: required(word(SCHEMES, { anyCase: true })),
+  UnitName: required(text()),
+  packageGroupID: required(requiredReference()),
+  Term: required(whole(1, DAYS_MAX)),
+  TermType: required(word(TERM_TYPES)),
+  Descrip: optional(longText()),
+  isActive: optional(flag()),
+} satisfies Properties
+
+const newComponentFields = { ComponentCode: required(text()), ...sharedFields } satisfies Properties
+export const NewComponentIn = objectOf(
+  { ...newComponentFields, ComponentVersion: required(FirstVersionIn) },
+  { ignored: ['componentID', 'ComponentVersions'] },
+)
+
+const componentFields = { ComponentCode: optional(text()), ...sharedFields } satisfies Properties
+export const ComponentIn = objectOf(componentFields, {
+  ignored: ['componentID', 'ComponentVersions', 'ComponentVersion'],
+})
+
+export type BracketBody = BodyOf<typeof bracketFields>
+export type CurrencyBody = BodyOf<typeof keptBrackets>
+export type FirstVersionBody = BodyOf<typeof firstVersionFields>
+export type NewComponentVersionBody = BodyOf<typeof newVersionFields>
+export type ComponentVersionBody = BodyOf<typeof versionFields>
+export type NewComponentBody = BodyOf<typeof newComponentFields>
+export type ComponentBody = BodyOf<typeof componentFields>
+
+/** `code` is the one to keep where the body brings none. */
+export const componentFromWire = (body: ComponentBody, code: string): ComponentInput => ({
+  groupId: body.packageGroupID,
+  code: body.ComponentCode ?? code,
+  name: body.Name,
+  description: body.Descrip ?? null,
+  isActive: body.isActive ?? false,
+  unitName: body.UnitName,
+  term: body.Term,
+  termType: body.TermType,
+  type: body.Type,
+  scheme: body.Scheme,
+})
