@@ -71,12 +71,24 @@ export async function subscribe(client: TestClient, wish: RateWish, body: object
   return added.body
 }
 
+/** An account with a package and a customer, and adding a subscription to them. */
+export async function shop(service: TestService, wish: RateWish = {}, clockAt = '2027-01-01T08:00:00.000Z') {
+  const client = await service.newAccount({ clockAt })
+  const plan = await addPackage(client, wish)
+  const customerID = await addCustomer(client)
+  const add = (body: object = {}) =>
+    client.post('/v1/subscriptions', { customerID, packageID: plan.packageID, ...body })
+  return { client, plan, customerID, add }
+}
+
 /** Moves the clock to noon of a day, unless a time is given, and answers what it said. */
 export async function moveTo(client: TestClient, day: string) {
   const moved = await client.put('/v1/clock', { Now: day.includes('T') ? day : `${day}T12:00:00Z` })
   expect(moved.text).toContain('Now')
   return moved.body
 }
+
+export const codesOf = (reply: any) => reply.body.Errors.map(({ Code }: any) => Code)
 
 export async function readSubscription(client: TestClient, subscriptionID: number) {
   return (await client.get(`/v1/subscriptions/${subscriptionID}`)).body

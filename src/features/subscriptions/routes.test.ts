@@ -1,36 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { startTestService } from '../../../test/support/app.ts'
 import {
   addCustomer,
   addPackage,
   checkBooks,
+  codesOf,
   day,
   moveTo,
   readSubscription,
-  rowOf,
   rowsOf,
-  subscribe,
+  shop,
 } from './billing.testing.ts'
 
 const service = await startTestService()
 
 const fieldsOf = (reply: any) => reply.body.Errors.map(({ Field }: any) => Field)
-const codesOf = (reply: any) => reply.body.Errors.map(({ Code }: any) => Code)
-
-/** A package and a customer, and adding a subscription to them. */
-async function shop(wish: Parameters<typeof addPackage>[1] = {}, clockAt = '2027-01-01T08:00:00.000Z') {
-  const client = await service.newAccount({ clockAt })
-  const plan = await addPackage(client, wish)
-  const customerID = await addCustomer(client)
-  const add = (body: object = {}) =>
-    client.post('/v1/subscriptions', { customerID, packageID: plan.packageID, ...body })
-  return { client, plan, customerID, add }
-}
 
 describe('adding', () => {
   test('answers 201 with the whole subscription and its ETag, and invoices what is due today in the same transaction', async () => {
-    const { client, plan, customerID, add } = await shop({ setupFee: 5 })
+    const { client, plan, customerID, add } = await shop(service, { setupFee: 5 })
     const added = await add({ poNumber: 4711, numDaysBeforeToInv: 7 })
     expect(added.status).toBe(201)
     const [version] = plan.PackageVersions
@@ -76,7 +64,7 @@ describe('adding', () => {
   })
 
   test('needs a customer and a package, and tells all that is missing or wrong together', async () => {
-    const { client, add } = await shop()
+    const { client, add } = await shop(service)
     const nothing = await client.post('/v1/subscriptions', {})
     expect(nothing.status).toBe(400)
     expect(fieldsOf(nothing).sort()).toEqual(['customerID', 'packageID'])
@@ -87,7 +75,7 @@ describe('adding', () => {
   })
 
   test('a package, version, number or term that disagree with each other are 400', async () => {
-    const { client, plan, add } = await shop()
+    const { client, plan, add } = await shop(service)
     const other = await addPackage(client)
     const [version] = plan.PackageVersions
     const codes = async (body: object) => {
@@ -111,7 +99,7 @@ describe('adding', () => {
   })
 
   test('takes the default version unless another is named, and a term only where there is more than one', async () => {
-    const { client, plan, customerID } = await shop()
+    const { client, plan, customerID } = await shop(service)
     const rate = { CurrencyCode: 'USD', SetupFee: 0, TrialFee: 0, TrialPeriod: 0, TrialPeriodType: 'days' }
     const terms = [
       { ChargePrice: 50, ChargeTerm: 1, ChargeTermType: 'months' },
@@ -142,7 +130,7 @@ describe('adding', () => {
   })
 
   test('an inactive package or version, another currency, an archived or suspended customer take none: 409', async () => {
-    const { client, plan, customerID, add } = await shop()
+    const { client, plan, customerID, add } = await shop(service)
     const put = (isActive: boolean) =>
       client.put(`/v1/packages/${plan.packageID}`, {
         packageGroupID: plan.packageGroupID,
@@ -170,7 +158,7 @@ describe('adding', () => {
   })
 
   test('what comes in a later version is refused while it is not there: components, gateways, methods', async () => {
-    const { add } = await shop()
+    const { add } = await shop(service)
     const refused = async (body: object) => {
       const reply = await add(body)
       expect(reply.status).toBe(400)
@@ -185,7 +173,7 @@ describe('adding', () => {
   })
 
   test('EndDate is after StartDate, the sync date after the start and the trial, and needs isProRata', async () => {
-    const { add } = await shop({ trialPeriod: 14 })
+    const { add } = await shop(service, { trialPeriod: 14 })
     const refused = async (body: object) => {
       const reply = await add(body)
       expect(reply.status).toBe(400)
@@ -199,7 +187,7 @@ describe('adding', () => {
   })
 
   test('a past StartDate bills every period since, each on an invoice of today; a thousand of them, not one more', async () => {
-    const { client, add } = await shop({ price: 1, termType: 'days' }, '2027-01-01T08:00:00.000Z')
+    const { client, add } = await shop(service, { price: 1, termType: 'days' }, '2027-01-01T08:00:00.000Z')
     const tooMany = await add({ StartDate: '2024-04-06' })
     expect([tooMany.status, fieldsOf(tooMany)]).toEqual([400, ['StartDate']])
     expect(tooMany.text).toContain('1000')
@@ -213,14 +201,14 @@ describe('adding', () => {
   })
 
   test('an amount that reaches the bound is refused and nothing is kept', async () => {
-    const { client, add } = await shop({ price: 999_999_999_999, setupFee: 999_999_999_999 })
+    const { client, add } = await shop(service, { price: 999_999_999_999, setupFee: 999_999_999_999 })
     const refused = await add()
     expect([refused.status, codesOf(refused)]).toEqual([400, ['amount_too_large']])
     expect((await client.get('/v1/subscriptions')).body).toEqual([])
   })
 
   test('the lead days and payment terms of the account count where none are given', async () => {
-    const { client, add } = await shop()
+    const { client, add } = await shop(service)
     await client.put('/v1/account', { numDaysBeforeToInv: 5, PaymentTermDays: 30 })
     expect((await add()).body).toMatchObject({ numDaysBeforeToInv: 5 })
     expect((await add({ numDaysBeforeToInv: 0 })).body).toMatchObject({ numDaysBeforeToInv: 0 })
@@ -231,7 +219,7 @@ describe('adding', () => {
 
 describe('reading', () => {
   test('answers 404 for what is not there and for another account', async () => {
-    const { add } = await shop()
+    const { add } = await shop(service)
     const { body } = await add()
     const stranger = await service.newAccount()
     for (const path of ['', '/preview']) {
@@ -244,7 +232,7 @@ describe('reading', () => {
   })
 
   test('lists by customer, package and status, in the order of adding, with their pages linked', async () => {
-    const { client, customerID, plan, add } = await shop({ trialPeriod: 10 })
+    const { client, customerID, plan, add } = await shop(service, { trialPeriod: 10 })
     const other = await addPackage(client)
     const ids: Record<string, number> = {}
     ids['Trial'] = (await add()).body.subscriptionID
@@ -269,7 +257,7 @@ describe('reading', () => {
   })
 
   test('shows the dates of every state', async () => {
-    const { client, add } = await shop({ trialPeriod: 10, setupFee: 5 })
+    const { client, add } = await shop(service, { trialPeriod: 10, setupFee: 5 })
     const dates = async (id: number) => {
       const s = await readSubscription(client, id)
       return [s.comp_Status, day(s.lastInvDate), day(s.lastRenewDate), day(s.nextRenewDate), day(s.comp_nextInvDate)]
@@ -296,7 +284,7 @@ describe('reading', () => {
   })
 
   test('a free package renews and makes no invoice, so none is announced', async () => {
-    const { client, add } = await shop({ price: 0, setupFee: 5 })
+    const { client, add } = await shop(service, { price: 0, setupFee: 5 })
     const { subscriptionID } = (await add({ StartDate: '2027-01-02' })).body
     expect(day((await readSubscription(client, subscriptionID)).comp_nextInvDate)).toBe('2027-01-02')
     await moveTo(client, '2027-03-10')
@@ -316,254 +304,11 @@ describe('reading', () => {
   })
 
   test('LastModified follows what a caller changes, not the renewals', async () => {
-    const { client, add } = await shop()
+    const { client, add } = await shop(service)
     const { subscriptionID } = (await add()).body
     await moveTo(client, '2027-02-10')
     expect((await readSubscription(client, subscriptionID)).LastModified).toBe('2027-01-01T08:00:00.000Z')
     await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)
     expect((await readSubscription(client, subscriptionID)).LastModified).toBe('2027-02-10T12:00:00.000Z')
-  })
-})
-
-describe('previews', () => {
-  /** A made invoice as its preview would have shown it. */
-  const asPreview = (invoice: any, preview: any) => ({
-    ...invoice,
-    invoiceID: null,
-    invoiceNum: null,
-    Reference: null,
-    isDraft: true,
-    Status: 'Draft',
-    Customer: preview.Customer,
-    LastUpdated: preview.LastUpdated,
-    subscriptionID: preview.subscriptionID,
-    Taxes: invoice.Taxes.map((tax: any) => ({ ...tax, invoiceTaxID: null, invoiceID: null })),
-    Charges: invoice.Charges.map((charge: any) => ({ ...charge, chargeID: null, invoiceID: null })),
-  })
-
-  test('of one not yet made is its first invoice, has no identifiers and stores nothing', async () => {
-    const { client, plan, customerID, add } = await shop({ setupFee: 5, price: 30.995 })
-    await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })
-    const body = { customerID, packageID: plan.packageID, StartDate: '2026-12-15', firstProrataSyncDate: '2027-01-01' }
-    const preview = await client.post('/v1/subscriptions/preview', body)
-    expect(preview.status).toBe(200)
-    expect(preview.body).toMatchObject({
-      invoiceID: null,
-      invoiceNum: null,
-      isDraft: true,
-      Source: 'Auto',
-      subscriptionID: null,
-    })
-    expect((await client.get('/v1/subscriptions')).body).toEqual([])
-    expect((await client.get('/v1/invoices')).body).toEqual([])
-    const { subscriptionID } = (await add(body)).body
-    const [first] = (await client.get('/v1/invoices')).body
-    expect(preview.body).toEqual(asPreview(first, preview.body))
-    expect(subscriptionID).toBeGreaterThan(0)
-    expect((await client.get(`/v1/invoices?subscriptionID=${subscriptionID}`)).body).toHaveLength(2)
-  })
-
-  test('of a subscription shows the next invoice with its own date', async () => {
-    const { client, add } = await shop()
-    const { subscriptionID } = (await add({ numDaysBeforeToInv: 3 })).body
-    const preview = await client.get(`/v1/subscriptions/${subscriptionID}/preview`)
-    expect(rowOf(preview.body)).toBe('2027-01-29: 2027-02-01 to 2027-02-28 31 = 31')
-    expect(day(preview.body.DueDate)).toBe('2027-02-01')
-    await moveTo(client, '2027-01-29')
-    const [, second] = (await client.get('/v1/invoices')).body
-    expect(preview.body).toEqual(asPreview(second, preview.body))
-  })
-
-  test('shows nothing when nothing will follow: at the end, after a cancellation, while the customer is not billed', async () => {
-    const { client, customerID, add } = await shop()
-    const empty = { Charges: [], Taxes: [], Total: 0, InvoiceDate: null, DueDate: null }
-    const shown = async (id: number) => (await client.get(`/v1/subscriptions/${id}/preview`)).body
-    const ending = (await add({ EndDate: '2027-01-20' })).body.subscriptionID
-    expect(await shown(ending)).toMatchObject(empty)
-    const running = (await add()).body.subscriptionID
-    expect(await shown(running)).toMatchObject({ Total: 31 })
-    await client.put(`/v1/customers/${customerID}/suspend`)
-    expect(await shown(running)).toMatchObject(empty)
-    await client.put(`/v1/customers/${customerID}/unsuspend`)
-    await client.put(`/v1/subscriptions/${running}/cancel/renewal`)
-    expect(await shown(running)).toMatchObject(empty)
-  })
-
-  test('refuse what adding refuses, and are open to keys that may only read', async () => {
-    const { client, plan, customerID, add } = await shop()
-    const reader = await readOnlyClientOf(service, client)
-    const body = { customerID, packageID: plan.packageID }
-    expect((await reader.post('/v1/subscriptions/preview', body)).status).toBe(200)
-    expect((await reader.post('/v1/subscriptions', body)).status).toBe(403)
-    expect((await client.post('/v1/subscriptions/preview', {})).status).toBe(400)
-    const { subscriptionID } = (await add()).body
-    expect((await reader.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)).status).toBe(403)
-    const preview = await reader.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal?preview=true`)
-    expect([preview.status, preview.body]).toEqual([200, { Invoices: [], CreditNotes: [] }])
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({ isFutureChange: false })
-    await client.put(`/v1/customers/${customerID}/suspend`)
-    expect((await client.post('/v1/subscriptions/preview', body)).status).toBe(409)
-  })
-})
-
-describe('cancelling at renewal', () => {
-  test('ends it after what is invoiced; until then it can be dropped', async () => {
-    const { client, add } = await shop({}, '2027-01-01T08:00:00.000Z')
-    const { subscriptionID } = (await add({ numDaysBeforeToInv: 7 })).body
-    await moveTo(client, '2027-01-26')
-    const path = `/v1/subscriptions/${subscriptionID}`
-    expect((await client.put(`${path}/cancel/renewal`, { Reason: 'moves away' })).status).toBe(204)
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      comp_Status: 'Active',
-      isFutureChange: true,
-      nextRenewDate: '2027-03-01T00:00:00Z',
-      comp_nextInvDate: null,
-      EndDate: null,
-      CancelledDate: null,
-      CancelReason: 'moves away',
-      futureChange: {
-        Kind: 'cancellation',
-        Date: '2027-03-01T00:00:00Z',
-        packageID: null,
-        packageVersionID: null,
-        Term: null,
-        TermType: null,
-      },
-    })
-    await moveTo(client, '2027-02-28')
-    expect((await client.delete(`${path}/futurechanges`)).status).toBe(204)
-    // 28 February lies within the lead days of March: what the cancellation held back is invoiced at once.
-    expect(await rowsOf(client)).toEqual([
-      '2027-01-01: 2027-01-01 to 2027-01-31 31 = 31',
-      '2027-01-25: 2027-02-01 to 2027-02-28 31 = 31',
-      '2027-02-28: 2027-03-01 to 2027-03-31 31 = 31',
-    ])
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({ isFutureChange: false, CancelReason: null })
-    expect((await client.delete(`${path}/futurechanges`)).status).toBe(204)
-    await client.put(`${path}/cancel/RENEWAL`)
-    const moved = await moveTo(client, '2027-04-01')
-    expect(moved).toMatchObject({ Invoices: 0, Expired: 0 })
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      comp_Status: 'Cancelled',
-      isCancelled: true,
-      isExpired: false,
-      isFutureChange: false,
-      futureChange: null,
-      EndDate: '2027-04-01T00:00:00Z',
-      CancelledDate: '2027-04-01T00:00:00Z',
-      nextRenewDate: null,
-    })
-    expect((await client.put(`${path}/cancel/renewal`)).status).toBe(409)
-    expect((await client.delete(`${path}/futurechanges`)).status).toBe(409)
-  })
-
-  test('in a trial it ends on the last day of the trial, and only the fees were charged', async () => {
-    const { client, add } = await shop({ trialPeriod: 1, trialPeriodType: 'months', trialFee: 3, setupFee: 2 })
-    const { subscriptionID } = (await add()).body
-    await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)
-    expect(day((await readSubscription(client, subscriptionID)).nextRenewDate)).toBe('2027-02-01')
-    await moveTo(client, '2027-06-01')
-    expect(await rowsOf(client)).toEqual(['2027-01-01: Set-up fee 2 + Trial fee 3 = 5'])
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      comp_Status: 'Cancelled',
-      EndDate: '2027-02-01T00:00:00Z',
-    })
-  })
-
-  test('a future one ends at once, without money, and keeps its EndDate', async () => {
-    const { client, add } = await shop({ setupFee: 5 })
-    const { subscriptionID } = (await add({ StartDate: '2027-03-01', EndDate: '2027-09-01' })).body
-    expect((await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)).status).toBe(204)
-    const cancelled = {
-      comp_Status: 'Cancelled',
-      isCancelled: true,
-      isExpired: false,
-      EndDate: '2027-09-01T00:00:00Z',
-      CancelledDate: '2027-01-01T00:00:00Z',
-      nextRenewDate: null,
-      comp_nextInvDate: null,
-      lastInvDate: null,
-    }
-    expect(await readSubscription(client, subscriptionID)).toMatchObject(cancelled)
-    const moved = await moveTo(client, '2027-12-01')
-    expect(moved).toMatchObject({ Invoices: 0, Expired: 0, Failed: [] })
-    expect(await readSubscription(client, subscriptionID)).toMatchObject(cancelled)
-  })
-
-  test('is refused when EndDate comes no later, and no kind is ever assumed', async () => {
-    const { client, add } = await shop()
-    const ending = (await add({ EndDate: '2027-02-01' })).body.subscriptionID
-    const refused = await client.put(`/v1/subscriptions/${ending}/cancel/renewal`)
-    expect([refused.status, codesOf(refused)]).toEqual([409, ['subscription_ends_earlier']])
-    const later = (await add({ EndDate: '2027-02-02' })).body.subscriptionID
-    expect((await client.put(`/v1/subscriptions/${later}/cancel/renewal`)).status).toBe(204)
-    expect((await client.put(`/v1/subscriptions/${later}/cancel/whatever`)).status).toBe(404)
-    expect((await client.put(`/v1/subscriptions/${later}/cancel`)).status).toBe(404)
-  })
-
-  test('If-Match guards both the cancellation and its dropping', async () => {
-    const { client, add } = await shop()
-    const added = await add()
-    const path = `/v1/subscriptions/${added.body.subscriptionID}`
-    const match = { 'if-match': added.headers['etag'] as string }
-    expect((await client.put(`${path}/cancel/renewal`, undefined, match)).status).toBe(204)
-    expect((await client.delete(`${path}/futurechanges`, undefined, match)).status).toBe(412)
-    expect((await client.delete(`${path}/futurechanges`, undefined, { 'if-match': '*' })).status).toBe(204)
-  })
-
-  test('of a suspended customer it ends on the first renewal still to come', async () => {
-    const { client, customerID, add } = await shop()
-    const { subscriptionID } = (await add()).body
-    await client.put(`/v1/customers/${customerID}/suspend`)
-    await moveTo(client, '2027-03-10')
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      nextRenewDate: '2027-04-01T00:00:00Z',
-      comp_nextInvDate: null,
-    })
-    expect((await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)).status).toBe(204)
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      nextRenewDate: '2027-04-01T00:00:00Z',
-      isFutureChange: true,
-    })
-    await moveTo(client, '2027-05-01')
-    expect(await readSubscription(client, subscriptionID)).toMatchObject({
-      comp_Status: 'Cancelled',
-      EndDate: '2027-04-01T00:00:00Z',
-    })
-    await client.put(`/v1/customers/${customerID}/unsuspend`)
-    expect(await rowsOf(client)).toEqual(['2027-01-01: 2027-01-01 to 2027-01-31 31 = 31'])
-  })
-})
-
-describe('events', () => {
-  const typesOf = async (client: TestClient) =>
-    (
-      await service.db
-        .reader(client.id)
-        .rows<{ type: string }>(
-          sql`select type from events where account_id = ${client.id} and (type like 'subscription.%' or type like 'invoice.%') order by event_id`,
-        )
-    ).map(({ type }) => type)
-
-  test('tell of adding, invoicing, cancelling, dropping and both ends', async () => {
-    const { client, add } = await shop()
-    const { subscriptionID } = (await add()).body
-    await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`)
-    await client.delete(`/v1/subscriptions/${subscriptionID}/futurechanges`)
-    await client.put(`/v1/subscriptions/${subscriptionID}/cancel/renewal`, { Reason: 'done' })
-    await moveTo(client, '2027-02-02')
-    await subscribe(client, {}, { EndDate: '2027-02-10' })
-    await moveTo(client, '2027-02-10')
-    expect(await typesOf(client)).toEqual([
-      'subscription.created',
-      'invoice.issued',
-      'subscription.cancellation_scheduled',
-      'subscription.future_changes_dropped',
-      'subscription.cancellation_scheduled',
-      'subscription.cancelled',
-      'subscription.created',
-      'invoice.issued',
-      'subscription.expired',
-    ])
   })
 })
