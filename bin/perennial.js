@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs the built program; builds it first when the sources are newer, so that a checkout always runs what it holds.
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -21,8 +21,10 @@ function newestSource(folder) {
   return newest
 }
 
-if (modifiedAt(built) < newestSource(join(root, 'src')))
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.js')], { stdio: ['ignore', 2, 2] })
+if (modifiedAt(built) < newestSource(join(root, 'src'))) {
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts', 'build.js')], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) process.exit(1)
+}
 
 process.setSourceMapsEnabled(true)
 const { main } = await import(pathToFileURL(built).href)

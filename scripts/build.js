@@ -8,6 +8,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
 const making = join(root, `dist.${process.pid}`)
 
+function giveUp(error) {
+  // What is wrong with the sources has been told in full already.
+  if (!error.errors) console.error(`The program could not be built: ${error.message}`)
+  rmSync(making, { recursive: true, force: true })
+  process.exit(1)
+}
+
 await build({
   entryPoints: [join(root, 'src/main.ts')],
   outdir: making,
@@ -19,7 +26,7 @@ await build({
   packages: 'external',
   sourcemap: true,
   logLevel: 'warning',
-})
+}).catch(giveUp)
 
 // Moved into place as a whole: whoever starts meanwhile finds the old build or the new one, not half of each.
 const old = `${making}.old`
@@ -29,7 +36,7 @@ try {
   renameSync(making, dist)
 } catch (error) {
   // Another build that ran at the same time was faster, and its result is the same.
-  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') giveUp(error)
   rmSync(making, { recursive: true, force: true })
 }
 rmSync(old, { recursive: true, force: true })

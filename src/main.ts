@@ -13,6 +13,10 @@ import { StartFailure } from './platform/postgres/start-failure.ts'
 export async function main(args: readonly string[], root: string): Promise<number> {
   const isJson = args.includes('--json')
   process.on('uncaughtException', (error) => process.exit(tellFailure(error, isJson)))
+  // Whoever reads only the first lines of a list has got what was wanted.
+  process.stdout.on('error', (error: { code?: string }) =>
+    process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed),
+  )
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   let code: number = EXIT.done
   const program = buildProgram({ root, version, ended: (ended) => (code = ended) })
