@@ -1,21 +1,9 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { firstRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { newGroup, newPackage, packageOf, rate, term, version } from './packages.testing.ts'
+import { lockWaits, newGroup, newPackage, packageOf, rate, term, version } from './packages.testing.ts'
 
 const service = await startTestService()
-
-/** Waits until some request of this database waits for a lock; the one under test is the only one there. */
-async function someoneWaits(): Promise<void> {
-  for (;;) {
-    const waiting = await firstRow(
-      service.db.unscoped,
-      sql`select 1 from pg_locks l join pg_stat_activity a on a.pid = l.pid where not l.granted and a.datname = current_database()`,
-    )
-    if (waiting) return
-  }
-}
 
 test('a subscription that is added while a price changes is sold what the version says afterwards', async () => {
   const client = await service.newAccount()
@@ -26,7 +14,7 @@ test('a subscription that is added while a price changes is sold what the versio
     await tx.rows(sql`select 1 from packages where package_id = ${packageID} for update`)
     await tx.rows(sql`select 1 from package_versions where package_version_id = ${versionId} for update`)
     const adding = client.post('/v1/subscriptions', { customerID: customer.body.customerID, packageID })
-    await someoneWaits()
+    await lockWaits(service, 1)
     await tx.rows(
       sql`update package_rates set setup_fee_minor = 0, trial_fee_minor = 500, trial_period = 14 where package_version_id = ${versionId}`,
     )
