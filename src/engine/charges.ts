@@ -3,8 +3,23 @@ import { type Decimal, ONE } from '../kernel/decimal.ts'
 import type { Id } from '../kernel/ids.ts'
 import { amountOf, minorToDecimal, roundToMinor } from '../kernel/money.ts'
 import type { Period } from './period.ts'
+import type { PricedBrackets } from './pricing.ts'
 
-export type ChargeKind = 'setup' | 'trial' | 'package' | 'component' | 'manual'
+/**
+ * What a line charges. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
+ * cut off; `rise`, `metered` and `late_usage` belong to components.
+ */
+export type ChargeKind =
+  | 'setup'
+  | 'trial'
+  | 'package'
+  | 'package_extension'
+  | 'component'
+  | 'component_extension'
+  | 'rise'
+  | 'metered'
+  | 'late_usage'
+  | 'manual'
 
 /** One line to come, with every fact that its amount follows from. */
 export interface PlannedCharge {
@@ -13,6 +28,8 @@ export interface PlannedCharge {
   itemId: Id
   /** 0 is the charge of the period itself; rises, late usage and extensions after it count from 1. */
   part: number
+  /** Which bracket a line of several belongs to; 0 where there is one line. With kind, item, stretch, first day and part it is unique. */
+  bracketIndex: number
   stretch: number
   /** The days that are charged, half-open; null for fees. */
   from: IsoDate | null
@@ -22,7 +39,10 @@ export interface PlannedCharge {
   wholeUntil: IsoDate | null
   /** The exact price of the whole period, or the fee. */
   price: Decimal
+  /** The line's quantity: 1 where the amount is not price × quantity. */
   quantity: Decimal
+  /** How the amount is priced where it is not price × quantity; null where it is. */
+  brackets: PricedBrackets | null
   /** The heading of the line. */
   name: string
   /** What the line shows: × quantity, rounded, it is always netMinor. */
@@ -53,6 +73,7 @@ export function packageCharge(terms: PackageTerms, piece: Period, whole: Period)
     kind: 'package',
     itemId: terms.packageId,
     part: 0,
+    bracketIndex: 0,
     stretch: terms.stretch,
     from: piece.from,
     until: piece.until,
@@ -60,6 +81,7 @@ export function packageCharge(terms: PackageTerms, piece: Period, whole: Period)
     wholeUntil: whole.until,
     price: terms.price,
     quantity: ONE,
+    brackets: null,
     name: terms.packageName,
     unitPrice: isWhole ? terms.price : minorToDecimal(netMinor, terms.digits),
     netMinor,
@@ -93,6 +115,7 @@ function feeCharge(terms: PackageTerms, kind: 'setup' | 'trial', name: string, f
     kind,
     itemId: terms.packageId,
     part: 0,
+    bracketIndex: 0,
     stretch: terms.stretch,
     from: null,
     until: null,
@@ -100,6 +123,7 @@ function feeCharge(terms: PackageTerms, kind: 'setup' | 'trial', name: string, f
     wholeUntil: null,
     price,
     quantity: ONE,
+    brackets: null,
     name,
     unitPrice: price,
     netMinor: feeMinor,

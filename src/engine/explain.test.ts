@@ -116,11 +116,38 @@ describe('an amount is recomputed from its facts alone', () => {
       ...cut,
       kind: 'component',
       name: 'Seats',
-      quantity: decimal('13'),
-      brackets,
+      brackets: { ...brackets, quantity: decimal('13'), before: null },
       netMinor: 4200n,
     }
     expect(recomputeCharge(facts)).toBe(4200n)
     expect(explainCharge(facts).formula).toBe('price of 13 units (62.00) × 21 ÷ 31 = 42.00')
+    expect(explainCharge(facts).facts.quantity).toEqual(decimal('13'))
+
+    const rise: ChargeFacts = {
+      ...facts,
+      kind: 'rise',
+      brackets: { ...brackets, quantity: decimal('13'), before: decimal('8') },
+      netMinor: 1490n,
+    }
+    expect(recomputeCharge(rise)).toBe(1490n)
+    expect(explainCharge(rise).formula).toBe(
+      '(price of 13 units (62.00) − price of 8 units (40.00)) × 21 ÷ 31, rounded to 14.90',
+    )
+    expect(explainCharge(rise).sentence).toBe(
+      'Seats, rise in quantity, from 2027-01-11 to 2027-01-31: 21 of the 31 days of the period from 2027-01-01 to 2027-01-31 are ' +
+        'charged, so (price of 13 units (62.00) − price of 8 units (40.00)) × 21 ÷ 31, rounded to 14.90 ZAR.',
+    )
+
+    const late: ChargeFacts = {
+      ...rise,
+      kind: 'late_usage',
+      from: '2027-01-01',
+      netMinor: 2200n,
+    }
+    expect(recomputeCharge(late)).toBe(2200n)
+    expect(explainCharge(late).sentence).toBe(
+      'Seats, usage that was reported after the cycle had been invoiced, of the cycle from 2027-01-01 to 2027-01-31: ' +
+        'price of 13 units (62.00) − price of 8 units (40.00) = 22.00 ZAR.',
+    )
   })
 })

@@ -3,7 +3,9 @@ import { addDays, daysBetween, type IsoDate } from '../kernel/calendar.ts'
 import { type Decimal, decimalText, equals, multiply, ONE, powerOfTen } from '../kernel/decimal.ts'
 import { amountOf, minorText, minorToDecimal } from '../kernel/money.ts'
 import type { ChargeKind } from './charges.ts'
-import { type Bracket, exactPrice, type Scheme } from './pricing.ts'
+import { exactDifference, exactPrice, type PricedBrackets } from './pricing.ts'
+
+export type { PricedBrackets } from './pricing.ts'
 
 /** A stored charge by value: nothing of the catalogue is needed to check or explain its amount. */
 export interface ChargeFacts {
@@ -19,13 +21,8 @@ export interface ChargeFacts {
   digits: number
   currency: string
   name: string
-  /** Where several brackets make one amount: how the quantity is priced. Null where the price is for each unit. */
+  /** How the amount is priced where it is not price × quantity: several brackets cut by the day, a stairstep, a difference. */
   brackets: PricedBrackets | null
-}
-
-export interface PricedBrackets {
-  scheme: Scheme
-  list: readonly Bracket[]
 }
 
 export interface ChargeExplanation {
@@ -85,7 +82,7 @@ export function explainCharge(facts: ChargeFacts): ChargeExplanation {
       days: covered?.days ?? null,
       wholeDays: covered?.wholeDays ?? null,
       price: facts.price,
-      quantity: facts.quantity,
+      quantity: facts.brackets?.quantity ?? facts.quantity,
       brackets: facts.brackets,
     },
     formula: formulaOf(facts, covered),
@@ -128,22 +125,30 @@ function daysOf({ from, until, wholeFrom, wholeUntil }: CoveredDays): Days | nul
   }
 }
 
-/** What the whole period costs, exact. */
-const wholePriceOf = ({ brackets, price, quantity }: ChargeFacts): Decimal =>
-  brackets === null ? multiply(price, quantity) : exactPrice(brackets.scheme, brackets.list, quantity)
+/** What the whole period costs for all that the line charges, exact: what credits and extensions are cut from. */
+export const wholePriceOf = ({
+  brackets,
+  price,
+  quantity,
+}: Pick<ChargeFacts, 'brackets' | 'price' | 'quantity'>): Decimal =>
+  brackets === null ? multiply(price, quantity) : exactDifference(brackets)
 
 function formulaOf(facts: ChargeFacts, covered: Days | null): string {
   const isCut = covered !== null && covered.days !== covered.wholeDays
-  const product = wholePriceText(facts) + (isCut ? ` × ${covered.days} ÷ ${covered.wholeDays}` : '')
+  const price = wholePriceText(facts)
+  const isDifference = facts.brackets !== null && facts.brackets.before !== null
+  const product = isCut ? `${isDifference ? `(${price})` : price} × ${covered.days} ÷ ${covered.wholeDays}` : price
   const amount = minorText(facts.netMinor, facts.digits)
   return product === amount ? amount : product + resultText(isExact(facts, covered), amount)
 }
 
-/** What the whole period costs, in words: "31.00", "3.10 × 5", "price of 13 units (62.00)". */
-function wholePriceText(facts: ChargeFacts): string {
-  const units = decimalText(facts.quantity)
-  if (facts.brackets !== null) return `price of ${units} units (${priceText(wholePriceOf(facts), facts.digits)})`
-  return priceText(facts.price, facts.digits) + (equals(facts.quantity, ONE) ? '' : ` × ${units}`)
+/** What the whole period costs, in words: "31.00", "3.10 × 5", "price of 13 units (62.00)", and of a difference both prices. */
+function wholePriceText({ brackets, price, quantity, digits }: ChargeFacts): string {
+  if (brackets === null) return priceText(price, digits) + (equals(quantity, ONE) ? '' : ` × ${decimalText(quantity)}`)
+  const priceOf = (units: Decimal): string =>
+    `price of ${decimalText(units)} units (${priceText(exactPrice(brackets.scheme, brackets.list, units), digits)})`
+  if (brackets.before === null) return priceOf(brackets.quantity)
+  return `${priceOf(brackets.quantity)} − ${priceOf(brackets.before)}`
 }
 
 function sentenceOf(facts: ChargeFacts, covered: Days | null): string {
@@ -155,22 +160,37 @@ function sentenceOf(facts: ChargeFacts, covered: Days | null): string {
       return `The trial fee of ${amount} is charged once, when the trial starts.`
     case 'manual':
       return `${facts.name}: ${formulaOf(facts, covered)} ${facts.currency}, as it was entered.`
+    case 'metered':
+      return usageSentence(facts, covered, 'usage')
+    case 'late_usage':
+      return usageSentence(facts, covered, 'usage that was reported after the cycle had been invoiced, of the cycle')
+    case 'rise':
+      return periodSentence(facts, covered, 'rise in quantity')
+    case 'package_extension':
+    case 'component_extension':
+      return periodSentence(facts, covered, 'because the end moved')
     case 'package':
     case 'component':
-      return periodSentence(facts, covered)
+      return periodSentence(facts, covered, '')
     default:
       return unreachable(facts.kind)
   }
 }
 
-function periodSentence(facts: ChargeFacts, covered: Days | null): string {
-  if (covered === null) return `${facts.name}: ${formulaOf(facts, covered)} ${facts.currency}.`
+function usageSentence(facts: ChargeFacts, covered: Days | null, what: string): string {
+  const days = covered === null ? '' : ` from ${covered.from} to ${covered.to}`
+  return `${facts.name}, ${what}${days}: ${formulaOf(facts, covered)} ${facts.currency}.`
+}
+
+function periodSentence(facts: ChargeFacts, covered: Days | null, cause: string): string {
+  const formula = `${formulaOf(facts, covered)} ${facts.currency}`
+  if (covered === null) return `${facts.name}: ${formula}.`
   const { from, to, wholeFrom, wholeTo, days, wholeDays } = covered
-  if (days === wholeDays)
-    return `${facts.name} for the whole period from ${from} to ${to}: ${formulaOf(facts, covered)} ${facts.currency}.`
+  const item = cause === '' ? facts.name : `${facts.name}, ${cause},`
+  if (days === wholeDays) return `${item} for the whole period from ${from} to ${to}: ${formula}.`
   return (
-    `${facts.name} from ${from} to ${to}: ${days} of the ${wholeDays} days of the period from ${wholeFrom} to ${wholeTo} ` +
-    `are charged, so ${formulaOf(facts, covered)} ${facts.currency}.`
+    `${item} from ${from} to ${to}: ${days} of the ${wholeDays} days of the period from ${wholeFrom} to ${wholeTo} ` +
+    `are charged, so ${formula}.`
   )
 }
 

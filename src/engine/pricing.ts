@@ -11,6 +11,16 @@ export interface Bracket {
   price: Decimal
 }
 
+/** How an amount that is not price × quantity of its line was priced. */
+export interface PricedBrackets {
+  scheme: Scheme
+  list: readonly Bracket[]
+  /** All units that are priced. */
+  quantity: Decimal
+  /** For a difference: the quantity that was charged before and is taken off. Null where the whole quantity is charged. */
+  before: Decimal | null
+}
+
 /** What one bracket contributes: one line of an invoice when nothing is cut by the day. */
 export interface PricedLine {
   bracketIndex: number
@@ -47,6 +57,12 @@ export function priceQuantity(scheme: Scheme, brackets: readonly Bracket[], quan
 /** The same as one exact amount, not rounded. */
 export const exactPrice = (scheme: Scheme, brackets: readonly Bracket[], quantity: Decimal): Decimal =>
   priceQuantity(scheme, brackets, quantity).reduce((sum, line) => add(sum, line.exact), ZERO)
+
+/** price(quantity) − price(what was charged before), exact. */
+export const exactDifference = ({ scheme, list, quantity, before }: PricedBrackets): Decimal =>
+  before === null
+    ? exactPrice(scheme, list, quantity)
+    : subtract(exactPrice(scheme, list, quantity), exactPrice(scheme, list, before))
 
 function priceEachUnit(brackets: readonly Bracket[], quantity: Decimal): PricedLine[] {
   const last = bracketHolding(brackets, quantity)

@@ -43,7 +43,9 @@ export interface PlannedInvoice {
 /** Rule: where the running period is longer than this, a returning customer is charged for the rest of it. */
 const MONTH_DAYS_MAX = 31
 
-const firstPeriodFrom = (terms: SubscriptionTerms): IsoDate => terms.trialEndDate ?? terms.startDate
+/** Start of the first period that is charged: the end of the trial, or the start. */
+export const firstPeriodFrom = (terms: Pick<SubscriptionTerms, 'trialEndDate' | 'startDate'>): IsoDate =>
+  terms.trialEndDate ?? terms.startDate
 
 /** Where a subscription stands when it is added or started again: nothing is invoiced yet. */
 export function firstCursor(terms: SubscriptionTerms): Cursor {
@@ -72,7 +74,7 @@ export function planDue(
   const invoices: PlannedInvoice[] = []
   let reached = cursor
   for (;;) {
-    const step = nextStep(terms, reached, today)
+    const step = planStep(terms, reached, today)
     if (step === undefined) return { invoices, cursor: reached }
     invoices.push(step.invoice)
     reached = step.cursor
@@ -83,7 +85,7 @@ export function planDue(
 export function planNext(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate): PlannedInvoice | undefined {
   const dueOn = nextInvoiceDate(terms, cursor)
   if (dueOn === null) return undefined
-  return nextStep(terms, cursor, later(dueOn, today))?.invoice
+  return planStep(terms, cursor, later(dueOn, today))?.invoice
 }
 
 /** How many periods are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
@@ -111,7 +113,7 @@ export function planBeforeGap(
   const invoices: PlannedInvoice[] = []
   let reached = cursor
   while (beginsBefore(terms, reached, gapFrom)) {
-    const step = nextStep(terms, reached, today)
+    const step = planStep(terms, reached, today)
     if (step === undefined) break
     invoices.push(step.invoice)
     reached = step.cursor
@@ -144,7 +146,8 @@ export function resumeAfterGap(terms: SubscriptionTerms, cursor: Cursor, gapFrom
   return { feesOn, nextFrom, lastFrom: cursor.lastFrom }
 }
 
-const hasNextPeriod = (terms: SubscriptionTerms, cursor: Cursor): boolean =>
+/** Whether another period will be charged. */
+export const hasNextPeriod = (terms: SubscriptionTerms, cursor: Cursor): boolean =>
   terms.endDate === null || cursor.nextFrom < terms.endDate
 
 /** Fees are owed once the subscription has begun; one that was cancelled while future owes none. */
@@ -170,7 +173,7 @@ function nextPiece(terms: SubscriptionTerms, cursor: Cursor): { piece: Period; w
 }
 
 /** The oldest invoice that is due on or before a day, and the cursor behind it. */
-function nextStep(
+export function planStep(
   terms: SubscriptionTerms,
   cursor: Cursor,
   today: IsoDate,
