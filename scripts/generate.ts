@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { allOperations } from '../src/app.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
+import { makeSealer } from '../src/platform/sealing.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
 
@@ -23,6 +24,8 @@ function openApiText(): string {
     realClock: () => 0,
     publicUrl: undefined,
     forgetAccount: () => {},
+    sealer: makeSealer(Buffer.alloc(32), 'nothing'),
+    hasMailServer: false,
   })
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
 }

@@ -8,6 +8,8 @@ import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
+import { eventOperations } from './features/events/routes.ts'
+import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
@@ -92,6 +94,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...accountOperations(deps),
   ...billingRunOperations(deps),
   ...outboxOperations(deps),
+  ...eventOperations({ publicUrl: deps.publicUrl, writeIssuedRecords }),
 ]
 
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {

@@ -4,6 +4,7 @@ import { dateIn, instantOf } from './kernel/zone.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from './features/accounts/queries.ts'
 import { deleteOldRuns, insertRun, listUnfinishedRuns } from './features/billing-run/queries.ts'
 import { workRun } from './features/billing-run/run.ts'
+import { deleteOldMail } from './features/outbox/queries.ts'
 import { findDueAfter } from './features/subscriptions/queries.ts'
 import type { Database } from './platform/database/database.ts'
 import { deleteOldKeys, sealLists } from './platform/database/housekeeping.ts'
@@ -30,6 +31,7 @@ const LOOK_EVERY_MS = 5_000
 const HOUSEKEEPING_EVERY_MS = 20_000
 const FORGET_EVERY_MS = 3_600_000
 const RUNS_KEPT_MS = 90 * 86_400_000
+const MAIL_KEPT_MS = 90 * 86_400_000
 const KEYS_KEPT_MS = 24 * 3_600_000
 
 class Stopped extends Error {}
@@ -70,6 +72,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     if (nowMs - lastDone.forgetting >= FORGET_EVERY_MS) {
       lastDone.forgetting = nowMs
       await deleteOldRuns(db.unscoped, instantOf(deps.realClock() - RUNS_KEPT_MS))
+      await deleteOldMail(db.unscoped, instantOf(deps.realClock() - MAIL_KEPT_MS))
       await deleteOldKeys(db, instantOf(deps.realClock() - KEYS_KEPT_MS))
     }
   }

@@ -54,6 +54,7 @@ const appOf = ({ config, version, root }: CommandContext, db: Database, log: Log
       trustProxy: config.trustProxy,
       rateLimitPerMinute: config.rateLimitPerMinute,
       encryptionKey: encryptionKey(config),
+      hasMailServer: config.smtpUrl !== undefined,
       version,
       root,
     },

@@ -57,7 +57,7 @@ export const openTestDatabase = (connection: Connection): Database =>
 
 /** Starts the service for a test file; `now` is the real time it believes in. */
 export async function startTestService(
-  options: { now?: () => number; rateLimitPerMinute?: number; publicUrl?: string } = {},
+  options: { now?: () => number; rateLimitPerMinute?: number; publicUrl?: string; hasMailServer?: boolean } = {},
 ): Promise<TestService> {
   const connection = await createTestDatabase()
   const db = openTestDatabase(connection)
@@ -72,6 +72,7 @@ export async function startTestService(
       trustProxy: false,
       rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
       encryptionKey: Buffer.alloc(32, 7),
+      hasMailServer: options.hasMailServer ?? false,
       version: 'test',
       root: new URL('../..', import.meta.url).pathname,
     },

@@ -5,9 +5,12 @@ import { lockedCustomer, unknownCustomer, writtenCustomer } from '../customers/a
 import { type Customer, customerUses, deleteCustomer } from '../customers/queries.ts'
 import { customerEtag } from '../customers/wire.ts'
 import { recordEvent } from '../events/record.ts'
+import { deleteUnsentMail } from '../outbox/queries.ts'
+import { deleteDraftsOf } from '../invoices/by-hand.ts'
 import { deleteEndedSubscriptions } from '../subscriptions/queries.ts'
+import { anonymiseCustomer } from './anonymise.ts'
 
-/** Deleting a customer reaches into everything that belongs to it, so it stands above all of it. */
+/** Deleting a customer, or making it anonymous, reaches into everything that belongs to it, so it stands above all of it. */
 export const customerRemovalOperations = (): Operation[] => [
   writeOperation({
     id: 'deleteCustomer',
@@ -26,9 +29,24 @@ export const customerRemovalOperations = (): Operation[] => [
         throw conflict('customer_in_use', `Customer ${id} ${reason} and cannot be deleted; archive it instead.`)
       }
       const record = await writtenCustomer(tx, context, id)
+      await deleteUnsentMail(tx, tx.account, id)
+      await deleteDraftsOf(tx, id)
       await deleteEndedSubscriptions(tx, tx.account, id)
       await deleteCustomer(tx, tx.account, id)
       await recordEvent(tx, context, { type: 'customer.deleted', recordId: id, customerId: id, record })
+      return noContent()
+    },
+  }),
+  writeOperation({
+    id: 'anonymiseCustomer',
+    method: 'POST',
+    path: '/v1/customers/{customerID}/anonymise',
+    tag: 'Customers',
+    summary: 'Replace who a customer is by neutral text, for good',
+    success: { status: 204 },
+    record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
+    write: async (tx, context, _input, { id }) => {
+      await anonymiseCustomer(tx, context, id)
       return noContent()
     },
   }),

@@ -1,15 +1,21 @@
 import { conflict, missing, type Problems } from '../../kernel/fault.ts'
 import { assert } from '../../kernel/assert.ts'
+import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import type { PathParams } from '../../platform/http/operation.ts'
 import { findCurrencyOfAccount } from '../currencies/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import type { EventType } from '../events/queries.ts'
+import { type CustomValues, holdCustomLabels, listCustomLabels } from './custom-value-queries.ts'
 import {
   type Customer,
   type CustomerInput,
   customerUses,
+  type CustomerView,
+  findCustomer,
   findCustomerView,
   insertCustomer,
   insertCustomerVersion,
@@ -17,8 +23,15 @@ import {
   updateCustomer,
   updateCustomerPause,
 } from './queries.ts'
-import { checkCustomer, frozenOf, pauseAfter, placeOf } from './rules.ts'
-import { type CustomerBody, customerFromWire, CustomerOut, customerToWire } from './wire.ts'
+import { checkCustomer, customValuesOf, frozenOf, pauseAfter, placeOf } from './rules.ts'
+import {
+  type CustomerBody,
+  customFieldsToWire,
+  customerFromWire,
+  CustomerOut,
+  customerToWire,
+  CustomerWithFieldsOut,
+} from './wire.ts'
 
 export const unknownCustomer = (id: bigint | string) =>
   missing('customer_unknown', `There is no customer ${id}.`, 'customerID')
@@ -34,19 +47,51 @@ export async function writtenCustomer(db: Queryable, context: RequestContext, id
   const { account, moment } = context
   const view = await findCustomerView(db, account.id, id, moment.today)
   assert(view, `customer ${id} exists`)
-  return CustomerOut.write(customerToWire(view, { timeZone: account.timeZone, today: moment.today }))
+  return recordOf(db, context, view)
 }
 
+const wireOf = ({ account, moment }: RequestContext, view: CustomerView) =>
+  customerToWire(view, { timeZone: account.timeZone, today: moment.today })
+
+/** What an event keeps of a customer: the answered fields, and the custom ones where there are any. */
+async function recordOf(db: Queryable, context: RequestContext, view: CustomerView): Promise<string> {
+  if (view.customValues === null) return CustomerOut.write(wireOf(context, view))
+  const labels = await listCustomLabels(db, context.account.id)
+  return CustomerWithFieldsOut.write({ ...wireOf(context, view), CustomFields: customFieldsToWire(view, labels) })
+}
+
+/** The customer of a path; a missing one is a Fault. */
+export async function foundCustomerId(db: Queryable, account: AccountId, params: PathParams): Promise<CustomerId> {
+  const id = pathId(params, 'customerID', unknownCustomer)
+  if (!(await findCustomer(db, account, id))) throw unknownCustomer(id)
+  return id
+}
+
+/** Checks that a body's customerID is one of this account, and holds that customer until the commit. */
+export async function checkCustomerReference(
+  tx: Transaction,
+  id: CustomerId | null | undefined,
+  problems: Problems,
+): Promise<Customer | undefined> {
+  if (id == null) return undefined
+  const customer = await lockCustomer(tx, tx.account, id)
+  if (!customer) problems.add('customer_unknown', 'customerID', `There is no customer ${id}.`)
+  return customer
+}
+
+/** Checks a customer's fields and answers the custom values they ask for; undefined where those stay as they are. */
 export async function checkCustomerBody(
   tx: Transaction,
   body: Partial<CustomerBody>,
   problems: Problems,
-): Promise<void> {
+): Promise<CustomValues | null | undefined> {
   checkCustomer(body, problems)
   const code = body.CurrencyCode
   if (code && !(await findCurrencyOfAccount(tx, tx.account, code))) {
     problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${code}; add it first.`)
   }
+  const labels = body.CustomFields?.length ? await holdCustomLabels(tx, tx.account) : []
+  return customValuesOf(body, labels, problems)
 }
 
 const referenceTaken = (reference: string | null) => () =>
@@ -56,22 +101,20 @@ export async function addCustomer(
   tx: Transaction,
   context: RequestContext,
   body: CustomerBody,
+  customValues?: CustomValues | null,
 ): Promise<{ customer: Customer; json: string }> {
-  const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body) })
+  const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
   const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment.now), {
     customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
   })
   const view = { ...customer, activeSubscriptions: 0, balanceMinor: 0n }
-  const json = CustomerOut.write(
-    customerToWire(view, { timeZone: context.account.timeZone, today: context.moment.today }),
-  )
   await recordEvent(tx, context, {
     type: 'customer.created',
     recordId: customer.id,
     customerId: customer.id,
-    record: json,
+    record: await recordOf(tx, context, view),
   })
-  return { customer, json }
+  return { customer, json: CustomerOut.write(wireOf(context, view)) }
 }
 
 export async function editCustomer(
@@ -79,8 +122,10 @@ export async function editCustomer(
   context: RequestContext,
   present: Customer,
   body: CustomerBody,
+  customValues: CustomValues | null | undefined,
 ): Promise<Customer> {
-  const wanted = customerFromWire(body, { currency: context.account.currency, ...placeOf(body) }, present)
+  const defaults = { currency: context.account.currency, ...placeOf(body), customValues }
+  const wanted = customerFromWire(body, defaults, present)
   const edited: Customer = { ...present, ...wanted, reference: wanted.reference ?? present.reference }
   if (edited.currency !== present.currency) await checkCurrencyChange(tx, context, present)
   if (JSON.stringify(frozenOf(edited)) !== JSON.stringify(frozenOf(present))) {

@@ -3,6 +3,7 @@ import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { CustomValues } from './custom-value-queries.ts'
 
 export const PAYMENT_METHODS = ['cash', 'cheque', 'credit_card', 'debit_order', 'eft', 'bank_account'] as const
 export type PaymentMethod = (typeof PAYMENT_METHODS)[number]
@@ -38,6 +39,7 @@ export interface CustomerInput {
   paymentTermDays: number | null
   locale: string | null
   isCollectionHold: boolean
+  customValues: CustomValues | null
 }
 
 export interface Customer extends CustomerInput {
@@ -66,7 +68,8 @@ const COLUMNS = fragment`
   c.created_at as "createdAt", c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
   c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod", c.auto_send_invoice as "autoSendInvoice",
   c.auto_send_statement as "autoSendStatement", c.statement_last_sent_on as "statementLastSentOn",
-  c.payment_term_days as "paymentTermDays", c.locale, c.is_collection_hold as "isCollectionHold", c.version`
+  c.payment_term_days as "paymentTermDays", c.locale, c.is_collection_hold as "isCollectionHold", c.version,
+  c.custom_values as "customValues"`
 
 // Trial and active ones, told from their dates: the run that writes an end down may be a moment late.
 const counted = (today: IsoDate): Fragment => fragment`
@@ -148,6 +151,9 @@ export const listCustomersByIds = (db: Queryable, account: AccountId, ids: reado
 export const drawCustomerId = async (db: Queryable): Promise<CustomerId> =>
   (await oneRow<{ id: bigint }>(db, sql`select nextval('customers_customer_id_seq') as "id"`)).id
 
+const valuesText = ({ customValues }: Pick<CustomerInput, 'customValues'>): string | null =>
+  customValues === null ? null : JSON.stringify(customValues)
+
 /** Adds a customer and answers its identifier. Without a reference it gets one of the service's, made from the identifier. */
 export const insertCustomer = async (
   tx: Transaction,
@@ -161,12 +167,13 @@ export const insertCustomer = async (
     with drawn as (select nextval('customers_customer_id_seq') as id)
     insert into customers as c (account_id, customer_id, reference, is_company, name, last_name, registration_number, vat_number, company, email,
       email_cc, cell, tel, fax, address1, address2, city, state, country, country_state, zip_code, country_id, country_state_id, currency,
-      created_at, is_waive_taxes, payment_method, auto_send_invoice, auto_send_statement, payment_term_days, locale, is_collection_hold)
+      created_at, is_waive_taxes, payment_method, auto_send_invoice, auto_send_statement, payment_term_days, locale, is_collection_hold,
+      custom_values)
     select ${account}, drawn.id, coalesce(${c.reference}, 'C' || drawn.id), ${c.isCompany}::boolean, ${c.name}, ${c.lastName}, ${c.registrationNumber},
       ${c.vatNumber}, ${c.company}, ${c.email}, ${c.emailCc}, ${c.cell}, ${c.tel}, ${c.fax}, ${c.address1}, ${c.address2}, ${c.city},
       ${c.state}, ${c.country}, ${c.countryState}, ${c.zipCode}, ${c.countryId}::bigint, ${c.countryStateId}::bigint, ${c.currency}, ${at}::timestamptz,
       ${c.isWaiveTaxes}::boolean, ${c.paymentMethod}, ${c.autoSendInvoice}::boolean, ${c.autoSendStatement}::boolean, ${c.paymentTermDays}::integer,
-      ${c.locale}, ${c.isCollectionHold}::boolean
+      ${c.locale}, ${c.isCollectionHold}::boolean, ${valuesText(c)}::jsonb
       from drawn
     returning ${COLUMNS}`,
   )
@@ -184,7 +191,8 @@ export const updateCustomer = (
       city = ${c.city}, state = ${c.state}, country = ${c.country}, country_state = ${c.countryState}, zip_code = ${c.zipCode},
       country_id = ${c.countryId}, country_state_id = ${c.countryStateId}, currency = ${c.currency}, is_waive_taxes = ${c.isWaiveTaxes},
       payment_method = ${c.paymentMethod}, auto_send_invoice = ${c.autoSendInvoice}, auto_send_statement = ${c.autoSendStatement},
-      payment_term_days = ${c.paymentTermDays}, locale = ${c.locale}, is_collection_hold = ${c.isCollectionHold}, version = ${c.version}
+      payment_term_days = ${c.paymentTermDays}, locale = ${c.locale}, is_collection_hold = ${c.isCollectionHold}, version = ${c.version},
+      custom_values = ${valuesText(c)}::jsonb
     where account_id = ${account} and customer_id = ${id}`)
 
 /** Keeps what documents issued so far show of the customer, before an edit changes it. */

@@ -1,3 +1,5 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
@@ -13,10 +15,12 @@ import {
   type OnReturn,
   unknownCustomer,
 } from './actions.ts'
+import { type CustomLabel, listCustomLabels } from './custom-value-queries.ts'
 import {
   countCustomers,
   type Customer,
   type CustomerFilter,
+  type CustomerView,
   findCustomerView,
   listCustomers,
   listCustomersByIds,
@@ -29,12 +33,14 @@ import {
   CustomersByIdOut,
   CustomersOut,
   CustomersWithFieldsOut,
+  customFieldsToWire,
   customerToWire,
-  type CustomerWire,
 } from './wire.ts'
 
 const tag = 'Customers'
 const IDS_MAX = 1000
+
+type Clock = Parameters<typeof customerToWire>[1]
 
 interface Deps {
   publicUrl: string | undefined
@@ -45,7 +51,8 @@ function listing(
   deps: Deps,
   about: { id: string; path: string; summary: string },
   schema: object,
-  write: (customers: CustomerWire[]) => string,
+  write: (customers: readonly CustomerView[], clock: Clock, labels: readonly CustomLabel[]) => string,
+  labelsOf: (db: Queryable, account: AccountId) => Promise<CustomLabel[]> = async () => [],
 ): Operation {
   return readOperation({
     ...about,
@@ -67,11 +74,8 @@ function listing(
       const rows = await listCustomers(db, account.id, filter, start, page.size + 1, moment.today)
       const count = () => (isFiltered ? countCustomers(db, account.id, filter) : countList(db, account.id, 'customers'))
       const clock = { timeZone: account.timeZone, today: moment.today }
-      return listAnswer(
-        { rows, page, url, count },
-        (some) => write(some.map((row) => customerToWire(row, clock))),
-        deps.publicUrl,
-      )
+      const labels = await labelsOf(db, account.id)
+      return listAnswer({ rows, page, url, count }, (some) => write(some, clock, labels), deps.publicUrl)
     },
   })
 }
@@ -88,7 +92,7 @@ export const customerOperations = (deps: Deps): Operation[] => [
     deps,
     { id: 'listCustomers', path: '/v1/customers', summary: 'List customers' },
     CustomersOut.schema,
-    (rows) => CustomersOut.write(rows),
+    (rows, clock) => CustomersOut.write(rows.map((row) => customerToWire(row, clock))),
   ),
   listing(
     deps,
@@ -98,7 +102,11 @@ export const customerOperations = (deps: Deps): Operation[] => [
       summary: 'List customers with their custom fields',
     },
     CustomersWithFieldsOut.schema,
-    (rows) => CustomersWithFieldsOut.write(rows.map((row) => ({ ...row, CustomFields: [] }))),
+    (rows, clock, labels) =>
+      CustomersWithFieldsOut.write(
+        rows.map((row) => ({ ...customerToWire(row, clock), CustomFields: customFieldsToWire(row, labels) })),
+      ),
+    listCustomLabels,
   ),
   readOperation({
     id: 'listCustomersByIds',
@@ -152,8 +160,8 @@ export const customerOperations = (deps: Deps): Operation[] => [
     success: { status: 201, schema: CustomerOut.schema },
     refusals: { 409: 'Another customer has the Reference' },
     references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
-    write: async (tx, context, { body }) => {
-      const { customer, json } = await addCustomer(tx, context, body)
+    write: async (tx, context, { body }, _record, customValues) => {
+      const { customer, json } = await addCustomer(tx, context, body, customValues)
       return {
         status: 201,
         body: json,
@@ -174,8 +182,8 @@ export const customerOperations = (deps: Deps): Operation[] => [
     record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
     etag: (customer: Customer) => customerEtag(customer),
     references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
-    write: async (tx, context, { body }, present) =>
-      noContent(customerEtag(await editCustomer(tx, context, present, body))),
+    write: async (tx, context, { body }, present, customValues) =>
+      noContent(customerEtag(await editCustomer(tx, context, present, body, customValues))),
   }),
   ...(Object.keys(pauses) as (keyof typeof pauses)[]).map((change) =>
     writeOperation({

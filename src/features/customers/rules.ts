@@ -1,5 +1,6 @@
 import { findCountry, findState } from '../../kernel/countries.ts'
 import type { Problems } from '../../kernel/fault.ts'
+import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
 import type { Customer, CustomerInput, Pause } from './queries.ts'
 import type { CustomerBody } from './wire.ts'
 
@@ -21,14 +22,37 @@ export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): 
   }
   if (body.PrimaryGatewayID)
     problems.add('not_available', 'PrimaryGatewayID', `This account has no gateway ${body.PrimaryGatewayID}.`)
-  for (const [index, field] of (body.CustomFields ?? []).entries()) {
-    problems.add(
-      'custom_field_unknown',
-      `CustomFields[${index}].Key`,
-      `This account has no custom field "${field.Key}".`,
-    )
-  }
 }
+
+/**
+ * The custom values that a body asks for, by label; undefined where it says nothing about them, so that they stay as they are.
+ * A list replaces them all: what it leaves out, or names without a value, is unset.
+ */
+export function customValuesOf(
+  body: Partial<CustomerBody>,
+  labels: readonly CustomLabel[],
+  problems: Problems,
+): CustomValues | null | undefined {
+  if (body.CustomFields == null) return undefined
+  const values = new Map<string, string>()
+  const named = new Set<string>()
+  for (const [index, { Key, Value }] of body.CustomFields.entries()) {
+    const place = `CustomFields[${index}].Key`
+    const found = labels.find(({ label }) => label === Key)
+    if (!found) {
+      const near = labels.find(({ label }) => labelKey(label) === labelKey(Key))
+      const hint = near ? `; did you mean ${JSON.stringify(near.label)}?` : '.'
+      problems.add('custom_field_unknown', place, `This account has no custom field ${JSON.stringify(Key)}${hint}`)
+    } else if (named.has(Key)) {
+      problems.add('custom_field_repeated', place, `CustomFields may name ${JSON.stringify(Key)} once.`)
+    } else if (Value != null) values.set(String(found.id), Value)
+    named.add(Key)
+  }
+  return values.size === 0 ? null : Object.fromEntries(values)
+}
+
+/** How labels are compared: two that differ in letter case only would be taken for each other. */
+export const labelKey = (label: string): string => label.normalize('NFKC').toLowerCase()
 
 /** What documents freeze of a customer; an edit of any of these starts a new version. */
 export const frozenOf = (c: CustomerInput) => ({
@@ -49,6 +73,8 @@ export const frozenOf = (c: CustomerInput) => ({
   zipCode: c.zipCode,
   locale: c.locale,
 })
+
+export type FrozenCustomer = ReturnType<typeof frozenOf>
 
 /** The state after suspending, unsuspending, archiving or reopening; repeating one changes nothing. */
 export function pauseAfter(

@@ -20,6 +20,7 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
+import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
 import { type Customer, type CustomerInput, type CustomerView, PAYMENT_METHODS } from './queries.ts'
 
 export const CUSTOMER_STATUSES = ['Active', 'Suspended', 'Archived'] as const
@@ -71,12 +72,11 @@ const shapes = {
 export const CustomerOut = outObject(shapes, 'Customer')
 export const CustomersOut = outList(CustomerOut)
 export const CustomersByIdOut = outList(outObject({ ...shapes, PrimaryPaymentMethod: outFlag() }, 'CustomerById'))
-export const CustomersWithFieldsOut = outList(
-  outObject(
-    { ...shapes, CustomFields: outList(outObject({ Key: outText(), Value: orNull(outText()) })) },
-    'CustomerWithCustomFields',
-  ),
+export const CustomerWithFieldsOut = outObject(
+  { ...shapes, CustomFields: outList(outObject({ Key: outText(), Value: orNull(outText()) })) },
+  'CustomerWithCustomFields',
 )
+export const CustomersWithFieldsOut = outList(CustomerWithFieldsOut)
 
 export type CustomerWire = ShapeOf<typeof CustomerOut>
 
@@ -162,7 +162,19 @@ export const customerEtag = (c: Customer): string =>
     c.paymentTermDays,
     c.locale,
     c.isCollectionHold,
+    customPairs(c),
   )
+
+// In one order, whatever order they were written or kept in.
+const customPairs = ({ customValues }: Pick<Customer, 'customValues'>) =>
+  Object.entries(customValues ?? {}).sort(([a], [b]) => Number(a) - Number(b))
+
+/** Every label of the account with the customer's value, null when unset. */
+export const customFieldsToWire = (c: Pick<Customer, 'customValues'>, labels: readonly CustomLabel[]) =>
+  labels.map(({ id, label }) => ({ Key: label, Value: c.customValues?.[String(id)] ?? null }))
+
+/** Labels that an account may define, and so values that a customer can have. */
+export const CUSTOM_FIELDS_MAX = 100
 
 const LOCALE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 
@@ -219,7 +231,10 @@ const inputs = {
   ),
   isCollectionHold: optional(flag()),
   CustomFields: optional(
-    listOf(objectOf({ Key: required(text()), Value: optional(text()) }), { max: 100, what: 'custom fields' }),
+    listOf(objectOf({ Key: required(text()), Value: optional(text()) }), {
+      max: CUSTOM_FIELDS_MAX,
+      what: 'custom fields',
+    }),
   ),
 } satisfies Properties
 
@@ -235,7 +250,12 @@ export const CustomerQuery = listQuery({
 /** The values of a body as they replace those of `present` (PUT), or start from the defaults (add). Checks come before. */
 export function customerFromWire(
   body: CustomerBody,
-  defaults: { currency: string; countryId: bigint | null; countryStateId: bigint | null },
+  defaults: {
+    currency: string
+    countryId: bigint | null
+    countryStateId: bigint | null
+    customValues: CustomValues | null | undefined
+  },
   present?: CustomerInput,
 ): Omit<CustomerInput, 'reference'> & { reference: string | null } {
   const isCompany = body.isCompany ?? false
@@ -271,5 +291,6 @@ export function customerFromWire(
     locale: body.Locale === undefined ? (present?.locale ?? null) : body.Locale,
     isCollectionHold:
       body.isCollectionHold === undefined ? (present?.isCollectionHold ?? false) : (body.isCollectionHold ?? false),
+    customValues: defaults.customValues === undefined ? (present?.customValues ?? null) : defaults.customValues,
   }
 }

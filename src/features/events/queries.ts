@@ -1,7 +1,8 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { Id } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 /** One change: type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
 export interface NewEvent {
@@ -65,7 +66,11 @@ export const EVENT_TYPES = [
   'subscription.future_changes_dropped',
   'subscription.cancelled',
   'subscription.expired',
+  'invoice.created',
+  'invoice.updated',
   'invoice.issued',
+  'invoice.cancelled',
+  'invoice.deleted',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -78,3 +83,52 @@ export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
       ${column(events, 'record')}::jsonb[])`)
+
+export interface RecordedEvent {
+  id: Id
+  type: EventType
+  recordId: Id
+  customerId: Id | null
+  happenedAt: Instant
+  actor: string
+  reason: string | null
+  /** JSON text; see docs/events.md for the one type whose record is composed. */
+  record: string | null
+}
+
+export interface EventFilter {
+  type?: EventType | null
+  customerId?: Id | null
+  /** Inclusive. */
+  from?: Instant | null
+  /** Exclusive. */
+  before?: Instant | null
+}
+
+const conditions = (filter: EventFilter): Fragment => fragment`
+  ${filter.type == null ? NOTHING : fragment`and type = ${filter.type}`}
+  ${filter.customerId == null ? NOTHING : fragment`and customer_id = ${filter.customerId}`}
+  ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
+  ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
+
+/** Events in the order in which they were written. */
+export const listEvents = (db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) =>
+  db.rows<RecordedEvent>(sql`
+    select event_id as "id", type, record_id as "recordId", customer_id as "customerId", happened_at as "happenedAt", actor, reason,
+           record::text as "record"
+      from events where account_id = ${account} and event_id >= ${start.fromId} ${conditions(filter)}
+     order by event_id offset ${start.skip} limit ${limit}`)
+
+export const countEvents = async (db: Queryable, account: AccountId, filter: EventFilter): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from events where account_id = ${account} ${conditions(filter)}`,
+      )
+    ).n,
+  )
+
+/** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
+export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>
+  tx.rows(sql`select anonymise_events(${customerId}::bigint, ${neutral}) as "n"`)

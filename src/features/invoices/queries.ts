@@ -6,6 +6,7 @@ import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../..
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { FrozenCustomer } from '../customers/rules.ts'
 
 export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
 export type CollectionMethod = (typeof COLLECTION_METHODS)[number]
@@ -101,6 +102,20 @@ export const findInvoiceByNumber = (db: Queryable, account: AccountId, number: b
     db,
     sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT} where i.account_id = ${account} and i.number = ${number}`,
   )
+
+export const listInvoicesByIds = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<Invoice>(
+    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT}
+         where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`,
+  )
+
+/** What documents froze of their customers, where those were edited since. */
+export const listFrozenCustomers = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<{ invoiceId: InvoiceId; document: FrozenCustomer }>(sql`
+    select i.invoice_id as "invoiceId", v.document
+      from invoices i join customer_versions v
+        on v.account_id = i.account_id and v.customer_id = i.customer_id and v.version = i.customer_version
+     where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 export interface InvoiceFilter {
   customerId?: bigint | null

@@ -115,6 +115,15 @@ export async function keepAnswer(
       body = excluded.body, is_encrypted = excluded.is_encrypted, created_at = excluded.created_at`)
 }
 
+/**
+ * Replaces who a customer is in kept answers that name it. The keys stay, so that a request that is sent again is not done again; encrypted
+ * answers hold keys of the account and no customer.
+ */
+export const anonymiseKeptAnswers = (tx: Transaction, customerId: bigint, neutral: string) =>
+  tx.rows(sql`
+    update idempotency_keys set body = anonymised_record(body::jsonb, ${customerId}::bigint, ${neutral})::text
+     where account_id = ${tx.account} and not is_encrypted and body like '%"customerID":' || ${customerId}::bigint || '%'`)
+
 function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)

@@ -1,0 +1,139 @@
+import { conflict, missing } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import type { Sealer } from '../../platform/sealing.ts'
+import type { EventType } from '../events/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import { queueWelcomeMail } from '../outbox/mail.ts'
+import { generatedPassword, passwordHash } from './password.ts'
+import {
+  type Contact,
+  type ContactInput,
+  deleteContact,
+  insertContact,
+  listUsernameKeys,
+  lockContact,
+  lockUsernames,
+  updateContact,
+} from './queries.ts'
+import { givenPassword, needsPassword } from './rules.ts'
+import { freeUsername, usernameBase, usernameKey } from './username.ts'
+import { type ContactBody, contactFromWire, ContactOut, contactToWire } from './wire.ts'
+
+export const unknownContact = (id: bigint | string) =>
+  missing('customer_contact_unknown', `There is no customer contact ${id}.`, 'customerContactID')
+
+export async function lockedContact(tx: Transaction, id: Id): Promise<Contact> {
+  const contact = await lockContact(tx, tx.account, id)
+  if (!contact) throw unknownContact(id)
+  return contact
+}
+
+const usernameTaken = (username: string | null) => () =>
+  conflict(
+    'username_taken',
+    `Another contact has the Username ${JSON.stringify(username)} (letter case does not count).`,
+    'Username',
+  )
+
+/** The password to be written, and as text for the mail to its owner only. */
+interface ChosenPassword {
+  plain: string
+  hash: string
+}
+
+/** The given password, or a made one where the contact needs it; null: it stays as it is. */
+async function choosePassword(
+  contact: ContactInput,
+  body: ContactBody,
+  present: Contact | undefined,
+): Promise<ChosenPassword | null> {
+  const given = givenPassword(body)
+  const asked = { given, hasPassword: present?.hasPassword ?? false, isChange: body.changePassword ?? false }
+  const plain = given ?? (needsPassword(contact, asked) ? generatedPassword() : null)
+  return plain === null ? null : { plain, hash: await passwordHash(plain) }
+}
+
+/** A username for an active contact that has none. What is given is checked by the schema. */
+async function chooseUsername(tx: Transaction, contact: ContactInput, id: Id | null): Promise<string | null> {
+  if (contact.username !== null || !contact.isActive) return contact.username
+  const base = usernameBase(contact)
+  const taken = await listUsernameKeys(tx, tx.account, base, id)
+  return freeUsername(base, new Set(taken.map(({ key }) => key)))
+}
+
+async function recordContact(
+  tx: Transaction,
+  context: RequestContext,
+  type: EventType,
+  contact: Contact,
+): Promise<string> {
+  const record = ContactOut.write(contactToWire(contact))
+  await recordEvent(tx, context, { type, recordId: contact.id, customerId: contact.customerId, record })
+  return record
+}
+
+/** Interface: an active contact is told its credentials on add, and on edit when they changed. */
+async function tellCredentials(
+  tx: Transaction,
+  context: RequestContext,
+  sealer: Sealer,
+  { contact, password, present }: { contact: Contact; password: ChosenPassword | null; present?: Contact },
+): Promise<void> {
+  const { customerId, email, name, lastName, username } = contact
+  const isChanged = password !== null || username !== (present?.username ?? null)
+  if (!contact.isActive || username === null || !isChanged) return
+  const isChange = present?.username != null && present.hasPassword
+  const about = { name, lastName, username, password: password?.plain ?? null, isChange }
+  await queueWelcomeMail(tx, context, sealer, { customerId, to: email, ...about })
+}
+
+/** Adds a contact, with username and password made where it is active and they are blank. Throws a Fault when the username is taken. */
+export async function addContact(
+  tx: Transaction,
+  context: RequestContext,
+  sealer: Sealer,
+  body: ContactBody,
+): Promise<{ contact: Contact; json: string }> {
+  const wanted = contactFromWire(body)
+  // Before the lock: a hash takes a while on purpose.
+  const password = await choosePassword(wanted, body, undefined)
+  await lockUsernames(tx, tx.account)
+  const username = await chooseUsername(tx, wanted, null)
+  const key = username === null ? null : usernameKey(username)
+  const contact = await refuseOn(insertContact(tx, tx.account, { ...wanted, username }, key, password), {
+    customer_contacts_username_key: usernameTaken(username),
+  })
+  await tellCredentials(tx, context, sealer, { contact, password })
+  return { contact, json: await recordContact(tx, context, 'customer_contact.created', contact) }
+}
+
+/** Replaces the fields of a locked contact. Throws a Fault when the username is taken. */
+export async function editContact(
+  tx: Transaction,
+  context: RequestContext,
+  sealer: Sealer,
+  present: Contact,
+  body: ContactBody,
+): Promise<Contact> {
+  const wanted = contactFromWire(body, present)
+  const password = await choosePassword(wanted, body, present)
+  await lockUsernames(tx, tx.account)
+  const username = await chooseUsername(tx, wanted, present.id)
+  const hasPassword = present.hasPassword || password !== null
+  const contact: Contact = { ...wanted, id: present.id, username, hasPassword }
+  const key = username === null ? null : usernameKey(username)
+  await refuseOn(updateContact(tx, tx.account, contact, key, password), {
+    customer_contacts_username_key: usernameTaken(username),
+  })
+  await tellCredentials(tx, context, sealer, { contact, password, present })
+  await recordContact(tx, context, 'customer_contact.updated', contact)
+  return contact
+}
+
+export async function removeContact(tx: Transaction, context: RequestContext, contact: Contact): Promise<void> {
+  await deleteContact(tx, tx.account, contact.id)
+  await recordContact(tx, context, 'customer_contact.deleted', contact)
+}

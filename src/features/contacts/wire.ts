@@ -1,0 +1,77 @@
+import { etagOf } from '../../platform/http/etag.ts'
+import { email, flag, requiredReference, text } from '../../platform/wire/fields.ts'
+import { type BodyOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
+import { orNull, outFlag, outId, outList, outObject, outText } from '../../platform/wire/write.ts'
+import type { Contact, ContactInput } from './queries.ts'
+
+export const ContactOut = outObject(
+  {
+    customerContactID: outId(),
+    customerID: outId(),
+    Name: outText(),
+    LastName: outText(),
+    Email: outText(),
+    Cell: orNull(outText()),
+    Username: orNull(outText()),
+    isActive: outFlag(),
+  },
+  'CustomerContact',
+)
+export const ContactsOut = outList(ContactOut)
+
+const inputs = {
+  customerID: required(requiredReference()),
+  Name: required(text()),
+  LastName: required(text()),
+  Email: required(email()),
+  Username: optional(text()),
+  Password: optional(
+    text({ description: 'At least 6 characters, at least one letter and one number; never answered' }),
+  ),
+  Cell: optional(text()),
+  isActive: optional(flag()),
+} satisfies Properties
+
+const ignored = ['customerContactID']
+
+export const ContactIn = objectOf(inputs, { ignored: [...ignored, 'changePassword'] })
+
+const editInputs = { ...inputs, changePassword: optional(flag()) } satisfies Properties
+export const ContactEditIn = objectOf(editInputs, { ignored })
+
+export type ContactBody = BodyOf<typeof inputs> & Pick<BodyOf<typeof editInputs>, 'changePassword'>
+
+/** The fields of a body; a blank username keeps the present one. */
+export const contactFromWire = (body: ContactBody, present?: Contact): ContactInput => ({
+  customerId: body.customerID,
+  name: body.Name,
+  lastName: body.LastName,
+  email: body.Email,
+  cell: body.Cell ?? null,
+  username: body.Username ?? present?.username ?? null,
+  isActive: body.isActive ?? false,
+})
+
+export const contactToWire = (contact: Contact) => ({
+  customerContactID: contact.id,
+  customerID: contact.customerId,
+  Name: contact.name,
+  LastName: contact.lastName,
+  Email: contact.email,
+  Cell: contact.cell,
+  Username: contact.username,
+  isActive: contact.isActive,
+})
+
+/** Changes with whatever a PUT would replace, but for the password, which nobody reads. */
+export const contactEtag = (contact: Contact): string =>
+  etagOf(
+    contact.id,
+    contact.customerId,
+    contact.name,
+    contact.lastName,
+    contact.email,
+    contact.cell,
+    contact.username,
+    contact.isActive,
+  )

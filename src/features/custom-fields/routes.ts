@@ -1,0 +1,105 @@
+import { conflict, invalid, missing } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { listAnswer } from '../../platform/http/paging.ts'
+import { listQuery, pageOf } from '../../platform/http/query.ts'
+import { text } from '../../platform/wire/fields.ts'
+import { objectOf, required } from '../../platform/wire/read.ts'
+import { outList, outObject, outText } from '../../platform/wire/write.ts'
+import { type CustomLabel, dropCustomValues } from '../customers/custom-value-queries.ts'
+import { labelKey } from '../customers/rules.ts'
+import { CUSTOM_FIELDS_MAX } from '../customers/wire.ts'
+import { recordEvent } from '../events/record.ts'
+import {
+  countCustomFields,
+  deleteCustomField,
+  insertCustomField,
+  listCustomFields,
+  lockCustomField,
+  lockLabels,
+} from './queries.ts'
+
+const tag = 'Custom fields'
+
+const CustomFieldOut = outObject({ Key: outText() }, 'CustomField')
+const CustomFieldsOut = outList(CustomFieldOut)
+const toWire = ({ label }: CustomLabel) => ({ Key: label })
+
+/** Adds a label. Throws a Fault when the account has it, in whatever letter case, or has as many as it may. */
+async function addLabel(tx: Transaction, context: RequestContext, label: string): Promise<string> {
+  await lockLabels(tx, tx.account)
+  if ((await countCustomFields(tx, tx.account)) >= CUSTOM_FIELDS_MAX)
+    throw invalid('too_many_custom_fields', `An account may have at most ${CUSTOM_FIELDS_MAX} custom fields.`, 'Key')
+  const field = await refuseOn(insertCustomField(tx, tx.account, label, labelKey(label)), {
+    custom_fields_label_key: () =>
+      conflict(
+        'custom_field_taken',
+        `This account has the custom field ${JSON.stringify(label)} already (letter case does not count).`,
+        'Key',
+      ),
+  })
+  const record = CustomFieldOut.write(toWire(field))
+  await recordEvent(tx, context, { type: 'custom_field.created', recordId: field.id, record })
+  return record
+}
+
+export const customFieldOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
+  readOperation({
+    id: 'listCustomFields',
+    method: 'GET',
+    path: '/v1/customfields',
+    tag,
+    summary: 'List the labels of custom fields',
+    query: listQuery({}),
+    success: { status: 200, schema: CustomFieldsOut.schema },
+    read: async (db, { account }, { query, url }) => {
+      const page = pageOf(query)
+      const rows = await listCustomFields(db, account.id, (page.page - 1) * page.size, page.size + 1)
+      return listAnswer(
+        { rows, page, url, count: () => countCustomFields(db, account.id) },
+        (some) => CustomFieldsOut.write(some.map(toWire)),
+        publicUrl,
+      )
+    },
+  }),
+  writeOperation({
+    id: 'addCustomField',
+    method: 'POST',
+    path: '/v1/customfields',
+    tag,
+    summary: 'Define a label that every customer can have a value for',
+    body: objectOf({ Key: required(text()) }),
+    success: { status: 201, schema: CustomFieldOut.schema },
+    refusals: { 409: 'The account has a custom field of that name' },
+    write: async (tx, context, { body }) => ({ status: 201, body: await addLabel(tx, context, body.Key) }),
+  }),
+  writeOperation({
+    id: 'deleteCustomField',
+    method: 'DELETE',
+    path: '/v1/customfields/{Key}',
+    tag,
+    summary: 'Delete a label with the values that customers have for it',
+    success: { status: 204 },
+    record: async (tx, _context, { params }) => {
+      const label = params['Key'] ?? ''
+      // What no label can be, PostgreSQL need not be asked for: it could not even read some of it.
+      const field = label.includes('\0') ? undefined : await lockCustomField(tx, tx.account, label)
+      if (!field)
+        throw missing(
+          'custom_field_unknown',
+          `This account has no custom field ${JSON.stringify(label.slice(0, 255))}.`,
+          'Key',
+        )
+      return field
+    },
+    write: async (tx, context, _input, field: CustomLabel) => {
+      await dropCustomValues(tx, tx.account, field.id)
+      await deleteCustomField(tx, tx.account, field.id)
+      const record = CustomFieldOut.write(toWire(field))
+      await recordEvent(tx, context, { type: 'custom_field.deleted', recordId: field.id, record })
+      return noContent()
+    },
+  }),
+]

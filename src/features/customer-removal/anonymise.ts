@@ -1,0 +1,29 @@
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { anonymiseKeptAnswers } from '../../platform/http/idempotency.ts'
+import { anonymiseContacts } from '../contacts/queries.ts'
+import { recordCustomer } from '../customers/actions.ts'
+import { anonymiseCustomerRow, anonymiseCustomerVersions } from '../customers/anonymise-queries.ts'
+import { anonymiseEvents } from '../events/queries.ts'
+import { anonymiseNotes } from '../notes/queries.ts'
+import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
+
+/** What stands where a name was. The address is one that no mail can ever reach (RFC 2606). */
+const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
+
+/**
+ * Makes a locked customer nobody, everywhere at once and for good: in its row, contacts, notes and values, in what its documents froze,
+ * in events, mails and kept answers. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
+ */
+export async function anonymiseCustomer(tx: Transaction, context: RequestContext, id: CustomerId): Promise<void> {
+  await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
+  await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)
+  await anonymiseContacts(tx, tx.account, id, NEUTRAL)
+  await anonymiseNotes(tx, tx.account, id, NEUTRAL.text)
+  await deleteUnsentMail(tx, tx.account, id)
+  await anonymiseMails(tx, tx.account, id, NEUTRAL.text)
+  await anonymiseKeptAnswers(tx, id, NEUTRAL.text)
+  await anonymiseEvents(tx, id, NEUTRAL.text)
+  await recordCustomer(tx, context, 'customer.anonymised', id)
+}

@@ -1,0 +1,71 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { type Operation, readOperation } from '../../platform/http/operation.ts'
+import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
+import { pageOf } from '../../platform/http/query.ts'
+import { countEvents, listEvents, type RecordedEvent } from './queries.ts'
+import { EventQuery, EventsOut, eventToWire, filterOf } from './wire.ts'
+
+/** An event of an issued invoice keeps only what can change later; `kept` is that part. */
+interface IssuedEvent<Kept> {
+  invoiceId: Id
+  happenedAt: Instant
+  kept: Kept
+}
+
+interface Deps<Kept> {
+  publicUrl: string | undefined
+  /** Composes the records of issued invoices from their frozen rows; given by the feature that owns them. */
+  writeIssuedRecords(
+    db: Queryable,
+    context: RequestContext,
+    events: readonly IssuedEvent<Kept>[],
+  ): Promise<Map<Id, string>>
+}
+
+const KEPT_KEYS = new Set(['CollectionMethod', 'poNumber'])
+
+/** What is kept of an issued invoice; undefined for every other event, also one that holds its whole record. */
+function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
+  if (type !== 'invoice.issued' || record === null) return undefined
+  const kept = JSON.parse(record) as Record<string, unknown>
+  return Object.keys(kept).every((key) => KEPT_KEYS.has(key)) ? (kept as Kept) : undefined
+}
+
+/** The audit log: every change of the account, oldest first. */
+export const eventOperations = <Kept>(deps: Deps<Kept>): Operation[] => [
+  readOperation({
+    id: 'listEvents',
+    method: 'GET',
+    path: '/v1/events',
+    tag: 'Events',
+    summary: 'List events: what was changed, when and by whom',
+    query: EventQuery,
+    success: { status: 200, schema: EventsOut.schema },
+    read: async (db, context, { query, url }) => {
+      const { account } = context
+      const page = pageOf(query)
+      const filter = filterOf(query)
+      const isFiltered = Object.values(filter).some((value) => value != null)
+      const start = isFiltered
+        ? { fromId: 0n, skip: (page.page - 1) * page.size }
+        : await pageStart(db, account.id, 'events', page)
+      const rows = await listEvents(db, account.id, filter, start, page.size + 1)
+      const issued = rows.slice(0, page.size).flatMap((event) => {
+        const kept = keptOf<Kept>(event)
+        return kept === undefined ? [] : [{ invoiceId: event.recordId, happenedAt: event.happenedAt, kept }]
+      })
+      const composed = await deps.writeIssuedRecords(db, context, issued)
+      const recordOf = (event: RecordedEvent) =>
+        event.type === 'invoice.issued' ? (composed.get(event.recordId) ?? event.record) : event.record
+      const count = () => (isFiltered ? countEvents(db, account.id, filter) : countList(db, account.id, 'events'))
+      return listAnswer(
+        { rows, page, url, count },
+        (some) => EventsOut.write(some.map((event) => eventToWire(event, recordOf(event)))),
+        deps.publicUrl,
+      )
+    },
+  }),
+]

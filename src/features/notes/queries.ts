@@ -1,0 +1,87 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+
+export const NOTE_TYPES = [
+  'General',
+  'Follow Up',
+  'Query',
+  'Alert',
+  'Dispute',
+  'Issue',
+  'Request',
+  'Meeting',
+  'Phone Call',
+  'Email',
+] as const
+export type NoteType = (typeof NOTE_TYPES)[number]
+
+/** What a caller can set of a note. */
+export interface NoteInput {
+  customerId: CustomerId
+  text: string
+  type: NoteType
+}
+
+export interface Note extends NoteInput {
+  id: Id
+  createdAt: Instant
+}
+
+const COLUMNS = fragment`note_id as "id", customer_id as "customerId", created_at as "createdAt", note as "text", note_type as "type"`
+
+export const findNote = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Note>(db, sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id}`)
+
+export const lockNote = (tx: Transaction, account: AccountId, id: Id) =>
+  firstRow<Note>(
+    tx,
+    sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id} for update`,
+  )
+
+const ofCustomer = (customerId: CustomerId | null) =>
+  customerId === null ? NOTHING : fragment`and customer_id = ${customerId}`
+
+/** Notes in the order of creation, of one customer or of all. */
+export const listNotes = (
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId | null,
+  skip: number,
+  limit: number,
+) =>
+  db.rows<Note>(sql`
+    select ${COLUMNS} from customer_notes where account_id = ${account} ${ofCustomer(customerId)}
+     order by note_id offset ${skip} limit ${limit}`)
+
+export const countNotes = async (db: Queryable, account: AccountId, customerId: CustomerId | null): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from customer_notes where account_id = ${account} ${ofCustomer(customerId)}`,
+      )
+    ).n,
+  )
+
+export const insertNote = (tx: Transaction, account: AccountId, note: NoteInput, createdAt: Instant) =>
+  oneRow<Note>(
+    tx,
+    sql`insert into customer_notes (account_id, customer_id, created_at, note, note_type)
+        values (${account}, ${note.customerId}, ${createdAt}, ${note.text}, ${note.type}) returning ${COLUMNS}`,
+  )
+
+export const updateNote = (tx: Transaction, account: AccountId, { id, customerId, text, type }: Note) =>
+  tx.rows(sql`
+    update customer_notes set customer_id = ${customerId}, note = ${text}, note_type = ${type}
+     where account_id = ${account} and note_id = ${id}`)
+
+export const deleteNote = (tx: Transaction, account: AccountId, id: Id) =>
+  tx.rows(sql`delete from customer_notes where account_id = ${account} and note_id = ${id}`)
+
+/** Replaces what was written about a customer by neutral text. */
+export const anonymiseNotes = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>
+  tx.rows(
+    sql`update customer_notes set note = ${neutral} where account_id = ${account} and customer_id = ${customerId}`,
+  )

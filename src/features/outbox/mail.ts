@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import type { Sealer } from '../../platform/sealing.ts'
+import { getSender, insertMail, type Mail, type Sender } from './queries.ts'
+import { type WelcomeFacts, welcomeMail } from './templates.ts'
+
+/** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
+
+/** Stands for a secret wherever a mail is read by somebody who is not its receiver. */
+export const HIDDEN = '••••'
+
+/** Stays one line: a name with a line break must not become a header. */
+const oneLine = (subject: string): string => subject.replace(/\s+/g, ' ').trim()
+
+function newMessageId({ mailFrom, email }: Sender): string {
+  const domain = (mailFrom ?? email)
+    ?.split('@')
+    .at(-1)
+    ?.replace(/[^A-Za-z0-9.-]/g, '')
+  return `<${randomUUID()}@${domain || 'perennial.invalid'}>`
+}
+
+/** Puts the mail with a contact's credentials into the outbox. The password is kept encrypted, and only until the mail is sent. */
+export async function queueWelcomeMail(
+  tx: Transaction,
+  context: RequestContext,
+  sealer: Sealer,
+  mail: { customerId: CustomerId; to: string } & Omit<WelcomeFacts, 'accountName' | 'locale'>,
+): Promise<void> {
+  const sender = await getSender(tx, tx.account, mail.customerId)
+  const facts = { ...mail, accountName: sender.name, locale: sender.locale }
+  const { subject, text, html } = welcomeMail({ ...facts, password: mail.password === null ? null : HIDDEN })
+  const full = mail.password === null ? null : welcomeMail(facts)
+  await insertMail(tx, tx.account, {
+    customerId: mail.customerId,
+    template: 'welcome',
+    to: mail.to,
+    cc: null,
+    messageId: newMessageId(sender),
+    subject: oneLine(subject),
+    text,
+    html,
+    sealed: full && sealer.seal(JSON.stringify({ text: full.text, html: full.html })),
+    createdAt: context.moment.now,
+  })
+}
+
+/** A mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
+export function readableMail(mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
+  if (mail.sealed === null || !showsSecrets) return mail
+  try {
+    return { ...mail, ...(JSON.parse(sealer.open(mail.sealed)) as { text: string; html: string }) }
+  } catch {
+    // Sealed under another ENCRYPTION_KEY: one lost secret must not make the whole outbox unreadable.
+    return mail
+  }
+}

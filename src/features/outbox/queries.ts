@@ -1,0 +1,89 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+export const TEMPLATES = ['welcome'] as const
+export type Template = (typeof TEMPLATES)[number]
+
+/**
+ * queued: waits for a try; sending: handed to the mail server, no answer yet; unknown: the answer never came, so a person decides whether
+ * to send it again; failed: refused for good.
+ */
+export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown'] as const
+export type MailStatus = (typeof MAIL_STATUSES)[number]
+
+export interface NewMail {
+  customerId: CustomerId | null
+  template: Template
+  to: string
+  cc: string | null
+  messageId: string
+  subject: string
+  /** As a person may read them: without secrets. */
+  text: string
+  html: string
+  /** JSON of the texts with their secrets, encrypted; null where there are none. */
+  sealed: Buffer | null
+  createdAt: Instant
+}
+
+export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'customerId'> {
+  id: Id
+  status: MailStatus
+  sentAt: Instant | null
+}
+
+const COLUMNS = fragment`
+  outbox_id as "id", template, to_address as "to", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status,
+  created_at as "createdAt", sent_at as "sentAt"`
+
+export const findMail = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Mail>(db, sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
+
+export const listMails = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+  db.rows<Mail>(
+    sql`select ${COLUMNS} from outbox where account_id = ${account} order by outbox_id offset ${skip} limit ${limit}`,
+  )
+
+export const countMails = async (db: Queryable, account: AccountId): Promise<number> =>
+  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)).n)
+
+export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =>
+  tx.rows(sql`
+    insert into outbox (account_id, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body, sealed_bodies,
+      created_at)
+    values (${account}, ${mail.customerId}, ${mail.template}, ${mail.to}, ${mail.cc}, ${mail.messageId}, ${mail.subject}, ${mail.text},
+      ${mail.html}, ${mail.sealed}, ${mail.createdAt})`)
+
+/** What a mail says of its sender. A customer's own language comes before the account's. */
+export interface Sender {
+  name: string
+  locale: string
+  mailFrom: string | null
+  email: string | null
+}
+
+export const getSender = (db: Queryable, account: AccountId, customerId: CustomerId | null) =>
+  oneRow<Sender>(
+    db,
+    sql`select a.name, a.mail_from as "mailFrom", a.email,
+               coalesce((select c.locale from customers c where c.account_id = a.account_id and c.customer_id = ${customerId}), a.locale) as "locale"
+          from accounts a where a.account_id = ${account}`,
+  )
+
+/** Takes back mails that nobody has been handed yet. */
+export const deleteUnsentMail = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
+  tx.rows(sql`
+    delete from outbox where account_id = ${account} and customer_id = ${customerId} and status in ('queued', 'failed')`)
+
+/** What was sent stays as a fact: when and by which template, but neither to whom nor what it said. */
+export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>
+  tx.rows(sql`
+    update outbox set to_address = ${neutral}, cc_address = null, subject = ${neutral}, text_body = ${neutral}, html_body = ${neutral},
+      sealed_bodies = null, last_error = null
+    where account_id = ${account} and customer_id = ${customerId}`)
+
+/** Forgets mail of the whole database that is older than promised; what waits, or waits for a person, stays. */
+export const deleteOldMail = (db: Queryable, before: Instant) =>
+  db.rows(sql`select delete_old_mail(${before}::timestamptz) as "n"`)
