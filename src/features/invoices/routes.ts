@@ -1,7 +1,6 @@
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { etagOf } from '../../platform/http/etag.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, type Operation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
@@ -10,6 +9,8 @@ import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer } from '../customers/queries.ts'
+import { unknownInvoice } from './by-hand.ts'
+import { handInvoiceOperations } from './hand-routes.ts'
 import { loadInvoiceParts, loadLines } from './load.ts'
 import {
   countInvoices,
@@ -19,12 +20,18 @@ import {
   type InvoiceFilter,
   listInvoices,
 } from './queries.ts'
-import { ExplanationOut, explanationToWire, InvoiceOut, InvoiceQuery, InvoicesOut, invoiceToWire } from './wire.ts'
+import {
+  ExplanationOut,
+  explanationToWire,
+  invoiceEtag,
+  InvoiceOut,
+  InvoiceQuery,
+  InvoicesOut,
+  invoiceToWire,
+} from './wire.ts'
 
 const tag = 'Invoices'
 
-export const unknownInvoice = (id: bigint | string) =>
-  missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
 const unknownNumber = (number: bigint | string) =>
   missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')
 
@@ -38,22 +45,6 @@ const filterOf = (query: Query): InvoiceFilter => ({
   startDate: query.startDate,
   endDate: query.endDate,
 })
-
-/** Changes with whatever a PUT would replace. */
-export const invoiceEtag = (invoice: Invoice): string =>
-  etagOf(
-    invoice.id,
-    invoice.reference,
-    invoice.poNumber,
-    invoice.currency,
-    invoice.invoiceDate,
-    invoice.dueDate,
-    invoice.collectionMethod,
-    invoice.gatewayId,
-    invoice.paymentMethodId,
-    invoice.notes,
-    invoice.terms,
-  )
 
 async function answerList(
   db: Queryable,
@@ -87,7 +78,7 @@ async function answerList(
 async function answerOne(db: Queryable, { account, moment }: RequestContext, invoice: Invoice): Promise<Answer> {
   const [parts] = await loadInvoiceParts(db, account.id, [invoice], moment.today)
   const body = InvoiceOut.write(invoiceToWire(parts!, { timeZone: account.timeZone, today: moment.today }))
-  return { status: 200, body, etag: invoiceEtag(invoice) }
+  return { status: 200, body, etag: invoiceEtag(parts!) }
 }
 
 export const invoiceOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
@@ -158,4 +149,5 @@ export const invoiceOperations = ({ publicUrl }: { publicUrl: string | undefined
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, account.timeZone)) }
     },
   }),
+  ...handInvoiceOperations(),
 ]

@@ -4,6 +4,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
 import { date, reference } from '../../platform/wire/fields.ts'
 import { optional, word } from '../../platform/wire/read.ts'
@@ -144,13 +145,18 @@ export function balancesOf(
   }
 }
 
+/** What was written, else the days that the facts tell. */
+export const shownDescription = (
+  charge: Pick<Charge, 'description' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>,
+): string | null => charge.description ?? (describeCharge(charge) || null)
+
 export const chargeToWire = (
   charge: Omit<Charge, 'id' | 'invoiceId' | 'displayOrder'>,
   displayOrder: number,
   digits: number,
 ) => ({
   Line: charge.name,
-  Descrip: charge.description ?? (describeCharge(charge) || null),
+  Descrip: shownDescription(charge),
   Qty: decimalDigits(charge.quantity),
   UnitCostEx: decimalDigits(charge.unitPrice),
   AmountEx: minorDigits(charge.netMinor, digits),
@@ -207,6 +213,27 @@ export function invoiceToWire(
   }
 }
 
+/** Changes with whatever a PUT would replace, and when a draft is issued: the same request would then mean something else. */
+export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>): string =>
+  etagOf(
+    invoice.id,
+    invoice.isDraft,
+    invoice.isCancelled,
+    invoice.customerId,
+    invoice.reference,
+    invoice.poNumber,
+    invoice.currency,
+    invoice.invoiceDate,
+    invoice.dueDate,
+    invoice.collectionMethod,
+    invoice.gatewayId,
+    invoice.paymentMethodId,
+    invoice.notes,
+    invoice.terms,
+    charges.map(({ name, description, quantity, unitPrice }) => [name, description, quantity, unitPrice]),
+    taxes.map(({ name, rate }) => [name, rate]),
+  )
+
 export const InvoiceQuery = listQuery({
   startDate: optional(date()),
   endDate: optional(date()),
@@ -262,7 +289,7 @@ export const ExplanationOut = outObject(
 /** The stored facts of a charge, as the engine explains and recomputes them. */
 export const factsOf = (charge: Charge, currency: string) => ({
   ...charge,
-  name: charge.name ?? '',
+  name: charge.name ?? charge.description ?? `Line ${charge.displayOrder}`,
   price: charge.price ?? charge.unitPrice,
   currency,
   digits: digitsOf(currency),

@@ -1,0 +1,379 @@
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { assert } from '../../kernel/assert.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { equals } from '../../kernel/decimal.ts'
+import { conflict, missing, Problems } from '../../kernel/fault.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
+import { holdCurrencies } from '../currencies/queries.ts'
+import { addReceivable, type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
+import type { EventType } from '../events/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import { checkCollection } from './collection.ts'
+import type { InvoiceBody } from './hand-wire.ts'
+import { insertInvoiceTaxes, listTaxRules } from './issue-queries.ts'
+import { collectionMethodOf } from './issue.ts'
+import { amountsOf, checkAmounts, foundRates, givenRate, type LineAmounts, lineOf, type TaxRate } from './lines.ts'
+import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
+import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
+import { chargeRows, type WrittenInvoice, writeInvoices, writtenTaxRows } from './write.ts'
+import {
+  deleteCharges,
+  deleteDraft,
+  deleteDraftWithLines,
+  deleteInvoiceTaxes,
+  type Draft,
+  getDraft,
+  insertWrittenCharges,
+  listDraftIds,
+  replaceDraft,
+  updateCancelled,
+  updateDraft,
+  updateGross,
+  updateIssued,
+} from './written-queries.ts'
+
+/** Invoices that a caller writes: added, kept as drafts, issued, cancelled. Their customer is locked before anything of them is read. */
+
+export const unknownInvoice = (id: bigint | string) =>
+  missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
+
+/** An invoice as it is, with its lines, and what it remembers while it is a draft. */
+export interface HandRecord extends InvoiceParts {
+  draft: Draft | null
+}
+
+/** Lines, taxes and customer of an invoice, one after the other: a transaction has one connection. */
+async function partsOf(tx: Transaction, { moment }: RequestContext, invoice: Invoice): Promise<InvoiceParts> {
+  const charges = await listCharges(tx, tx.account, [invoice.id])
+  const taxes = await listInvoiceTaxes(tx, tx.account, [invoice.id])
+  const [customer] = await listCustomersByIds(tx, tx.account, [invoice.customerId], moment.today)
+  assert(customer, `the customer of invoice ${invoice.id} exists`)
+  return { invoice, charges, taxes, customer }
+}
+
+export async function rereadInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<InvoiceParts> {
+  const invoice = await findInvoice(tx, tx.account, id)
+  assert(invoice, `invoice ${id} exists`)
+  return partsOf(tx, context, invoice)
+}
+
+/** Locks the customer of an invoice, then reads it: the order of every change. A draft may have moved to another customer meanwhile. */
+export async function lockedInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<HandRecord> {
+  let invoice = await findInvoice(tx, tx.account, id)
+  for (let lockedId: bigint | undefined; invoice && lockedId !== invoice.customerId;) {
+    lockedId = invoice.customerId
+    await lockCustomer(tx, tx.account, lockedId)
+    invoice = await findInvoice(tx, tx.account, id)
+  }
+  if (!invoice) throw unknownInvoice(id)
+  const draft = invoice.isDraft ? await getDraft(tx, tx.account, id) : null
+  return { ...(await partsOf(tx, context, invoice)), draft }
+}
+
+export const writtenInvoice = (parts: InvoiceParts, { account, moment }: RequestContext): string =>
+  InvoiceOut.write(invoiceToWire(parts, { timeZone: account.timeZone, today: moment.today }))
+
+export async function recordInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  type: EventType,
+  parts: InvoiceParts,
+): Promise<void> {
+  const { id: recordId, customerId } = parts.invoice
+  await recordEvent(tx, context, { type, recordId, customerId, record: writtenInvoice(parts, context) })
+}
+
+/** What a body means: everything that an invoice says, with its amounts. */
+export interface Wanted extends Draft {
+  customer: Customer
+  invoice: Omit<WrittenInvoice, 'notes' | 'terms'>
+}
+
+/** Finds what the body refers to, and notes what is wrong with it. `present` is the draft that it edits. */
+export async function chooseInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  body: Partial<InvoiceBody>,
+  problems: Problems,
+  present?: HandRecord,
+): Promise<Wanted | undefined> {
+  checkCollection(body, problems, present?.invoice.collectionMethod)
+  const dates = chooseDates(context, body, present)
+  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
+  if (body.customerID !== undefined && !customer)
+    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  if (body.DueDate && body.DueDate < dates.invoiceDate && dates.isDueDateGiven)
+    problems.add(
+      'date_order',
+      'DueDate',
+      `DueDate ${body.DueDate} must not be before InvoiceDate ${dates.invoiceDate}.`,
+    )
+  const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
+  if (body.CurrencyCode && (await holdCurrencies(tx, tx.account, [body.CurrencyCode])).length === 0)
+    problems.add(
+      'currency_unknown',
+      'CurrencyCode',
+      `This account does not have the currency ${body.CurrencyCode}; add it first.`,
+    )
+  if (!customer || !currency || !isComplete(body)) return undefined
+  const taxes = await chooseTaxes(tx, body, customer, present)
+  const lines = body.Charges.map(lineOf)
+  const amounts = amountsOf(lines, taxes.rates, digitsOf(currency))
+  checkAmounts(amounts, currency, 'Charges', problems)
+  const termDays = customer.paymentTermDays ?? context.account.paymentTermDays
+  return {
+    customer,
+    isInvoiceDateGiven: dates.isInvoiceDateGiven,
+    isDueDateGiven: dates.isDueDateGiven,
+    hasOwnTaxes: taxes.isOwn,
+    invoice: {
+      customerId: customer.id,
+      customerVersion: customer.version,
+      recurringInvoiceId: null,
+      period: null,
+      reference: referenceOf(body, present?.invoice),
+      poNumber: body.poNumber ?? null,
+      currency,
+      invoiceDate: dates.invoiceDate,
+      dueDate: dates.isDueDateGiven ? (body.DueDate as IsoDate) : addDays(dates.invoiceDate, termDays),
+      source: 'App',
+      collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
+      lines,
+      amounts,
+    },
+  }
+}
+
+/** Entries of lists come without their fields that had a problem. */
+const isComplete = (body: Partial<InvoiceBody>): body is Partial<InvoiceBody> & Pick<InvoiceBody, 'Charges'> =>
+  body.Charges !== undefined && hasPrices(body.Charges) && hasRates(body.Taxes)
+
+export const hasPrices = (charges: readonly { UnitCostEx?: unknown }[]): boolean =>
+  charges.every(({ UnitCostEx }) => UnitCostEx !== undefined)
+
+export const hasRates = (taxes: readonly { Name?: unknown; Perc?: unknown }[] | null | undefined): boolean =>
+  taxes?.every(({ Name, Perc }) => Name !== undefined && Perc !== undefined) ?? true
+
+/** Rule: a date that is sent back as it was stays the default that it was. */
+function chooseDates(
+  { moment }: RequestContext,
+  body: Partial<InvoiceBody>,
+  present?: HandRecord,
+): Pick<Draft, 'isInvoiceDateGiven' | 'isDueDateGiven'> & { invoiceDate: IsoDate } {
+  const isGiven = (sent: IsoDate | null | undefined, before: IsoDate | undefined, wasGiven: boolean | undefined) =>
+    sent != null && (sent !== before || (wasGiven ?? true))
+  const isInvoiceDateGiven = isGiven(body.InvoiceDate, present?.invoice.invoiceDate, present?.draft?.isInvoiceDateGiven)
+  const isDueDateGiven = isGiven(body.DueDate, present?.invoice.dueDate, present?.draft?.isDueDateGiven)
+  return {
+    isInvoiceDateGiven,
+    isDueDateGiven,
+    invoiceDate: isInvoiceDateGiven ? (body.InvoiceDate as IsoDate) : moment.today,
+  }
+}
+
+/** Rule: given taxes are used as they are, an empty list means none; null goes to the rules; absent keeps. Found ones sent back stay found. */
+async function chooseTaxes(
+  tx: Transaction,
+  body: Partial<InvoiceBody>,
+  customer: Customer,
+  present?: HandRecord,
+): Promise<{ isOwn: boolean; rates: TaxRate[] }> {
+  const found = async () => ({ isOwn: false, rates: foundRates(await listTaxRules(tx, tx.account), customer) })
+  if (body.Taxes === null) return found()
+  const wasOwn = present?.draft?.hasOwnTaxes ?? false
+  if (body.Taxes === undefined) return wasOwn && present ? { isOwn: true, rates: [...present.taxes] } : found()
+  const isSentBack = present !== undefined && !wasOwn && hasSameTaxes(body.Taxes, present)
+  return isSentBack ? found() : { isOwn: true, rates: body.Taxes.map(givenRate) }
+}
+
+export const hasSameTaxes = (
+  sent: NonNullable<InvoiceBody['Taxes']>,
+  { taxes }: Pick<InvoiceParts, 'taxes'>,
+): boolean =>
+  sent.length === taxes.length &&
+  taxes.every((tax, index) => tax.name === sent[index]?.Name && equals(tax.rate, sent[index].Perc))
+
+/** Rule: blank is not given, and what is not given keeps what there is. The service's own reference of the invoice is none of the caller's. */
+function referenceOf(body: Partial<InvoiceBody>, present?: Invoice): string | null {
+  const reference = body.Reference ?? present?.reference ?? null
+  return present && reference === `I${present.id}` ? null : reference
+}
+
+const OWN_REFERENCE = /^I[1-9]\d*$/
+
+const referenceTaken = (reference: string | null) => () =>
+  conflict('reference_taken', `Another invoice has the Reference ${JSON.stringify(reference)}.`, 'Reference')
+
+/** References of the form of the service's own are other invoices', or will be. */
+function checkReference(reference: string | null, present?: Invoice): void {
+  if (reference !== null && OWN_REFERENCE.test(reference) && reference !== present?.reference)
+    throw conflict(
+      'reference_taken',
+      `Reference ${reference} is of the form that the service gives to its own invoices; choose another.`,
+      'Reference',
+    )
+}
+
+function checkNotArchived(customer: Pick<Customer, 'id' | 'archivedAt'>): void {
+  if (customer.archivedAt !== null)
+    throw conflict('customer_archived', `Customer ${customer.id} is archived and takes no invoices.`, 'customerID')
+}
+
+/** Note and terms as they are kept: given ones, else the account's; empty text where there are none, so that later ones do not appear. */
+async function textsOf(tx: Transaction, body: Pick<InvoiceBody, 'Notes' | 'Terms'>) {
+  const settings = await getAccountSettings(tx, tx.account)
+  return { notes: body.Notes ?? settings.notes ?? '', terms: body.Terms ?? settings.terms ?? '' }
+}
+
+/** Adds an invoice, as a draft or issued at once. */
+export async function addInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  wanted: Wanted,
+  body: InvoiceBody,
+): Promise<InvoiceParts> {
+  checkNotArchived(wanted.customer)
+  checkReference(wanted.invoice.reference)
+  const isDraft = body.isDraft ?? false
+  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
+  const [id] = await refuseOn(writeInvoices(tx, context, [invoice], isDraft), {
+    invoices_reference_key: referenceTaken(invoice.reference),
+  })
+  assert(id !== undefined, 'an invoice was written')
+  if (isDraft) await replaceDraft(tx, id, wanted)
+  const parts = await rereadInvoice(tx, context, id)
+  await recordInvoice(tx, context, isDraft ? 'invoice.created' : 'invoice.issued', parts)
+  return parts
+}
+
+/** Replaces what a draft says. Lines that are as they were keep their identifiers. */
+export async function editDraft(
+  tx: Transaction,
+  context: RequestContext,
+  present: HandRecord,
+  wanted: Wanted,
+  body: InvoiceBody,
+): Promise<InvoiceParts> {
+  checkNotArchived(wanted.customer)
+  checkReference(wanted.invoice.reference, present.invoice)
+  const { id } = present.invoice
+  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
+  const row = { ...invoice, id, totalMinor: invoice.amounts.totalMinor }
+  await refuseOn(updateDraft(tx, row, context.moment.now, context.account.version), {
+    invoices_reference_key: referenceTaken(invoice.reference),
+  })
+  if (hasSameLines(body.Charges, present)) await updateGrossAndNet(tx, present, invoice)
+  else {
+    await deleteCharges(tx, id)
+    await insertWrittenCharges(tx, chargeRows(invoice, id))
+  }
+  await replaceTaxes(tx, id, invoice.amounts)
+  await replaceDraft(tx, id, wanted)
+  const parts = await rereadInvoice(tx, context, id)
+  await recordInvoice(tx, context, 'invoice.updated', parts)
+  return parts
+}
+
+/** The same lines come to other amounts only in another currency; then they are written anew. */
+async function updateGrossAndNet(tx: Transaction, present: HandRecord, invoice: WrittenInvoice): Promise<void> {
+  const { id } = present.invoice
+  const isSameNet = present.charges.every(({ netMinor }, index) => netMinor === invoice.amounts.netMinor[index])
+  if (isSameNet) return void (await updateGross(tx, id, invoice.amounts.grossMinor))
+  await deleteCharges(tx, id)
+  await insertWrittenCharges(tx, chargeRows(invoice, id))
+}
+
+async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: LineAmounts): Promise<void> {
+  await deleteInvoiceTaxes(tx, id)
+  const taxes = writtenTaxRows(amounts, id)
+  if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
+}
+
+export const hasSameLines = (sent: InvoiceBody['Charges'], { charges }: Pick<InvoiceParts, 'charges'>): boolean =>
+  sent.length === charges.length &&
+  charges.every((charge, index) => {
+    const line = lineOf(sent[index]!)
+    return (
+      line.name === charge.name &&
+      line.description === charge.description &&
+      equals(line.quantity, charge.quantity) &&
+      equals(line.unitPrice, charge.unitPrice)
+    )
+  })
+
+/** Issues a draft: its dates where they were defaults, its taxes where they were found, and its number are of now. */
+export async function issueDraft(tx: Transaction, context: RequestContext, present: HandRecord): Promise<InvoiceParts> {
+  const { invoice, draft } = present
+  if (draft === null) {
+    const state = invoice.isCancelled ? 'cancelled' : 'issued'
+    throw conflict('invoice_not_draft', `Invoice ${invoice.id} is ${state}; only a draft can be issued.`)
+  }
+  const customer = await findCustomer(tx, tx.account, invoice.customerId)
+  assert(customer, `the customer of invoice ${invoice.id} exists`)
+  checkNotArchived(customer)
+  const { id } = invoice
+  const dates = datesAtIssue(invoice, draft, customer, context)
+  const rates = draft.hasOwnTaxes ? present.taxes : foundRates(await listTaxRules(tx, tx.account), customer)
+  const amounts = amountsOf(present.charges, rates, digitsOf(invoice.currency))
+  const problems = new Problems()
+  checkAmounts(amounts, invoice.currency, 'Charges', problems)
+  problems.throwIfAny()
+  await updateGross(tx, id, amounts.grossMinor)
+  if (!draft.hasOwnTaxes) await replaceTaxes(tx, id, amounts)
+  await deleteDraft(tx, id)
+  await owe(tx, invoice, amounts.totalMinor)
+  const number = await takeInvoiceNumbers(tx, tx.account, 1)
+  const versions = { accountVersion: context.account.version, customerVersion: customer.version }
+  await updateIssued(tx, id, { number, ...dates, totalMinor: amounts.totalMinor, ...versions }, context.moment.now)
+  const parts = await rereadInvoice(tx, context, id)
+  await recordInvoice(tx, context, 'invoice.issued', parts)
+  return parts
+}
+
+function datesAtIssue(
+  invoice: Invoice,
+  draft: Draft,
+  customer: Customer,
+  { account, moment }: RequestContext,
+): { invoiceDate: IsoDate; dueDate: IsoDate } {
+  const invoiceDate = draft.isInvoiceDateGiven ? invoice.invoiceDate : moment.today
+  const dueDate = draft.isDueDateGiven
+    ? invoice.dueDate
+    : addDays(invoiceDate, customer.paymentTermDays ?? account.paymentTermDays)
+  if (dueDate < invoiceDate)
+    throw conflict(
+      'date_order',
+      `DueDate ${dueDate} of invoice ${invoice.id} lies before its InvoiceDate ${invoiceDate}; give it another first.`,
+      'DueDate',
+    )
+  return { invoiceDate, dueDate }
+}
+
+const owe = (tx: Transaction, { customerId, currency }: Invoice, amountMinor: bigint) =>
+  addReceivable(tx, tx.account, {
+    customerIds: `{${customerId}}`,
+    currencies: `{${currency}}`,
+    amountsMinor: `{${amountMinor}}`,
+  })
+
+/** Deletes a draft; cancels any other, which keeps its number and is owed no longer. */
+export async function removeInvoice(tx: Transaction, context: RequestContext, present: HandRecord): Promise<void> {
+  const { invoice } = present
+  if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled already.`)
+  if (invoice.isDraft) {
+    await recordInvoice(tx, context, 'invoice.deleted', present)
+    return deleteDraftWithLines(tx, invoice.id)
+  }
+  await owe(tx, invoice, -invoice.totalMinor)
+  await updateCancelled(tx, invoice.id, context.moment.now)
+  await recordInvoice(tx, context, 'invoice.cancelled', await rereadInvoice(tx, context, invoice.id))
+}
+
+/** Drafts go with a customer that never owed anything. */
+export async function deleteDraftsOf(tx: Transaction, customerId: bigint): Promise<void> {
+  for (const id of await listDraftIds(tx, tx.account, customerId)) await deleteDraftWithLines(tx, id)
+}

@@ -1,0 +1,26 @@
+import type { Problems } from '../../kernel/fault.ts'
+import type { CollectionMethod } from './queries.ts'
+
+export interface CollectionBody {
+  CollectionMethod?: CollectionMethod | null
+  gatewayID?: bigint | null
+  customerPaymentMethodID?: bigint | null
+}
+
+/** What is wrong with how an invoice is to be collected. No account has gateways yet; the present method can be sent back. */
+export function checkCollection(body: CollectionBody, problems: Problems, present?: CollectionMethod | null): void {
+  if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
+  if (body.customerPaymentMethodID)
+    problems.add(
+      'payment_method_unknown',
+      'customerPaymentMethodID',
+      `The customer has no payment method ${body.customerPaymentMethodID}.`,
+    )
+  const method = body.CollectionMethod
+  if (method === present || (method !== 'credit_card' && method !== 'debit_order')) return
+  problems.add(
+    'gateway_missing',
+    'gatewayID',
+    `CollectionMethod ${method} needs a gateway, and this account has none for it.`,
+  )
+}

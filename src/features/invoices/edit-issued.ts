@@ -1,0 +1,62 @@
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { getAccountSettings } from '../accounts/queries.ts'
+import { type HandRecord, hasSameLines, hasSameTaxes, recordInvoice, rereadInvoice } from './by-hand.ts'
+import { checkCollection } from './collection.ts'
+import type { InvoiceBody } from './hand-wire.ts'
+import { collectionMethodOf } from './issue.ts'
+import { type InvoiceParts, shownDescription } from './wire.ts'
+import { updateOpenFields } from './written-queries.ts'
+
+/** Of an issued invoice only how it is collected, its purchase order number and its note can still change. */
+
+/** Fields of a body that would change what is fixed. Absent ones change nothing. */
+function fixedDifferences(body: InvoiceBody, present: HandRecord): string[] {
+  const { invoice, charges } = present
+  const isOther = (sent: unknown, now: unknown) => sent != null && sent !== now
+  // A line of the rules shows a description that is told from its facts: sent back it is no other one.
+  const shownLines = { charges: charges.map((charge) => ({ ...charge, description: shownDescription(charge) })) }
+  return [
+    ...(body.customerID === invoice.customerId ? [] : ['customerID']),
+    ...(hasSameLines(body.Charges, shownLines) ? [] : ['Charges']),
+    ...(isOther(body.InvoiceDate, invoice.invoiceDate) ? ['InvoiceDate'] : []),
+    ...(isOther(body.DueDate, invoice.dueDate) ? ['DueDate'] : []),
+    ...(isOther(body.CurrencyCode, invoice.currency) ? ['CurrencyCode'] : []),
+    ...(isOther(body.Reference, invoice.reference) ? ['Reference'] : []),
+    ...(isOther(body.Terms, invoice.terms) ? ['Terms'] : []),
+    ...(body.Taxes && !hasSameTaxes(body.Taxes, present) ? ['Taxes'] : []),
+  ]
+}
+
+export const checkIssuedBody = (body: Partial<InvoiceBody>, present: HandRecord, problems: Problems): void =>
+  checkCollection(body, problems, present.invoice.collectionMethod)
+
+/** Changes what can still change; anything else that differs is a conflict. */
+export async function editIssued(
+  tx: Transaction,
+  context: RequestContext,
+  present: HandRecord,
+  body: InvoiceBody,
+): Promise<InvoiceParts> {
+  const { invoice, customer } = present
+  if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled and cannot change.`)
+  const [first, ...others] = fixedDifferences(body, present)
+  if (first !== undefined)
+    throw conflict(
+      'invoice_issued',
+      `Invoice ${invoice.id} is issued, so its ${sentenceList([first, ...others], 'and')} cannot change; cancel it and add another.`,
+      first,
+    )
+  const notes = body.Notes ?? (await getAccountSettings(tx, tx.account)).notes ?? ''
+  const to = {
+    poNumber: body.poNumber ?? null,
+    notes,
+    collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
+  }
+  await updateOpenFields(tx, invoice.id, to, context.moment.now)
+  const parts = await rereadInvoice(tx, context, invoice.id)
+  await recordInvoice(tx, context, 'invoice.updated', parts)
+  return parts
+}

@@ -1,0 +1,91 @@
+import { pathId } from '../../platform/http/handle.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  addInvoice,
+  chooseInvoice,
+  editDraft,
+  type HandRecord,
+  issueDraft,
+  lockedInvoice,
+  removeInvoice,
+  unknownInvoice,
+  type Wanted,
+  writtenInvoice,
+} from './by-hand.ts'
+import { checkIssuedBody, editIssued } from './edit-issued.ts'
+import { InvoiceIn } from './hand-wire.ts'
+import { InvoiceOut, invoiceEtag } from './wire.ts'
+
+const tag = 'Invoices'
+const path = '/v1/invoices/{invoiceID}'
+const id = 'invoiceID'
+
+/** What callers do with invoices that they write, and with the rules' ones where those can still change. */
+export const handInvoiceOperations = (): Operation[] => [
+  writeOperation({
+    id: 'addInvoice',
+    method: 'POST',
+    path: '/v1/invoices',
+    tag,
+    summary: 'Add an invoice by hand: issued at once, or as a draft',
+    body: InvoiceIn,
+    success: { status: 201, schema: InvoiceOut.schema },
+    refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
+    references: (tx, context, { body }, problems) => chooseInvoice(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, wanted) => {
+      const parts = await addInvoice(tx, context, wanted as Wanted, body)
+      const headers = { location: `/v1/invoices/${parts.invoice.id}` }
+      return { status: 201, body: writtenInvoice(parts, context), etag: invoiceEtag(parts), headers }
+    },
+  }),
+  writeOperation({
+    id: 'editInvoice',
+    method: 'PUT',
+    path,
+    tag,
+    summary: 'Replace the fields of a draft; of an issued invoice only collection details, poNumber and Notes',
+    body: InvoiceIn,
+    success: { status: 204 },
+    refusals: { 409: 'The invoice is issued or cancelled and something fixed differs, or the Reference is taken' },
+    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
+    etag: (record: HandRecord) => invoiceEtag(record),
+    references: async (tx, context, { body }, problems, record) => {
+      if (record.draft) return chooseInvoice(tx, context, body, problems, record)
+      checkIssuedBody(body, record, problems)
+      return undefined
+    },
+    write: async (tx, context, { body }, record, wanted) => {
+      const parts = wanted
+        ? await editDraft(tx, context, record, wanted, body)
+        : await editIssued(tx, context, record, body)
+      return noContent(invoiceEtag(parts))
+    },
+  }),
+  writeOperation({
+    id: 'removeInvoice',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Delete a draft; cancel any other invoice, which keeps its number',
+    success: { status: 204 },
+    refusals: { 409: 'The invoice is cancelled already' },
+    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
+    etag: (record: HandRecord) => invoiceEtag(record),
+    write: async (tx, context, _input, record) => {
+      await removeInvoice(tx, context, record)
+      return noContent()
+    },
+  }),
+  writeOperation({
+    id: 'issueInvoice',
+    method: 'PUT',
+    path: `${path}/issue`,
+    tag,
+    summary: 'Issue a draft: it gets its number, and what was provisional is fixed',
+    success: { status: 204 },
+    refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
+    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
+    etag: (record: HandRecord) => invoiceEtag(record),
+    write: async (tx, context, _input, record) => noContent(invoiceEtag(await issueDraft(tx, context, record))),
+  }),
+]

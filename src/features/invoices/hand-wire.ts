@@ -1,0 +1,113 @@
+import type { Decimal } from '../../kernel/decimal.ts'
+import {
+  currencyCode,
+  date,
+  decimalField,
+  flag,
+  longText,
+  rate,
+  reference,
+  requiredReference,
+  text,
+} from '../../platform/wire/fields.ts'
+import {
+  type BodyOf,
+  type Field,
+  listOf,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
+import { COLLECTION_METHODS } from './queries.ts'
+
+/** What callers send of invoices that they write themselves; the lines and taxes are those of recurring invoices too. */
+
+const CHARGES_MAX = 1000
+const TAXES_MAX = 100
+const FINE_DECIMALS = 8
+
+const fine = (description: string): Field<Decimal> => decimalField({ decimalsMax: FINE_DECIMALS, description })
+
+export const chargesIn = () =>
+  listOf(
+    objectOf(
+      {
+        UnitCostEx: required(fine('Price of one, without tax')),
+        Qty: optional(fine('Default 1; negative for a discount')),
+        Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
+        Descrip: optional(longText()),
+      },
+      {
+        ignored: [
+          'chargeID',
+          'invoiceID',
+          'recurInvoiceChargeID',
+          'recurInvoiceID',
+          'AmountEx',
+          'AmountInc',
+          'DisplayOrder',
+        ],
+      },
+    ),
+    { min: 1, max: CHARGES_MAX, what: 'charges' },
+  )
+
+export const taxesIn = () =>
+  listOf(
+    objectOf(
+      { Name: required(text()), Perc: required(rate()) },
+      { ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'] },
+    ),
+    { max: TAXES_MAX, what: 'taxes' },
+  )
+
+export const collectionIn = {
+  CollectionMethod: optional(word(COLLECTION_METHODS)),
+  gatewayID: optional(reference()),
+  customerPaymentMethodID: optional(reference()),
+} satisfies Properties
+
+const inputs = {
+  customerID: required(requiredReference()),
+  Charges: required(chargesIn()),
+  InvoiceDate: optional(date()),
+  DueDate: optional(date()),
+  CurrencyCode: optional(currencyCode()),
+  Reference: optional(text()),
+  poNumber: optional(text({ takesNumbers: true })),
+  isDraft: optional(flag()),
+  ...collectionIn,
+  Notes: optional(longText()),
+  Terms: optional(longText()),
+  Taxes: optional(taxesIn()),
+} satisfies Properties
+
+const COMPUTED = [
+  'invoiceID',
+  'invoiceNum',
+  'Customer',
+  'DateSent',
+  'LastUpdated',
+  'isCancelled',
+  'Source',
+  'NumTries',
+  'NextTryDate',
+  'Name',
+  'LastName',
+  'Status',
+  'Total',
+  'TotalActualPaid',
+  'TotalPendingPaid',
+  'TotalNegativeAdjs',
+  'Balance',
+  'ActualBalance',
+  'PaymentsApplied',
+  'NegativeAdjustmentsApplied',
+  'subscriptionID',
+  'recurInvoiceID',
+]
+
+export const InvoiceIn = objectOf(inputs, { ignored: COMPUTED })
+export type InvoiceBody = BodyOf<typeof inputs>

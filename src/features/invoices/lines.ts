@@ -1,0 +1,97 @@
+import { matchTaxes, taxInvoice, type TaxRule } from '../../engine/tax.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { type Decimal, ONE } from '../../kernel/decimal.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import { amountOf, isAmountInBounds } from '../../kernel/money.ts'
+import type { Customer } from '../customers/queries.ts'
+
+/** Lines that a caller wrote, and what they come to: the same for invoices by hand and for recurring invoices. */
+
+export interface WrittenLine {
+  name: string | null
+  description: string | null
+  quantity: Decimal
+  /** Exact price of one, without tax. */
+  unitPrice: Decimal
+}
+
+/** A tax by name and rate: given by the caller, or found by the rules, which know a tax number too. */
+export interface TaxRate {
+  name: string
+  rate: Decimal
+  taxNumber: string | null
+}
+
+export interface LineAmounts {
+  netMinor: readonly bigint[]
+  grossMinor: readonly bigint[]
+  totalMinor: bigint
+  taxes: readonly (TaxRate & { baseMinor: bigint; amountMinor: bigint; shares: readonly bigint[] })[]
+}
+
+/** Amounts of lines and their taxes, in minor units. Rule: each line and each tax is rounded once. */
+export function amountsOf(lines: readonly WrittenLine[], rates: readonly TaxRate[], digits: number): LineAmounts {
+  const netMinor = lines.map(({ quantity, unitPrice }) => amountOf(unitPrice, quantity, 1n, 1n, digits))
+  const { taxes, grossMinor, totalMinor } = taxInvoice(
+    netMinor,
+    rates.map(({ rate }) => rate),
+  )
+  return {
+    netMinor,
+    grossMinor,
+    totalMinor,
+    taxes: taxes.map((tax, index) => ({ ...tax, ...(rates[index] as TaxRate) })),
+  }
+}
+
+/** What is wrong with amounts. Rule: below 10^12, and an invoice is not below zero, though a line may be (a discount). */
+export function checkAmounts(amounts: LineAmounts, currency: string, list: string, problems: Problems): void {
+  const digits = digitsOf(currency)
+  let isFine = true
+  for (const [index, net] of amounts.netMinor.entries()) {
+    if (isAmountInBounds(net, digits)) continue
+    isFine = false
+    problems.add('amount_too_large', `${list}[${index}]`, `The amount of ${list}[${index}] reaches 1,000,000,000,000.`)
+  }
+  if (!isFine) return
+  const all = [...amounts.grossMinor, ...amounts.taxes.map(({ amountMinor }) => amountMinor), amounts.totalMinor]
+  if (!all.every((amount) => isAmountInBounds(amount, digits)))
+    problems.add('amount_too_large', list, 'The total of the invoice reaches 1,000,000,000,000.')
+  else if (amounts.totalMinor < 0n)
+    problems.add(
+      'negative_total',
+      list,
+      'The total of an invoice must not be negative; its discounts exceed its charges.',
+    )
+}
+
+/** Lines of a body; Rule: Qty is 1 where it is not given. */
+export const lineOf = (line: {
+  UnitCostEx: Decimal
+  Qty?: Decimal | null
+  Line?: string | null
+  Descrip?: string | null
+}): WrittenLine => ({
+  name: line.Line ?? null,
+  description: line.Descrip ?? null,
+  quantity: line.Qty ?? ONE,
+  unitPrice: line.UnitCostEx,
+})
+
+export const givenRate = (tax: { Name: string; Perc: Decimal }): TaxRate => ({
+  name: tax.Name,
+  rate: tax.Perc,
+  taxNumber: null,
+})
+
+/** The taxes that the rules find for a customer: none of one that is exempt. */
+export const foundRates = (
+  rules: readonly TaxRule[],
+  customer: Pick<Customer, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
+): TaxRate[] =>
+  customer.isWaiveTaxes
+    ? []
+    : matchTaxes(rules, {
+        countryId: customer.countryId === null ? null : Number(customer.countryId),
+        countryStateId: customer.countryStateId === null ? null : Number(customer.countryStateId),
+      }).map(({ settingName, rate, taxNumber }) => ({ name: settingName, rate, taxNumber }))
