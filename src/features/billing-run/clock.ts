@@ -4,7 +4,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Account, type Moment, momentOf } from '../../platform/http/context.ts'
-import { getAccount, updateClock } from '../accounts/queries.ts'
+import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { findDueAfter } from '../subscriptions/queries.ts'
 import { insertRun, stayAlive, tryClockLock } from './queries.ts'
@@ -158,6 +158,7 @@ async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): 
 const setClock = (deps: RunDeps, account: AccountId, now: Instant) =>
   deps.db.transaction(account, async (tx) => {
     await updateClock(tx, account, now)
+    await notifyAccountChange(tx)
   })
 
 const recordMove = (deps: RunDeps, wish: ClockWish, from: Instant) =>

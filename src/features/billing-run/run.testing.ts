@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { TestClient, TestService } from '../../../test/support/app.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Connection } from '../../platform/database/database.ts'
+import { oneRow } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { insertRun, type RunCause } from './queries.ts'
+
+/** Accounts with many subscriptions, and workers that can be killed. */
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+// Each chunk is told after its commit, so a kill after a line hits the next chunk somewhere in its middle.
+const CODE = `
+import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
+import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
+import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
+const { connection, account, run, chunk, realNow } = JSON.parse(process.argv[1])
+const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
+const say = (line) => process.stdout.write(line + '\\n')
+const totals = await workRun({ db, realClock: () => realNow, chunk }, BigInt(account), BigInt(run), ({ done }) => say('chunk ' + done))
+say(totals ? 'done ' + totals.done : 'taken')
+await db.close()
+`
+
+export interface KillableWorker {
+  child: ChildProcess
+  /** Settles with the first line that begins so, or with undefined when the process ends without one. */
+  said(beginning: string): Promise<string | undefined>
+  ended: Promise<unknown>
+}
+
+/** A worker in a process of its own that works one run. `realNow` is the time it believes in: a later one finds old leases past. */
+export function startWorkerProcess(wish: {
+  connection: Connection
+  account: bigint
+  run: bigint
+  chunk: number
+  realNow: number
+}): KillableWorker {
+  const given = JSON.stringify({ ...wish, account: String(wish.account), run: String(wish.run) })
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', CODE, given], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  const hearing = new Set<(line: string) => void>()
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    lines.push(line)
+    for (const heard of hearing) heard(line)
+  })
+  const ended = once(child, 'close')
+  return {
+    child,
+    ended,
+    said: (beginning) => {
+      const found = lines.find((line) => line.startsWith(beginning))
+      if (found) return Promise.resolve(found)
+      const heard = new Promise<string>((resolve) => hearing.add((line) => line.startsWith(beginning) && resolve(line)))
+      return Promise.race([heard, ended.then(() => lines.find((line) => line.startsWith(beginning)))])
+    },
+  }
+}
+
+/**
+ * Customers with one subscription each to a package, by two statements: billed up to a day and due on it. Subscriptions that come through
+ * the interface would be billed at once.
+ */
+export async function insertSubscribers(
+  service: TestService,
+  client: TestClient,
+  wish: { rateTermID: number; dueOn: string; customers: number; currency?: string },
+): Promise<void> {
+  const { rateTermID, dueOn, customers, currency = 'USD' } = wish
+  await service.db.transaction(client.id, async (tx) => {
+    await tx.rows(sql`
+      insert into customers (account_id, reference, is_company, name, currency, created_at, is_waive_taxes, payment_method, auto_send_invoice,
+        auto_send_statement, is_collection_hold)
+      select ${client.id}, ${`bulk ${dueOn} `} || n, true, 'Customer ' || n, ${currency}, '2026-01-01', false, 'cash', true, false, false
+        from generate_series(1, ${customers}::int) n`)
+    await tx.rows(sql`
+      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, anchor,
+        anchor_day, term, term_type, is_pro_rata, lead_days, next_from, due_on, created_at, last_modified)
+      select ${client.id}, c.customer_id, v.package_id, v.package_version_id, t.package_rate_term_id, ${currency}, ${dueOn}::date, ${dueOn}::date,
+             extract(day from ${dueOn}::date)::int, t.term, t.term_type, true, 0, ${dueOn}::date, ${dueOn}::date, '2026-01-01', '2026-01-01'
+        from customers c, package_rate_terms t
+        join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
+        join package_versions v on v.account_id = r.account_id and v.package_version_id = r.package_version_id
+       where c.account_id = ${client.id} and c.reference like ${`bulk ${dueOn} %`} and t.account_id = ${client.id}
+         and t.package_rate_term_id = ${rateTermID}`)
+  })
+}
+
+export const rateTermOf = (plan: any): number =>
+  plan.PackageVersions[0].packageVersionRates[0].PackageRateTerms[0].packageRateTermID
+
+export const newRun = async (
+  service: TestService,
+  account: bigint,
+  untilDate: string,
+  cause: RunCause = 'request',
+): Promise<bigint> =>
+  (
+    await service.db.transaction(account, (tx) =>
+      insertRun(tx, account, { cause, untilDate, createdAt: '2027-01-01T00:00:00.000Z' }),
+    )
+  ).id
+
+/** Lets time pass as it does for a live account: without billing. The edit makes the service forget the day that it remembers. */
+export async function sleepUntil(service: TestService, client: TestClient, at: Instant): Promise<void> {
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update accounts set clock_at = ${at} where account_id = ${client.id}`),
+  )
+  await client.put('/v1/account', {})
+}
+
+export const countRows = async (service: TestService, account: bigint) =>
+  oneRow<{ invoices: number; charges: number; events: number; total: number; due: number }>(
+    service.db.reader(account),
+    sql`select (select count(*)::int from invoices where account_id = ${account}) as "invoices",
+               (select count(*)::int from charges where account_id = ${account}) as "charges",
+               (select count(*)::int from events where account_id = ${account} and type = 'invoice.issued') as "events",
+               (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
+               (select count(*)::int from subscriptions where account_id = ${account} and due_on <= (
+                 select clock_at::date from accounts where account_id = ${account})) as "due"`,
+  )
