@@ -77,7 +77,7 @@ const counted = (today: IsoDate): Fragment => fragment`
     where s.account_id = c.account_id and s.customer_id = c.customer_id and s.start_date <= ${today} and s.cancelled_on is null
       and (s.end_date is null or s.end_date > ${today})
       and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today})) as "activeSubscriptions",
-  coalesce((select t.receivable_minor from customer_totals t
+  coalesce((select t.receivable_minor - t.unapplied_minor from customer_totals t
     where t.account_id = c.account_id and t.customer_id = c.customer_id and t.currency = c.currency), 0) as "balanceMinor"`
 
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
@@ -250,3 +250,10 @@ export const addReceivable = (
       from unnest(${columns.customerIds}::bigint[], ${columns.currencies}::text[], ${columns.amountsMinor}::bigint[]) as d(customer, currency, amount)
      group by customer, currency order by customer, currency
     on conflict (account_id, customer_id, currency) do update set receivable_minor = t.receivable_minor + excluded.receivable_minor`)
+
+/** Adds to what a customer was given and is not allocated. */
+export const addUnapplied = (tx: Transaction, account: AccountId, id: CustomerId, currency: string, amountMinor: bigint) =>
+  tx.rows(sql`
+    insert into customer_totals as t (account_id, customer_id, currency, receivable_minor, unapplied_minor)
+    values (${account}, ${id}, ${currency}, 0, ${amountMinor})
+    on conflict (account_id, customer_id, currency) do update set unapplied_minor = t.unapplied_minor + excluded.unapplied_minor`)

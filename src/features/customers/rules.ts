@@ -24,6 +24,8 @@ export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): 
     problems.add('not_available', 'PrimaryGatewayID', `This account has no gateway ${body.PrimaryGatewayID}.`)
 }
 
+type CustomField = NonNullable<CustomerBody['CustomFields']>[number]
+
 /**
  * The custom values that a body asks for, by label; undefined where it says nothing about them, so that they stay as they are.
  * A list replaces them all: what it leaves out, or names without a value, is unset.
@@ -36,7 +38,9 @@ export function customValuesOf(
   if (body.CustomFields == null) return undefined
   const values = new Map<string, string>()
   const named = new Set<string>()
-  for (const [index, { Key, Value }] of body.CustomFields.entries()) {
+  for (const [index, { Key, Value }] of (body.CustomFields as Partial<CustomField>[]).entries()) {
+    // What could not be read is told already.
+    if (Key === undefined) continue
     const place = `CustomFields[${index}].Key`
     const found = labels.find(({ label }) => label === Key)
     if (!found) {
