@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { allOperations } from '../../src/app.ts'
 import { makeAuthenticator } from '../../src/features/api-keys/authenticate.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
@@ -46,12 +45,7 @@ async function readingKey(): Promise<string> {
 const limited = probeServer(service.db, client.id, service.app.operations, { rateLimit: makeRateLimit(1) })
 const nowhere = openDatabase({ host: '/nonexistent', database: 'x', user: 'x' }, { role: undefined, poolSize: 1 })
 afterAll(() => nowhere.close())
-const homeless = probeServer(
-  nowhere,
-  client.id,
-  allOperations({ db: nowhere, realClock: Date.now, publicUrl: undefined, forgetAccount: () => {} }),
-)
-
+const homeless = probeServer(nowhere, client.id, service.app.operations)
 const unrecognising = probeServer(nowhere, client.id, service.app.operations, {
   authenticate: makeAuthenticator(nowhere, Date.now).authenticate,
 })
@@ -137,7 +131,7 @@ async function sendWrong(operation: DocumentedOperation): Promise<number> {
   const attempts: Sent[] = [
     { headers: { 'idempotency-key': 'k'.repeat(300) } },
     ...operation.query.map(({ name }) => ({ url: `${own}?${name}=%00` })),
-    ...(operation.body ? Array.from({ length: 40 }, () => ({ payload: hostileBody(operation, world) })) : []),
+    ...(operation.body ? Array.from({ length: 40 }, () => ({ payload: hostileBody(operation, world).payload })) : []),
   ]
   for (const attempt of attempts) if ((await send(operation, attempt)) === 400) return 400
   return 0

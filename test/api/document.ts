@@ -7,7 +7,9 @@ import type { TestService } from '../support/app.ts'
 
 export interface JsonSchema {
   type?: string | string[]
+  description?: string
   enum?: unknown[]
+  examples?: unknown[]
   properties?: Record<string, JsonSchema>
   required?: string[]
   items?: JsonSchema

@@ -55,6 +55,7 @@ const VALUES: Record<string, () => unknown> = {
   Locale: () => 'en',
   countryID: () => 710,
   StartDate: () => '2027-01-01',
+  InvoiceDate: () => '2027-01-01',
   EndDate: () => '2028-01-01',
   Now: () => '2027-01-02T00:00:00Z',
   UntilDate: () => '2027-01-01',
@@ -92,10 +93,13 @@ const BY_OPERATION: Record<string, () => Record<string, unknown>> = {
 function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   const own = VALUES[name]
   if (own) return own()
+  if (schema.description?.startsWith('Calendar date')) return '2027-02-01'
+  if (schema.description?.startsWith('Instant')) return '2027-01-02T00:00:00Z'
   const known = world.ids.get(name)
   if (known?.length && (schema.type === 'integer' || schema.type?.includes('integer')))
     return known[world.random(known.length)]
   if (schema.enum) return schema.enum[0]
+  if (schema.examples) return schema.examples[0]
   const types = ([] as string[]).concat(schema.type ?? [])
   if (types.includes('object')) return objectSample(schema, world)
   if (types.includes('array')) {
@@ -262,19 +266,23 @@ export const WRONG_BODIES = [
 ]
 
 /** One hostile body: a right one with one field changed, sometimes several. */
-export function hostileBody(operation: DocumentedOperation, world: World): string {
+export function hostileBody(operation: DocumentedOperation, world: World): { payload: string; note: string } {
   const leaves = leavesOf(operation.body as JsonSchema)
   let body: unknown = rightBody(operation, world)
   const changes = world.random(6) === 0 ? 3 : 1
+  const notes: string[] = []
   for (let change = 0; change < changes; change += 1) {
     const leaf = leaves[world.random(leaves.length)]
-    if (leaf) body = withValue(body, leaf.path, hostileValue(leaf, world))
+    if (!leaf) continue
+    const value = hostileValue(leaf, world)
+    body = withValue(body, leaf.path, value)
+    notes.push(`${leaf.path.join('.')} = ${typeof value === 'symbol' ? 'left out' : writeJson(value).slice(0, 60)}`)
   }
   if (world.random(20) === 0) {
     const name = Object.keys(body as object)[0] ?? 'x'
     body = { ...(body as object), [name.toUpperCase() === name ? name.toLowerCase() : name.toUpperCase()]: 1 }
   }
-  return writeJson(body)
+  return { payload: writeJson(body), note: notes.join(', ') }
 }
 
 function hostileValue({ name, schema }: Leaf, world: World): unknown {

@@ -1,16 +1,18 @@
 import type { TestClient, TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
-import { hashOf, randomOf } from './samples.ts'
+import { hashOf, randomOf, rightBody, writeJson } from './samples.ts'
+
+export type Identifier = number | string
 
 /** An account with some of everything, and what is known of its records and of another account's: identifiers by the names that fields have. */
 
 export interface World {
   client: TestClient
-  ids: Map<string, number[]>
+  ids: Map<string, Identifier[]>
   /** Identifiers of records of another account, by the same names. */
-  foreignIds: Map<string, number[]>
+  foreignIds: Map<string, Identifier[]>
   /** Any identifier of this account, whatever it is of. */
-  anyId: number[]
+  anyId: Identifier[]
   random: (below: number) => number
 }
 
@@ -102,22 +104,43 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
 
 const LIST_EXCEPTIONS = new Set(['listCountries'])
 
-/** Every identifier that the lists of the account show, by field name. */
-async function harvest(client: TestClient, operations: readonly DocumentedOperation[]): Promise<Map<string, number[]>> {
-  const found = new Map<string, Set<number>>()
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(visit)
-    if (typeof value !== 'object' || value === null) return
+/** Identifiers that an answer shows, by field name: numbers named so, and whatever paths name. */
+function noteIds(value: unknown, pathParams: ReadonlySet<string>, found: Map<string, Set<Identifier>>): void {
+  if (Array.isArray(value)) for (const entry of value) noteIds(entry, pathParams, found)
+  else if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) {
-      if (typeof inner === 'number' && Number.isInteger(inner) && inner > 0 && /(ID|Num)$/.test(name))
-        found.set(name, (found.get(name) ?? new Set()).add(inner))
-      visit(inner)
+      const isNumber = typeof inner === 'number' && Number.isInteger(inner) && inner > 0 && /(ID|Num)$/.test(name)
+      const isWord = typeof inner === 'string' && pathParams.has(name)
+      if (isNumber || isWord) found.set(name, (found.get(name) ?? new Set()).add(inner))
+      noteIds(inner, pathParams, found)
     }
   }
-  for (const operation of operations)
-    if (operation.method === 'GET' && operation.pathParams.length === 0 && !LIST_EXCEPTIONS.has(operation.id))
-      visit((await client.get(operation.path)).body)
-  return new Map([...found].map(([name, values]) => [name, [...values]]))
+}
+
+/** Every identifier that the lists of the account show. */
+async function harvest(world: World, operations: readonly DocumentedOperation[]): Promise<void> {
+  const pathParams = new Set(operations.flatMap((operation) => operation.pathParams))
+  const found = new Map<string, Set<Identifier>>()
+  for (const operation of operations) {
+    if (operation.method !== 'GET' || LIST_EXCEPTIONS.has(operation.id)) continue
+    const path = pathOf(operation, world)
+    if (path) noteIds((await world.client.get(path)).body, pathParams, found)
+  }
+  for (const [name, values] of found) world.ids.set(name, [...new Set([...(world.ids.get(name) ?? []), ...values])])
+  world.anyId = [...new Set([...world.ids.values()].flat())]
+}
+
+const COPIES = 4
+
+/** Adds a few of everything that can be added: so a new resource has records here without being named. */
+async function grow(world: World, operations: readonly DocumentedOperation[]): Promise<void> {
+  const additions = operations.filter(({ method, success, body }) => method === 'POST' && success === 201 && body)
+  const isSeeded = /^\/v1\/(customers|subscriptions|packages|packagegroups|tax|currencies|billingruns)\b/
+  for (const operation of additions.filter(({ path }) => !isSeeded.test(path)))
+    for (let copy = 0; copy < COPIES; copy += 1) {
+      const path = pathOf(operation, world)
+      if (path) await world.client.post(path, writeJson(rightBody(operation, world)))
+    }
 }
 
 export async function makeWorld(
@@ -126,15 +149,15 @@ export async function makeWorld(
   name: string,
 ): Promise<World> {
   const client = await service.newAccount()
+  const world: World = { client, ids: new Map(), foreignIds: new Map(), anyId: [], random: randomOf(hashOf(name)) }
   await seed(service, client)
-  const ids = await harvest(client, operations)
-  return {
-    client,
-    ids,
-    foreignIds: new Map(),
-    anyId: [...new Set([...ids.values()].flat())],
-    random: randomOf(hashOf(name)),
+  await harvest(world, operations)
+  // What was added first is what the next may refer to.
+  for (let round = 0; round < 2; round += 1) {
+    await grow(world, operations)
+    await harvest(world, operations)
   }
+  return world
 }
 
 /** Values of path parameters that are no identifiers of records. */
@@ -155,7 +178,7 @@ export function pathOf(
     const ids = (whose === 'own' ? world.ids : world.foreignIds).get(name)
     const values = PATH_VALUES[name] ?? ids?.map(String)
     if (!values?.length) return undefined
-    path = path.replace(`{${name}}`, values[world.random(values.length)] as string)
+    path = path.replace(`{${name}}`, encodeURIComponent(values[world.random(values.length)] as string))
   }
   return path
 }

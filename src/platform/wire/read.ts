@@ -258,7 +258,9 @@ export function word<W extends string>(words: readonly W[], options: { anyCase?:
     isBlankNull: true,
     schema: {
       type: 'string',
-      ...(options.anyCase ? { description: `${sentenceList(words, 'or')}, in any letter case` } : { enum: [...words] }),
+      ...(options.anyCase
+        ? { description: `${sentenceList(words, 'or')}, in any letter case`, examples: [...words] }
+        : { enum: [...words] }),
     },
     read(value, path, context) {
       const given = typeof value === 'string' ? value.trim() : value

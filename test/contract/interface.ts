@@ -1,0 +1,285 @@
+/**
+ * What the interface defines, as far as the service has it by now: paths, success codes, fields. Written from the interface and held
+ * against our OpenAPI document, so that neither a rename nor a lost field goes unseen. A type is what an answer holds;
+ * "?" behind it says that null is possible.
+ */
+
+export type FieldType = 'integer' | 'number' | 'string' | 'boolean' | 'date' | 'object' | 'list'
+export type Fields = Record<string, FieldType | `${FieldType}?`>
+
+const customer = {
+  customerID: 'integer',
+  Reference: 'string',
+  isCompany: 'boolean',
+  Name: 'string',
+  LastName: 'string?',
+  RegistrationNumber: 'string?',
+  VatNo: 'string?',
+  Company: 'string?',
+  Email: 'string?',
+  EmailCC: 'string?',
+  Cell: 'string?',
+  Tel: 'string?',
+  Fax: 'string?',
+  Address1: 'string?',
+  Address2: 'string?',
+  City: 'string?',
+  State: 'string?',
+  Country: 'string?',
+  ZipCode: 'string?',
+  CountryState: 'string?',
+  countryID: 'integer?',
+  countryStateID: 'integer?',
+  PrimaryGatewayID: 'integer?',
+  CurrencyCode: 'string',
+  CreatedDate: 'date',
+  isSuspended: 'boolean',
+  SuspendedDate: 'date?',
+  isActive: 'boolean',
+  comp_status: 'string',
+  isWaiveTaxes: 'boolean',
+  PaymentMethod: 'string',
+  ActiveSubs: 'integer',
+  Balance: 'number',
+  autoSendInvoice: 'boolean',
+  autoSendStatement: 'boolean',
+  StatementDate: 'date?',
+  StatementLastSentDate: 'date?',
+  PrimaryPaymentMethodInfo: 'object?',
+} as const satisfies Fields
+
+const subscription = {
+  subscriptionID: 'integer',
+  customerID: 'integer',
+  packageID: 'integer',
+  packageVersionID: 'integer',
+  packageVersionNumber: 'integer',
+  packageRateTermID: 'integer',
+  CustomerName: 'string',
+  PackageName: 'string',
+  Term: 'integer',
+  TermType: 'string',
+  StartDate: 'date',
+  EndDate: 'date?',
+  TrialEndDate: 'date?',
+  firstProrataSyncDate: 'date?',
+  isProRata: 'boolean',
+  isFutureChange: 'boolean',
+  isCancelled: 'boolean',
+  isExpired: 'boolean',
+  lastInvDate: 'date?',
+  lastRenewDate: 'date?',
+  nextRenewDate: 'date?',
+  numDaysBeforeToInv: 'integer',
+  comp_nextInvDate: 'date?',
+  comp_Status: 'string',
+  LastModified: 'date',
+  componentUsage: 'list',
+} as const satisfies Fields
+
+const invoice = {
+  invoiceID: 'integer',
+  Customer: 'object',
+  invoiceNum: 'integer?',
+  Reference: 'string',
+  poNumber: 'string?',
+  CurrencyCode: 'string',
+  InvoiceDate: 'date',
+  DueDate: 'date',
+  DateSent: 'date?',
+  LastUpdated: 'date',
+  isDraft: 'boolean',
+  isCancelled: 'boolean',
+  Source: 'string',
+  CollectionMethod: 'string',
+  gatewayID: 'integer?',
+  customerPaymentMethodID: 'integer?',
+  NumTries: 'integer',
+  NextTryDate: 'date?',
+  Notes: 'string?',
+  Terms: 'string?',
+  Status: 'string',
+  customerID: 'integer',
+  Name: 'string',
+  LastName: 'string?',
+  Total: 'number',
+  TotalActualPaid: 'number',
+  TotalPendingPaid: 'number',
+  TotalNegativeAdjs: 'number',
+  Balance: 'number',
+  ActualBalance: 'number',
+  Taxes: 'list',
+  Charges: 'list',
+  PaymentsApplied: 'list',
+  NegativeAdjustmentsApplied: 'list',
+} as const satisfies Fields
+
+const packageFields = {
+  packageID: 'integer',
+  packageGroupID: 'integer',
+  packageCode: 'string',
+  Name: 'string',
+  Descrip: 'string',
+  isActive: 'boolean',
+  PackageVersions: 'list',
+} as const satisfies Fields
+
+const version = {
+  packageVersionID: 'integer',
+  packageID: 'integer',
+  VersionNo: 'integer',
+  VersionName: 'string',
+  isDefault: 'boolean',
+  isActive: 'boolean',
+  SubscriptionCount: 'integer',
+  packageVersionRates: 'list',
+} as const satisfies Fields
+
+const group = { packageGroupID: 'integer', GroupName: 'string' } as const satisfies Fields
+const taxSetting = { taxSettingID: 'integer', Name: 'string', rules: 'list' } as const satisfies Fields
+
+/** What the entries of lists inside these answers hold: "Charges" of an invoice, "PackageVersions.packageVersionRates" of a package. */
+export const NESTED: Record<string, Record<string, Fields>> = {
+  'GET /v1/invoices/{invoiceID}': {
+    Taxes: { invoiceTaxID: 'integer', invoiceID: 'integer', Name: 'string', Perc: 'number' },
+    Charges: {
+      chargeID: 'integer',
+      invoiceID: 'integer',
+      Line: 'string?',
+      Descrip: 'string?',
+      Qty: 'number',
+      UnitCostEx: 'number',
+      AmountEx: 'number',
+      AmountInc: 'number',
+      DisplayOrder: 'integer',
+    },
+    PaymentsApplied: { allocationID: 'integer', invoiceID: 'integer', paymentID: 'integer', amountApplied: 'number' },
+    NegativeAdjustmentsApplied: {
+      allocationID: 'integer',
+      objectID: 'integer',
+      NegativeAdjustmentID: 'integer',
+      amountApplied: 'number',
+    },
+    Customer: {
+      customerID: 'integer',
+      Reference: 'string',
+      Name: 'string',
+      LastName: 'string?',
+      ActiveSubs: 'integer',
+    },
+  },
+  'GET /v1/packages/{packageID}': {
+    PackageVersions: version,
+    'PackageVersions.packageVersionRates': {
+      packageRateID: 'integer',
+      packageID: 'integer',
+      CurrencyCode: 'string',
+      SetupFee: 'number',
+      TrialFee: 'number',
+      TrialPeriod: 'integer',
+      TrialPeriodType: 'string',
+      PackageRateTerms: 'list',
+    },
+    'PackageVersions.packageVersionRates.PackageRateTerms': {
+      packageRateTermID: 'integer',
+      packageRateID: 'integer',
+      ChargePrice: 'number',
+      ChargeTerm: 'integer',
+      ChargeTermType: 'string',
+    },
+  },
+  'GET /v1/tax/{taxSettingID}': {
+    rules: {
+      taxRuleID: 'integer',
+      Perc: 'number',
+      countryID: 'integer?',
+      countryStateID: 'integer?',
+      TaxNumber: 'string?',
+    },
+  },
+  'GET /v1/customers/with_customfields': { CustomFields: { Key: 'string', Value: 'string?' } },
+}
+
+/** Input fields: required ones with "!". Nested ones follow with dots. */
+type Input = string
+
+export interface Row {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  path: string
+  success: number
+  /** Fields of the answer; none: an empty body. */
+  answer?: Fields
+  isList?: boolean
+  input?: Input
+  query?: string
+}
+
+const PAGING = 'page page_size'
+const RATES =
+  'packageVersionRates.CurrencyCode! packageVersionRates.SetupFee! packageVersionRates.TrialFee! packageVersionRates.TrialPeriod! packageVersionRates.TrialPeriodType! packageVersionRates.PackageRateTerms.ChargePrice! packageVersionRates.PackageRateTerms.ChargeTerm! packageVersionRates.PackageRateTerms.ChargeTermType!'
+const PACKAGE = 'packageGroupID! packageCode! Name! Descrip! isActive!'
+const VERSION = `VersionName! isActive! isDefault! ${RATES}`
+const inVersion = VERSION.split(' ')
+  .map((field) => `PackageVersion.${field}`)
+  .join(' ')
+const TAX = 'Name! rules.Perc! rules.countryID rules.countryStateID rules.TaxNumber'
+
+const list = (path: string, answer: Fields, query = PAGING): Row => ({
+  method: 'GET',
+  path,
+  success: 200,
+  answer,
+  isList: true,
+  query,
+})
+
+export const INTERFACE: readonly Row[] = [
+  list('/v1/customers', customer),
+  {
+    method: 'POST',
+    path: '/v1/by_customer_ids',
+    success: 200,
+    answer: { ...customer, PrimaryPaymentMethod: 'boolean' },
+    isList: true,
+    input: 'ids!',
+    query: PAGING,
+  },
+  list('/v1/customers/with_customfields', { ...customer, CustomFields: 'list' }),
+  { method: 'GET', path: '/v1/customers/{customerID}', success: 200, answer: customer },
+  list('/v1/customers/{customerID}/subscriptions', subscription),
+  list('/v1/subscriptions', subscription),
+  { method: 'GET', path: '/v1/subscriptions/{subscriptionID}', success: 200, answer: subscription },
+  list('/v1/customers/{customerID}/invoices', invoice),
+  list('/v1/invoices', invoice, `${PAGING} startDate endDate`),
+  { method: 'GET', path: '/v1/invoices/{invoiceID}', success: 200, answer: invoice },
+  list('/v1/packages', packageFields),
+  { method: 'GET', path: '/v1/packages/{packageID}', success: 200, answer: packageFields },
+  { method: 'POST', path: '/v1/packages', success: 201, answer: packageFields, input: `${PACKAGE} ${inVersion}` },
+  { method: 'PUT', path: '/v1/packages/{packageID}', success: 200, input: PACKAGE },
+  { method: 'DELETE', path: '/v1/packages', success: 204 },
+  list('/v1/packages/{packageID}/versions', version),
+  { method: 'GET', path: '/v1/packages/{packageID}/versions/{versionno}', success: 200, answer: version },
+  { method: 'POST', path: '/v1/packages/{packageID}/versions', success: 201, answer: version, input: VERSION },
+  // Of a version in use rates and terms may be left out of an edit, which then keeps them.
+  { method: 'PUT', path: '/v1/packages/{packageID}/versions/{versionno}', success: 204, input: VERSION },
+  { method: 'DELETE', path: '/v1/packages/{packageID}/versions/{versionno}', success: 204 },
+  list('/v1/packagegroups', group),
+  { method: 'GET', path: '/v1/packagegroups/{packageGroupID}', success: 200, answer: group },
+  { method: 'POST', path: '/v1/packagegroups', success: 201, answer: group, input: 'GroupName!' },
+  { method: 'PUT', path: '/v1/packagegroups/{packageGroupID}', success: 204, input: 'GroupName!' },
+  { method: 'DELETE', path: '/v1/packagegroups/{packageGroupID}', success: 204 },
+  list('/v1/tax', taxSetting),
+  { method: 'GET', path: '/v1/tax/{taxSettingID}', success: 200, answer: taxSetting },
+  { method: 'POST', path: '/v1/tax', success: 201, answer: taxSetting, input: TAX },
+  { method: 'PUT', path: '/v1/tax/{taxSettingID}', success: 204, input: `${TAX} rules.taxRuleID` },
+  { method: 'DELETE', path: '/v1/tax/{taxSettingID}', success: 204 },
+  {
+    method: 'GET',
+    path: '/v1/currencies',
+    success: 200,
+    answer: { CurrencyCode: 'string', Name: 'string' },
+    isList: true,
+  },
+  { method: 'POST', path: '/v1/currencies', success: 201, input: 'CurrencyCode!' },
+  { method: 'DELETE', path: '/v1/currencies', success: 204, input: 'CurrencyCode' },
+]
