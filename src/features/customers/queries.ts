@@ -252,7 +252,13 @@ export const addReceivable = (
     on conflict (account_id, customer_id, currency) do update set receivable_minor = t.receivable_minor + excluded.receivable_minor`)
 
 /** Adds to what a customer was given and is not allocated. */
-export const addUnapplied = (tx: Transaction, account: AccountId, id: CustomerId, currency: string, amountMinor: bigint) =>
+export const addUnapplied = (
+  tx: Transaction,
+  account: AccountId,
+  id: CustomerId,
+  currency: string,
+  amountMinor: bigint,
+) =>
   tx.rows(sql`
     insert into customer_totals as t (account_id, customer_id, currency, receivable_minor, unapplied_minor)
     values (${account}, ${id}, ${currency}, 0, ${amountMinor})

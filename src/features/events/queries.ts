@@ -76,6 +76,11 @@ export const EVENT_TYPES = [
   'invoice.issued',
   'invoice.cancelled',
   'invoice.deleted',
+  'recurring_invoice.created',
+  'recurring_invoice.updated',
+  'recurring_invoice.cancelled',
+  'recurring_invoice.reactivated',
+  'recurring_invoice.expired',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]
