@@ -311,7 +311,8 @@ create table subscriptions (
   foreign key (account_id, pending_package_version_id) references package_versions,
   foreign key (account_id, pending_package_rate_term_id) references package_rate_terms,
   check ((pending_kind is null) = (pending_on is null)),
-  check (end_date is null or end_date > start_date)
+  -- One that is cancelled on its first day ends on it.
+  check (end_date is null or end_date >= start_date)
 ) with (fillfactor = 70);
 create index subscriptions_by_customer on subscriptions (account_id, customer_id, subscription_id);
 create index subscriptions_by_version on subscriptions (account_id, package_version_id, subscription_id);

@@ -107,6 +107,16 @@ export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, co
   return row.next
 }
 
+/** The next number of the account's own sequence of credit notes; the counter stays locked until the commit. */
+export const takeCreditNumber = async (tx: Transaction, account: AccountId): Promise<bigint> =>
+  (
+    await oneRow<{ next: bigint }>(
+      tx,
+      sql`update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
+          returning next_credit_number - 1 as "next"`,
+    )
+  ).next
+
 /** Keeps what documents issued so far show of the account, before an edit changes it. */
 export const insertAccountVersion = (tx: Transaction, account: AccountId, version: number, document: object) =>
   tx.rows(

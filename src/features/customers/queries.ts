@@ -230,7 +230,9 @@ export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, 
                or exists (select 1 from customer_totals where account_id = ${account} and customer_id = ${id}) as "hasMoney",
                exists (select 1 from subscriptions s where s.account_id = ${account} and s.customer_id = ${id} and s.cancelled_on is null
                  and (s.end_date is null or s.end_date > ${today})
-                 and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today})) as "hasRunning"`,
+                 and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today}))
+               or exists (select 1 from recurring_invoices r where r.account_id = ${account} and r.customer_id = ${id} and r.cancelled_on is null
+                 and (r.end_date is null or r.end_date > ${today})) as "hasRunning"`,
   )
 
 /** Ended subscriptions go with their customer; nothing else of it may be left by then. */

@@ -117,3 +117,27 @@ export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerI
     delete from charges c using subscriptions s
      where c.account_id = ${account} and s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
        and c.invoice_id is null`)
+
+/** Adds what credit notes and other negative adjustments pay of invoices. */
+export const addNegative = (
+  tx: Transaction,
+  account: AccountId,
+  columns: { invoiceIds: string; amountsMinor: string },
+  at: Instant,
+) =>
+  tx.rows(sql`
+    update invoices i set negative_minor = i.negative_minor + d.amount, last_updated = ${at}
+      from (select invoice, sum(amount) as amount from unnest(${columns.invoiceIds}::bigint[], ${columns.amountsMinor}::bigint[]) as r(invoice, amount)
+             group by invoice) d
+     where i.account_id = ${account} and i.invoice_id = d.invoice`)
+
+/** Marks days of charges as given back, with what came back for them. */
+export const addCredited = (
+  tx: Transaction,
+  account: AccountId,
+  columns: { chargeIds: string; days: string; amountsMinor: string },
+) =>
+  tx.rows(sql`
+    update charges c set credited_minor = c.credited_minor + d.amount, credited_from = least(c.credited_from, d.day)
+      from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
+     where c.account_id = ${account} and c.charge_id = d.charge`)

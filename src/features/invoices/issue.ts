@@ -86,6 +86,8 @@ export interface ZeroCharge {
 }
 
 export interface IssueContext {
+  /** Where given, the identifiers of what is issued are added to it: a change tells what it made. */
+  issued?: InvoiceId[]
   account: Account
   moment: Moment
   actor: string
@@ -112,6 +114,7 @@ export async function issueInvoices(
   })
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
   const rows = invoices.map((invoice, index): InvoiceRow => ({ ...invoice, id: ids[index] as InvoiceId }))
+  context.issued?.push(...ids)
   await insertInvoices(tx, rows, { firstNumber, issuedAt: context.moment.now, accountVersion: context.account.version })
   return ids
 }

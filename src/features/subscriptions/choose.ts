@@ -69,7 +69,7 @@ function checkUnavailable(body: Body, problems: Problems): void {
   }
 }
 
-function checkTermFields(body: Body, problems: Problems): void {
+export function checkTermFields(body: Body, problems: Problems): void {
   if (body.Term != null && body.TermType == null)
     problems.add('required', 'TermType', 'TermType is required where Term is given.')
   if (body.TermType != null && body.Term == null)
@@ -83,7 +83,7 @@ function checkTermFields(body: Body, problems: Problems): void {
   }
 }
 
-async function chooseVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
+export async function chooseVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
   const { packageVersionID, packageID, packageVersionNumber } = body
   if (packageVersionID) {
     const version = await findVersionById(tx, tx.account, packageVersionID)
@@ -123,7 +123,12 @@ async function chooseVersion(tx: Transaction, body: Body, problems: Problems): P
 const termNames = (terms: readonly RateTerm[]) =>
   terms.filter(({ term }) => term !== null).map(({ term, termType }) => `${term} ${termType}`)
 
-async function checkTerm(tx: Transaction, body: Body, terms: readonly RateTerm[], problems: Problems): Promise<void> {
+export async function checkTerm(
+  tx: Transaction,
+  body: Body,
+  terms: readonly RateTerm[],
+  problems: Problems,
+): Promise<void> {
   const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
   // No rate in the customer's currency is a conflict, told later.
   if (offered.length === 0) return
@@ -158,7 +163,7 @@ async function checkTerm(tx: Transaction, body: Body, terms: readonly RateTerm[]
   }
 }
 
-const trialEnd = (start: IsoDate, rate: RateTerm | undefined): IsoDate | null => {
+export const trialEnd = (start: IsoDate, rate: RateTerm | undefined): IsoDate | null => {
   if (!rate?.trialPeriod || rate.trialPeriodType === null) return null
   return rate.trialPeriodType === 'months' ? addMonths(start, rate.trialPeriod) : addDays(start, rate.trialPeriod)
 }
@@ -246,6 +251,7 @@ export function composeSubscription(
     endDate: body.EndDate ?? null,
     anchor,
     anchorDay: partsOf(anchor).day,
+    componentAnchor: anchor,
     isProRata: body.isProRata ?? true,
     leadDays: body.numDaysBeforeToInv ?? context.account.leadDays,
     poNumber: body.poNumber ?? null,

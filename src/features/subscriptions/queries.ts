@@ -3,6 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PackageOffer } from '../../engine/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
 import { deleteZeroCharges } from '../invoices/issue-queries.ts'
@@ -26,6 +27,8 @@ export interface Subscription {
   endDate: IsoDate | null
   anchor: IsoDate
   anchorDay: number
+  /** What component cycles are counted from. */
+  componentAnchor: IsoDate
   term: number
   termType: TermType
   isProRata: boolean
@@ -64,10 +67,17 @@ export interface Subscription {
   paymentTermDays: number | null
 }
 
+/** What a pending change of package or term was asked for; its price was fixed then. */
+export interface PendingOffer extends PackageOffer {
+  packageVersionId: Id
+  packageRateTermId: Id
+}
+
 const COLUMNS = fragment`
   s.subscription_id as "id", s.customer_id as "customerId", s.package_id as "packageId", s.package_version_id as "packageVersionId",
   s.package_rate_term_id as "packageRateTermId", s.currency, s.stretch, s.start_date as "startDate", s.trial_end_date as "trialEndDate",
-  s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay", s.term, s.term_type as "termType",
+  s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay",
+  coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term, s.term_type as "termType",
   s.is_pro_rata as "isProRata", s.lead_days as "leadDays", s.fees_on as "feesOn", s.next_from as "nextFrom", s.last_from as "lastFrom",
   s.last_invoice_date as "lastInvoiceDate", s.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",

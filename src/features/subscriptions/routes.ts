@@ -1,27 +1,18 @@
-import { type Fault, missing } from '../../kernel/fault.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { etagOf } from '../../platform/http/etag.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
-import { flag } from '../../platform/wire/fields.ts'
-import { objectOf, optional } from '../../platform/wire/read.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer, findCustomerView } from '../customers/queries.ts'
 import { InvoicePreviewOut } from '../invoices/wire.ts'
-import {
-  addSubscription,
-  cancelAtRenewal,
-  dropFutureChanges,
-  lockedSubscription,
-  reread,
-  unknownSubscription,
-} from './actions.ts'
+import { addSubscription, lockedSubscription, reread, unknownSubscription } from './actions.ts'
 import { planContext } from './bill.ts'
+import { dropFutureChanges } from './change.ts'
+import { changeOperations } from './change-routes.ts'
 import { type Chosen, chooseReferences, composeSubscription } from './choose.ts'
 import { writePreview } from './preview.ts'
 import {
@@ -32,8 +23,7 @@ import {
   type SubscriptionFilter,
 } from './queries.ts'
 import {
-  CancelIn,
-  ChangePreviewOut,
+  subscriptionEtag,
   SubscriptionIn,
   SubscriptionOut,
   SubscriptionQuery,
@@ -43,23 +33,6 @@ import {
 
 const tag = 'Subscriptions'
 const id = 'subscriptionID'
-
-/** Changes with whatever an edit of the subscription would replace. */
-export const subscriptionEtag = (s: Subscription): string =>
-  etagOf(
-    s.id,
-    s.packageRateTermId,
-    s.startDate,
-    s.endDate,
-    s.leadDays,
-    s.poNumber,
-    s.collectionMethod,
-    s.gatewayId,
-    s.paymentMethodId,
-    s.pendingKind,
-    s.pendingOn,
-    s.cancelledOn,
-  )
 
 async function answerList(
   db: Queryable,
@@ -183,10 +156,6 @@ const previewing = (): Operation[] => [
   }),
 ]
 
-/** The kinds of cancelling that give money back come with credit notes; until then they are as unknown as any other word. */
-const unknownKind = (kind: string): Fault =>
-  missing('cancel_kind_unknown', `There is no way of cancelling called ${JSON.stringify(kind.slice(0, 40))}.`, 'kind')
-
 const changing = (): Operation[] => [
   writeOperation({
     id: 'addSubscription',
@@ -201,31 +170,6 @@ const changing = (): Operation[] => [
     write: async (tx, context, { body }, _record, chosen) => {
       const { subscription, json } = await addSubscription(tx, context, chosen as Chosen, body)
       return { status: 201, body: json, etag: subscriptionEtag(subscription) }
-    },
-  }),
-  writeOperation({
-    id: 'cancelSubscription',
-    method: 'PUT',
-    path: '/v1/subscriptions/{subscriptionID}/cancel/{kind}',
-    tag,
-    summary: 'Cancel a subscription; kind "renewal" ends it after what is invoiced',
-    query: objectOf({ preview: optional(flag()) }),
-    body: CancelIn,
-    takesAnyBody: true,
-    success: { status: 204 },
-    preview: ChangePreviewOut.schema,
-    refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
-    record: async (tx, _context, { params }) => {
-      const subscription = await lockedSubscription(tx, pathId(params, id, unknownSubscription))
-      if (params['kind']?.toLowerCase() !== 'renewal') throw unknownKind(params['kind'] ?? '')
-      return subscription
-    },
-    etag: (subscription: Subscription) => subscriptionEtag(subscription),
-    write: async (tx, context, { body, query }, subscription: Subscription) => {
-      const changed = await cancelAtRenewal(tx, context, subscription, body.Reason ?? null)
-      if (query.preview)
-        return { status: 200, body: ChangePreviewOut.write({ Invoices: [], CreditNotes: [] }), isPreview: true }
-      return noContent(subscriptionEtag(changed))
     },
   }),
   writeOperation({
@@ -249,4 +193,5 @@ export const subscriptionOperations = (deps: { publicUrl: string | undefined }):
   ...reading(deps),
   ...previewing(),
   ...changing(),
+  ...changeOperations(),
 ]

@@ -1,4 +1,4 @@
-import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
@@ -42,24 +42,3 @@ export const updateBillingStates = async (
      where s.account_id = ${account} and s.subscription_id = r.id and s.next_from = r.was_next_from and s.due_on is not distinct from r.was_due_on
     returning 1`)
   ).length
-
-/** Notes, or drops, the one change that may be pending, or cancels at once. */
-export const updateCancellation = (
-  tx: Transaction,
-  account: AccountId,
-  id: SubscriptionId,
-  to: {
-    pendingKind: 'cancellation' | null
-    pendingOn: IsoDate | null
-    cancelledOn: IsoDate | null
-    reason: string | null
-    dueOn: IsoDate | null
-    isEndRecorded: boolean
-  },
-  at: Instant,
-) =>
-  tx.rows(sql`
-    update subscriptions set pending_kind = ${to.pendingKind}, pending_on = ${to.pendingOn}, pending_package_version_id = null,
-      pending_package_rate_term_id = null, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.reason}, due_on = ${to.dueOn},
-      is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
-     where account_id = ${account} and subscription_id = ${id}`)

@@ -3,8 +3,9 @@ import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine
 import { subscriptionStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
-import { date, flag, longText, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
+import { date, flag, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   orNull,
@@ -20,7 +21,6 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../invoices/queries.ts'
-import { InvoicePreviewOut } from '../invoices/wire.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { cancellationDayOf, cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import { type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
@@ -86,12 +86,6 @@ export const SubscriptionOut = outObject(
   'Subscription',
 )
 export const SubscriptionsOut = outList(SubscriptionOut)
-
-/** What a change would make, when it is only asked for. */
-export const ChangePreviewOut = outObject(
-  { Invoices: outList(InvoicePreviewOut), CreditNotes: outList(outObject({})) },
-  'ChangePreview',
-)
 
 /** An individual is named by both names. */
 export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerLastName' | 'isCompany'>): string =>
@@ -232,9 +226,24 @@ const COMPUTED = [
 export const SubscriptionIn = objectOf(inputs, { ignored: COMPUTED })
 export type SubscriptionBody = BodyOf<typeof inputs>
 
-export const CancelIn = objectOf({ Reason: optional(longText()) })
-
 export const SubscriptionQuery = listQuery({
   comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true })),
   packageID: optional(reference()),
 })
+
+/** Changes with whatever an edit of the subscription would replace. */
+export const subscriptionEtag = (s: Subscription): string =>
+  etagOf(
+    s.id,
+    s.packageRateTermId,
+    s.startDate,
+    s.endDate,
+    s.leadDays,
+    s.poNumber,
+    s.collectionMethod,
+    s.gatewayId,
+    s.paymentMethodId,
+    s.pendingKind,
+    s.pendingOn,
+    s.cancelledOn,
+  )

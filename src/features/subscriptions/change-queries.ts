@@ -1,0 +1,106 @@
+import type { InvoicedCharge } from '../../engine/coverage.ts'
+import { wholePriceOf } from '../../engine/explain.ts'
+import type { PackageOffer } from '../../engine/subscription.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import type { Charge } from '../invoices/queries.ts'
+import type { PendingOffer } from './queries.ts'
+
+/** Statements that changes of a subscription need beside billing. */
+
+type StoredCharge = Charge & { creditedMinor: bigint; creditedFrom: IsoDate | null; isInvoiceLive: boolean }
+
+/** Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. */
+export async function listChargesBeyond(
+  db: Queryable,
+  account: AccountId,
+  id: SubscriptionId,
+  day: IsoDate,
+): Promise<InvoicedCharge[]> {
+  const rows = await db.rows<StoredCharge>(sql`
+    select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
+           c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
+           c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
+           c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is null and i.invoice_id is not null as "isInvoiceLive"
+      from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
+     where c.account_id = ${account} and c.subscription_id = ${id} and (c.whole_until > ${day} or c.period_from is null)
+     order by c.charge_id`)
+  return rows.map((row) => ({
+    ...row,
+    chargeId: row.id,
+    invoiceId: row.isInvoiceLive ? row.invoiceId : null,
+    itemId: row.itemId as Id,
+    name: row.name ?? '',
+    stretch: row.stretch as number,
+    part: row.part as number,
+    price: wholePriceOf({ price: row.price!, quantity: row.quantity, brackets: row.brackets }),
+  }))
+}
+
+/** What pending changes of package or term were asked for. */
+export const listPendingOffers = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<PendingOffer & { subscriptionId: SubscriptionId }>(sql`
+    select s.subscription_id as "subscriptionId", p.package_id as "packageId", p.name as "packageName", t.price, t.term,
+           t.term_type as "termType", v.package_version_id as "packageVersionId", t.package_rate_term_id as "packageRateTermId"
+      from subscriptions s
+      join package_versions v on v.account_id = s.account_id and v.package_version_id = s.pending_package_version_id
+      join packages p on p.account_id = v.account_id and p.package_id = v.package_id
+      join package_rate_terms t on t.account_id = s.account_id and t.package_rate_term_id = s.pending_package_rate_term_id
+     where s.account_id = ${account} and s.subscription_id = any(${`{${ids.join(',')}}`}::bigint[])`)
+
+export interface ChangedRow {
+  packageId: Id
+  packageVersionId: Id
+  packageRateTermId: Id
+  stretch: number
+  startDate: IsoDate
+  trialEndDate: IsoDate | null
+  syncDate: IsoDate | null
+  endDate: IsoDate | null
+  anchor: IsoDate
+  anchorDay: number
+  componentAnchor: IsoDate
+  term: number
+  termType: PackageOffer['termType']
+  feesOn: IsoDate | null
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  dueOn: IsoDate | null
+  pendingKind: 'package' | 'term' | 'cancellation' | null
+  pendingOn: IsoDate | null
+  pendingPackageVersionId: Id | null
+  pendingPackageRateTermId: Id | null
+  cancelledOn: IsoDate | null
+  cancelReason: string | null
+  isEndRecorded: boolean
+}
+
+/** Writes the state of a subscription after a change of its caller's. */
+export const updateChanged = (tx: Transaction, account: AccountId, id: SubscriptionId, to: ChangedRow, at: Instant) =>
+  tx.rows(sql`
+    update subscriptions set package_id = ${to.packageId}, package_version_id = ${to.packageVersionId},
+      package_rate_term_id = ${to.packageRateTermId}, stretch = ${to.stretch}, start_date = ${to.startDate}, trial_end_date = ${to.trialEndDate},
+      sync_date = ${to.syncDate}, end_date = ${to.endDate}, anchor = ${to.anchor}, anchor_day = ${to.anchorDay},
+      component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, fees_on = ${to.feesOn},
+      next_from = ${to.nextFrom}, last_from = ${to.lastFrom}, due_on = ${to.dueOn}, pending_kind = ${to.pendingKind},
+      pending_on = ${to.pendingOn}, pending_package_version_id = ${to.pendingPackageVersionId},
+      pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.cancelReason},
+      is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
+     where account_id = ${account} and subscription_id = ${id}`)
+
+export const updateDetails = (
+  tx: Transaction,
+  account: AccountId,
+  id: SubscriptionId,
+  to: { leadDays: number; poNumber: string | null; collectionMethod: string | null; dueOn: IsoDate | null },
+  at: Instant,
+) =>
+  tx.rows(sql`
+    update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, collection_method = ${to.collectionMethod},
+      due_on = ${to.dueOn}, last_modified = ${at}
+     where account_id = ${account} and subscription_id = ${id}`)
+
+export const deleteSubscription = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
+  tx.rows(sql`delete from subscriptions where account_id = ${account} and subscription_id = ${id}`)

@@ -1,0 +1,288 @@
+import { changeAtRenewal, changeEndDate, changeNow, changeStartDate, replaceFuture } from '../../engine/changes.ts'
+import { type CancelKind, cancel, reactivate } from '../../engine/endings.ts'
+import { hasEnded, isFuture } from '../../engine/subscription.ts'
+import { conflict, type Fault, invalid, missing, type Problems } from '../../kernel/fault.ts'
+import { countDuePeriods } from '../../engine/renewal.ts'
+import { endOf, termsOf } from '../../engine/subscription.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { type Answer, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { loadInvoiceParts } from '../invoices/load.ts'
+import { listInvoicesByIds } from '../invoices/queries.ts'
+import { lockedSubscription, unknownSubscription } from './actions.ts'
+import { type ChangeMade, changeSubscription, type ChangeSubject } from './change.ts'
+import {
+  ChangeEndDateIn,
+  ChangePackageIn,
+  ChangePreviewOut,
+  changePreviewToWire,
+  ChangeStartDateIn,
+  CancelIn,
+  PreviewQuery,
+  ReactivateIn,
+  type ChangeBody,
+} from './change-wire.ts'
+import { PERIODS_MAX, trialEnd } from './choose.ts'
+import { chooseOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
+import { listRateTerms, type Subscription } from './queries.ts'
+import { subscriptionEtag } from './wire.ts'
+
+const tag = 'Subscriptions'
+const param = 'subscriptionID'
+
+const recordOf = (tx: Transaction, params: Record<string, string>) =>
+  lockedSubscription(tx, pathId(params, param, unknownSubscription))
+
+/** 204, or, when only asked for, what the change would make. */
+async function answer(
+  tx: Transaction,
+  context: RequestContext,
+  made: ChangeMade,
+  isPreview: boolean | null | undefined,
+): Promise<Answer> {
+  if (!isPreview) return noContent(subscriptionEtag(made.subscription))
+  const { account, moment } = context
+  const invoices = await loadInvoiceParts(
+    tx,
+    account.id,
+    await listInvoicesByIds(tx, account.id, made.invoiceIds),
+    moment.today,
+  )
+  const wire = changePreviewToWire(
+    { invoices, creditNotes: made.creditNotes, currency: made.subscription.currency },
+    { timeZone: account.timeZone, today: moment.today },
+  )
+  return { status: 200, body: ChangePreviewOut.write(wire), isPreview: true }
+}
+
+const ended = (s: Subscription): Fault =>
+  conflict('subscription_ended', `Subscription ${s.id} has ended; only reactivating is possible.`)
+
+function checkRunning({ state, subscription }: ChangeSubject, today: string): void {
+  if (hasEnded(state, today)) throw ended(subscription)
+}
+
+/** Changes of package and of term differ only in where their offer is looked for. */
+function offerOperation(about: {
+  id: string
+  path: string
+  summary: string
+  kind: 'package' | 'term'
+  find: typeof findPackageOffer
+}): Operation {
+  return writeOperation<Subscription, ChangeBody, { preview?: boolean | null }, FoundOffer>({
+    id: about.id,
+    method: 'PUT',
+    path: about.path,
+    tag,
+    summary: about.summary,
+    body: ChangePackageIn,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended, nothing would change, or the package cannot be used' },
+    record: (tx, _context, { params }) => recordOf(tx, params),
+    references: (tx, _context, { body }, problems: Problems, s) => about.find(tx, s, body, problems),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    write: async (tx, context, { body, query }, s, found) => {
+      const made = await changeSubscription(tx, context, s, (subject, charges) => {
+        const { today } = context.moment
+        checkRunning(subject, today)
+        const { offer, ids, asAdded } = chooseOffer(found, subject.subscription, body)
+        const event = 'subscription.changed' as const
+        if (isFuture(subject.state, today)) {
+          return {
+            event,
+            offer: ids,
+            plan: replaceFuture(subject.state, { ...offer, ...asAdded(subject.state.startDate) }, today),
+          }
+        }
+        if (body.When === 'now') return { event, offer: ids, plan: changeNow(subject.state, offer, { charges, today }) }
+        return { event, pendingOffer: ids, plan: changeAtRenewal(subject.state, about.kind, offer, { charges, today }) }
+      })
+      return answer(tx, context, made, query.preview)
+    },
+  })
+}
+
+const unknownKind = (kind: string): Fault =>
+  missing(
+    'cancel_kind_unknown',
+    `There is no way of cancelling called ${JSON.stringify(kind.slice(0, 40))}; there are renewal, norefund, prorata and fullcredit.`,
+    'kind',
+  )
+
+const KINDS: readonly string[] = ['renewal', 'norefund', 'prorata', 'fullcredit']
+
+const cancelling = (): Operation =>
+  writeOperation({
+    id: 'cancelSubscription',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/cancel/{kind}',
+    tag,
+    summary: 'Cancel a subscription: at renewal, or today without, with part or with full credit',
+    body: CancelIn,
+    takesAnyBody: true,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
+    record: async (tx, _context, { params }) => {
+      const kind = params['kind']?.toLowerCase() ?? ''
+      const subscription = await recordOf(tx, params)
+      if (!KINDS.includes(kind)) throw unknownKind(kind)
+      return { subscription, kind: kind as CancelKind }
+    },
+    etag: ({ subscription }: { subscription: Subscription }) => subscriptionEtag(subscription),
+    write: async (
+      tx,
+      context,
+      { body, query },
+      { subscription, kind }: { subscription: Subscription; kind: CancelKind },
+    ) => {
+      const made = await changeSubscription(tx, context, subscription, ({ state }, charges) => {
+        const plan = cancel(state, kind, { charges, today: context.moment.today })
+        const isPending = plan.state.cancelledOn === null
+        return {
+          plan,
+          event: isPending ? 'subscription.cancellation_scheduled' : 'subscription.cancelled',
+          reason: body.Reason ?? null,
+        }
+      })
+      return answer(tx, context, made, query.preview)
+    },
+  })
+
+const dating = (): Operation[] => [
+  writeOperation({
+    id: 'changeStartDate',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/changestartdate',
+    tag,
+    summary: 'Move the start of a subscription that has not begun',
+    body: ChangeStartDateIn,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has begun or ended' },
+    record: (tx, _context, { params }) => recordOf(tx, params),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    write: async (tx, context, { body }, s: Subscription) => {
+      const rate = await presentRate(tx, s)
+      const made = await changeSubscription(tx, context, s, (subject) => {
+        checkRunning(subject, context.moment.today)
+        const plan = changeStartDate(
+          subject.state,
+          body.StartDate,
+          trialEnd(body.StartDate, rate),
+          context.moment.today,
+        )
+        checkPeriods(plan.state, context.moment.today, 'StartDate')
+        return { plan, event: 'subscription.changed' }
+      })
+      return answer(tx, context, made, false)
+    },
+  }),
+  writeOperation({
+    id: 'changeEndDate',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/changeenddate',
+    tag,
+    summary: 'Move or clear the end of a subscription',
+    body: ChangeEndDateIn,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
+    success: { status: 204 },
+    refusals: {
+      409: 'The subscription has ended, or the new end lies before today or, without pro rata, inside what is invoiced',
+    },
+    record: (tx, _context, { params }) => recordOf(tx, params),
+    references: async (_tx, _context, { body }, problems) => {
+      const isRefused = problems.found.some(({ field }) => field === 'EndDate')
+      if (body.EndDate === undefined && !isRefused)
+        problems.add('required', 'EndDate', 'EndDate is required; null clears it.')
+    },
+    etag: (s: Subscription) => subscriptionEtag(s),
+    write: async (tx, context, { body, query }, s: Subscription) => {
+      const made = await changeSubscription(tx, context, s, (subject, charges) => {
+        checkRunning(subject, context.moment.today)
+        return {
+          plan: changeEndDate(subject.state, body.EndDate ?? null, { charges, today: context.moment.today }),
+          event: 'subscription.changed',
+        }
+      })
+      return answer(tx, context, made, query.preview)
+    },
+  }),
+  writeOperation({
+    id: 'reactivateSubscription',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/reactivate',
+    tag,
+    summary: 'Drop a pending cancellation, or start an ended subscription again',
+    body: ReactivateIn,
+    isBodyOptional: true,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription is running, its package is inactive, or its customer is not billed' },
+    record: (tx, _context, { params }) => recordOf(tx, params),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    write: async (tx, context, { body, query }, s: Subscription) => {
+      const rate = await presentRate(tx, s)
+      const isActive = rate?.isPackageActive === true && rate.isVersionActive
+      const made = await changeSubscription(tx, context, s, (subject, charges) => {
+        const { today } = context.moment
+        const isAgain = hasEnded(subject.state, today)
+        if (isAgain && s.pausedOn !== null)
+          throw conflict('customer_not_billed', `Customer ${s.customerId} is suspended or archived.`)
+        if (isAgain && !isActive)
+          throw conflict(
+            'package_inactive',
+            `The package or version of subscription ${s.id} is inactive and takes no subscriptions.`,
+          )
+        const plan = reactivate(
+          subject.state,
+          { startDate: body.StartDate ?? null, endDate: body.EndDate ?? null },
+          { charges, today },
+        )
+        checkPeriods(plan.state, today, 'StartDate')
+        return { plan, event: 'subscription.reactivated' }
+      })
+      return answer(tx, context, made, query.preview)
+    },
+  }),
+]
+
+/** Rule: what would bill more than 1,000 periods at once is 400. */
+function checkPeriods(state: Parameters<typeof termsOf>[0], today: string, field: string): void {
+  const terms = { ...termsOf(state), endDate: endOf(state) }
+  if (countDuePeriods(terms, state.cursor, today, PERIODS_MAX) <= PERIODS_MAX) return
+  throw invalid(
+    'too_many_periods',
+    `${field} ${state.startDate} would bill more than ${PERIODS_MAX} periods at once.`,
+    field,
+  )
+}
+
+export const changeOperations = (): Operation[] => [
+  offerOperation({
+    id: 'changePackage',
+    path: '/v1/subscriptions/{subscriptionID}/changepackage',
+    summary: 'Change the package of a subscription, at renewal or now',
+    kind: 'package',
+    find: findPackageOffer,
+  }),
+  offerOperation({
+    id: 'changeTerm',
+    path: '/v1/subscriptions/{subscriptionID}/changeterm',
+    summary: 'Change the term of a subscription within its package, at renewal or now',
+    kind: 'term',
+    find: findTermOffer,
+  }),
+  cancelling(),
+  ...dating(),
+]
+
+/** The rate that the subscription's own version has now. */
+const presentRate = async (tx: Transaction, s: Subscription) =>
+  (await listRateTerms(tx, tx.account, s.packageVersionId, s.currency))[0]

@@ -1,0 +1,137 @@
+import { digitsOf } from '../../kernel/currencies.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { date, flag, longText, reference, text, whole } from '../../platform/wire/fields.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  decimalDigits,
+  minorDigits,
+  orNull,
+  outDate,
+  outId,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import type { Moment } from '../../platform/http/context.ts'
+import { DAYS_MAX } from '../packages/wire.ts'
+import { COLLECTION_METHODS } from '../invoices/queries.ts'
+import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'
+import type { MadeCreditNote } from '../credit-notes/make.ts'
+import { TERM_TYPES } from './wire.ts'
+
+const changeInputs = {
+  packageID: optional(reference()),
+  packageVersionID: optional(reference()),
+  packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+  packageRateTermID: optional(reference()),
+  Term: optional(whole(1, DAYS_MAX)),
+  TermType: optional(word(TERM_TYPES)),
+  When: optional(word(['renewal', 'now'] as const, { anyCase: true })),
+} satisfies Properties
+
+export const ChangePackageIn = objectOf(changeInputs)
+export type ChangeBody = BodyOf<typeof changeInputs>
+
+export const ChangeStartDateIn = objectOf({ StartDate: required(date()) })
+export const ChangeEndDateIn = objectOf({ EndDate: optional(date()) })
+export const ReactivateIn = objectOf({ StartDate: optional(date()), EndDate: optional(date()) })
+export const CancelIn = objectOf({ Reason: optional(longText()) })
+export const PreviewQuery = objectOf({ preview: optional(flag()) })
+
+const detailInputs = {
+  numDaysBeforeToInv: optional(whole(0, 90)),
+  poNumber: optional(text({ takesNumbers: true })),
+  CollectionMethod: optional(word(COLLECTION_METHODS)),
+  gatewayID: optional(reference()),
+  customerPaymentMethodID: optional(reference()),
+} satisfies Properties
+
+export const SubscriptionDetailsIn = objectOf(detailInputs)
+export type DetailsBody = BodyOf<typeof detailInputs>
+
+const day = () => outDate('Calendar date')
+
+/** A credit note that a change would make, without identifier and number. */
+const CreditNotePreviewOut = outObject(
+  {
+    creditNoteID: orNull(outId()),
+    CreditNumber: orNull(outText()),
+    invoiceID: outId('The invoice that is credited'),
+    Date: day(),
+    CurrencyCode: outText(),
+    Amount: outNumber(),
+    Net: outNumber(),
+    Memo: outText(),
+    Lines: outList(
+      outObject({
+        chargeID: outId(),
+        Line: outText(),
+        From: orNull(day()),
+        To: orNull(outDate('Day after the last unused one')),
+        AmountEx: outNumber(),
+      }),
+    ),
+    Taxes: outList(outObject({ Name: outText(), Perc: outNumber(), Amount: outNumber() })),
+  },
+  'CreditNotePreview',
+)
+
+/** What a change would make, when it is only asked for. */
+export const ChangePreviewOut = outObject(
+  { Invoices: outList(InvoicePreviewOut), CreditNotes: outList(CreditNotePreviewOut) },
+  'ChangePreview',
+)
+
+interface Made {
+  invoices: readonly InvoiceParts[]
+  creditNotes: readonly MadeCreditNote[]
+  currency: string
+}
+
+/** What was made, as if it had not been: nothing has an identifier or a number, and nothing is applied. */
+export function changePreviewToWire(
+  made: Made,
+  clock: Pick<Moment, 'today'> & { timeZone: string },
+): ShapeOf<typeof ChangePreviewOut> {
+  const digits = digitsOf(made.currency)
+  const shown = (value: string | null) => (value === null ? null : dateWithOffset(value, clock.timeZone))
+  return {
+    Invoices: made.invoices.map((parts) => {
+      const invoice = { ...parts.invoice, isDraft: true, negativeMinor: 0n, paidMinor: 0n, pendingMinor: 0n }
+      const wire = invoiceToWire({ ...parts, invoice }, clock)
+      return {
+        ...wire,
+        invoiceID: null,
+        invoiceNum: null,
+        Reference: null,
+        NegativeAdjustmentsApplied: [],
+        Taxes: wire.Taxes.map((tax) => ({ ...tax, invoiceTaxID: null, invoiceID: null })),
+        Charges: wire.Charges.map((charge) => ({ ...charge, chargeID: null, invoiceID: null })),
+      }
+    }),
+    CreditNotes: made.creditNotes.map(({ planned, memo }) => ({
+      creditNoteID: null,
+      CreditNumber: null,
+      invoiceID: planned.invoiceId,
+      Date: dateWithOffset(clock.today, clock.timeZone),
+      CurrencyCode: made.currency,
+      Amount: minorDigits(planned.totalMinor, digits),
+      Net: minorDigits(planned.netMinor, digits),
+      Memo: memo,
+      Lines: planned.lines.map((line) => ({
+        chargeID: line.chargeId,
+        Line: line.name,
+        From: shown(line.from),
+        To: shown(line.until),
+        AmountEx: minorDigits(line.netMinor, digits),
+      })),
+      Taxes: planned.taxes.map((tax) => ({
+        Name: tax.name,
+        Perc: decimalDigits(tax.rate),
+        Amount: minorDigits(tax.amountMinor, digits),
+      })),
+    })),
+  }
+}

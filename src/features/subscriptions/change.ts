@@ -1,0 +1,167 @@
+import type { GivenBack } from '../../engine/coverage.ts'
+import { type ChangePlan, dropPending } from '../../engine/changes.ts'
+import { endOf, hasEnded, type SubscriptionState, termsOf } from '../../engine/subscription.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { getAccountSettings } from '../accounts/queries.ts'
+import { makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
+import type { EventType } from '../events/queries.ts'
+import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
+import { record, reread } from './actions.ts'
+import { billSubscription, composePlanned, planContext } from './bill.ts'
+import { listChargesBeyond, listPendingOffers, updateChanged } from './change-queries.ts'
+import { nextActionOn } from './facts.ts'
+import type { PendingOffer, Subscription } from './queries.ts'
+import { type OfferIds, stateOf } from './state.ts'
+
+/** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
+
+/** What a change made: for its answer when it is only previewed. */
+export interface ChangeMade {
+  subscription: Subscription
+  invoiceIds: InvoiceId[]
+  creditNotes: MadeCreditNote[]
+}
+
+export interface PlannedChange {
+  plan: ChangePlan
+  event: EventType
+  reason?: string | null
+  /** The version and price of the state after, where they change. */
+  offer?: OfferIds
+  pendingOffer?: OfferIds
+}
+
+/** Facts of a change, read after what is due today was invoiced. */
+export interface ChangeSubject {
+  subscription: Subscription
+  state: SubscriptionState
+  offer: PendingOffer | undefined
+}
+
+/** Changes a subscription of a locked customer. `plan` decides, from the state after today's billing and what was charged. */
+export async function changeSubscription(
+  tx: Transaction,
+  context: RequestContext,
+  given: Subscription,
+  plan: (subject: ChangeSubject, charges: Awaited<ReturnType<typeof listChargesBeyond>>) => PlannedChange,
+): Promise<ChangeMade> {
+  const issued: InvoiceId[] = []
+  const issuing: IssueContext = { ...context, issued }
+  await billSubscription(tx, issuing, given)
+  const subject = await subjectOf(tx, given.id)
+  const charges = await listChargesBeyond(tx, tx.account, given.id, context.moment.today)
+  const planned = plan(subject, charges)
+  checkPaused(subject.subscription, planned.plan)
+  const made = await writeChange(tx, issuing, subject, planned)
+  // Lead days can make the next period due on the day of the change.
+  await billSubscription(tx, issuing, await reread(tx, given.id))
+  const subscription = await reread(tx, given.id)
+  await record(tx, context, planned.event, subscription, planned.reason ?? null)
+  return { subscription, invoiceIds: issued, creditNotes: made }
+}
+
+async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubject> {
+  const subscription = await reread(tx, id)
+  const hasOffer = subscription.pendingKind === 'package' || subscription.pendingKind === 'term'
+  const [offer] = hasOffer ? await listPendingOffers(tx, tx.account, [id]) : []
+  return { subscription, offer, state: stateOf(subscription, offer) }
+}
+
+/** Rule: while a customer is suspended or archived, what would charge is refused. */
+function checkPaused(s: Subscription, plan: ChangePlan): void {
+  if (s.pausedOn === null || plan.invoices.length === 0) return
+  throw conflict(
+    'customer_not_billed',
+    `Customer ${s.customerId} is suspended or archived: a change that charges is not possible meanwhile.`,
+  )
+}
+
+async function writeChange(
+  tx: Transaction,
+  context: IssueContext,
+  subject: ChangeSubject,
+  change: PlannedChange,
+): Promise<MadeCreditNote[]> {
+  const { subscription: s } = subject
+  const { plan } = change
+  await updateChanged(tx, tx.account, s.id, changedRow(subject, change, context.moment.today), context.moment.now)
+  const made = await issuePlanned(tx, context, s, plan)
+  const { isAutoApply } = await getAccountSettings(tx, tx.account)
+  return makeCreditNotes(tx, context, {
+    customerId: s.customerId,
+    subscriptionId: s.id,
+    currency: s.currency,
+    givenBack: plan.givenBack as readonly GivenBack[],
+    made,
+    isAutoApply,
+  })
+}
+
+async function issuePlanned(
+  tx: Transaction,
+  context: IssueContext,
+  s: Subscription,
+  plan: ChangePlan,
+): Promise<InvoiceId[]> {
+  if (plan.invoices.length === 0) return []
+  const rules = await planContext(tx, context)
+  const composed = plan.invoices.flatMap((invoice) => composePlanned(s, invoice, rules) ?? [])
+  const zero = plan.invoices
+    .flatMap(({ charges }) => charges)
+    .filter(({ netMinor }) => netMinor === 0n)
+    .map((charge): ZeroCharge => ({ subscriptionId: s.id, charge }))
+  return issueInvoices(tx, context, composed, zero)
+}
+
+/** Drops the pending change, if there is one, and charges what it had held back. */
+export async function dropFutureChanges(tx: Transaction, context: RequestContext, given: Subscription): Promise<void> {
+  const { today } = context.moment
+  const state = stateOf(given)
+  if (given.pendingKind === null) {
+    if (hasEnded(state, today))
+      throw conflict('subscription_ended', `Subscription ${given.id} has ended: there is no future change to drop.`)
+    return
+  }
+  await changeSubscription(tx, context, given, (subject, charges) => {
+    if (hasEnded(subject.state, today))
+      throw conflict('subscription_ended', `Subscription ${given.id} has ended: there is no future change to drop.`)
+    return { plan: dropPending(subject.state, { charges, today }), event: 'subscription.future_changes_dropped' }
+  })
+}
+
+function changedRow({ subscription: s, state: before, offer }: ChangeSubject, change: PlannedChange, today: IsoDate) {
+  const { state } = change.plan
+  const isEndRecorded = hasEnded(state, today)
+  const pending = state.pending
+  const kept = pending !== null && pending === before.pending ? offer : undefined
+  const isOffer = pending !== null && pending.kind !== 'cancellation'
+  return {
+    packageId: state.packageId,
+    packageVersionId: change.offer?.packageVersionId ?? s.packageVersionId,
+    packageRateTermId: change.offer?.packageRateTermId ?? s.packageRateTermId,
+    stretch: state.stretch,
+    startDate: state.startDate,
+    trialEndDate: state.trialEndDate,
+    syncDate: state.syncDate,
+    endDate: state.endDate,
+    anchor: state.cycle.anchor,
+    anchorDay: state.cycle.dayOfMonth,
+    componentAnchor: state.componentAnchor,
+    term: state.cycle.term,
+    termType: state.cycle.termType,
+    ...state.cursor,
+    dueOn: nextActionOn({ ...termsOf(state), endDate: endOf(state) }, state.cursor, isEndRecorded),
+    pendingKind: pending?.kind ?? null,
+    pendingOn: pending?.on ?? null,
+    pendingPackageVersionId: isOffer ? ((change.pendingOffer ?? kept)?.packageVersionId ?? null) : null,
+    pendingPackageRateTermId: isOffer ? ((change.pendingOffer ?? kept)?.packageRateTermId ?? null) : null,
+    cancelledOn: state.cancelledOn,
+    cancelReason:
+      state.cancelledOn === null && pending?.kind !== 'cancellation' ? null : (change.reason ?? s.cancelReason),
+    isEndRecorded,
+  }
+}
