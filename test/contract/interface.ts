@@ -48,6 +48,25 @@ const customer = {
   PrimaryPaymentMethodInfo: 'object?',
 } as const satisfies Fields
 
+const contact = {
+  customerContactID: 'integer',
+  customerID: 'integer',
+  Name: 'string',
+  LastName: 'string',
+  Email: 'string',
+  Cell: 'string?',
+  Username: 'string?',
+  isActive: 'boolean',
+} as const satisfies Fields
+
+const note = {
+  customerNoteID: 'integer',
+  customerID: 'integer',
+  DateUTC: 'date',
+  Note: 'string',
+  NoteType: 'string',
+} as const satisfies Fields
+
 const subscription = {
   subscriptionID: 'integer',
   customerID: 'integer',
@@ -222,6 +241,8 @@ const VERSION = `VersionName! isActive! isDefault! ${RATES}`
 const inVersion = VERSION.split(' ')
   .map((field) => `PackageVersion.${field}`)
   .join(' ')
+const CONTACT = 'customerID! Name! LastName! Email! Username Password Cell isActive'
+const NOTE = 'customerID! Note! NoteType'
 const TAX = 'Name! rules.Perc! rules.countryID rules.countryStateID rules.TaxNumber'
 
 const list = (path: string, answer: Fields, query = PAGING): Row => ({
@@ -246,6 +267,23 @@ export const INTERFACE: readonly Row[] = [
   },
   list('/v1/customers/with_customfields', { ...customer, CustomFields: 'list' }),
   { method: 'GET', path: '/v1/customers/{customerID}', success: 200, answer: customer },
+  list('/v1/customers/{customerID}/contacts', contact),
+  list('/v1/customercontacts', contact),
+  { method: 'GET', path: '/v1/customercontacts/{customerContactID}', success: 200, answer: contact },
+  { method: 'POST', path: '/v1/customercontacts', success: 201, answer: contact, input: CONTACT },
+  {
+    method: 'PUT',
+    path: '/v1/customercontacts/{customerContactID}',
+    success: 204,
+    input: `${CONTACT} changePassword`,
+  },
+  { method: 'DELETE', path: '/v1/customercontacts/{customerContactID}', success: 204 },
+  list('/v1/customers/{customerID}/customernotes', note),
+  list('/v1/customernotes', note),
+  { method: 'GET', path: '/v1/customernotes/{customerNoteID}', success: 200, answer: note },
+  { method: 'POST', path: '/v1/customernotes', success: 201, answer: note, input: NOTE },
+  { method: 'PUT', path: '/v1/customernotes/{customerNoteID}', success: 204, input: NOTE },
+  { method: 'DELETE', path: '/v1/customernotes/{customerNoteID}', success: 204 },
   list('/v1/customers/{customerID}/subscriptions', subscription),
   list('/v1/subscriptions', subscription),
   { method: 'GET', path: '/v1/subscriptions/{subscriptionID}', success: 200, answer: subscription },
