@@ -4,7 +4,11 @@ import { startTestService, type TestClient } from '../support/app.ts'
 const service = await startTestService()
 
 /** A package of 31.00 a month with VAT, as a small shop would set it up. */
-async function shop(client: TestClient, terms = [{ ChargePrice: 31, ChargeTerm: 1, ChargeTermType: 'months' }], rate: object = {}) {
+async function shop(
+  client: TestClient,
+  terms = [{ ChargePrice: 31, ChargeTerm: 1, ChargeTermType: 'months' }],
+  rate: object = {},
+) {
   await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })
   const group = await client.post('/v1/packagegroups', { GroupName: 'Plans' })
   const added = await client.post('/v1/packages', {
@@ -17,7 +21,17 @@ async function shop(client: TestClient, terms = [{ ChargePrice: 31, ChargeTerm: 
       VersionName: 'first',
       isActive: true,
       isDefault: true,
-      packageVersionRates: [{ CurrencyCode: 'USD', SetupFee: 0, TrialFee: 0, TrialPeriod: 0, TrialPeriodType: 'days', PackageRateTerms: terms, ...rate }],
+      packageVersionRates: [
+        {
+          CurrencyCode: 'USD',
+          SetupFee: 0,
+          TrialFee: 0,
+          TrialPeriod: 0,
+          TrialPeriodType: 'days',
+          PackageRateTerms: terms,
+          ...rate,
+        },
+      ],
     },
   })
   expect(added.text).toContain('packageID')
@@ -25,14 +39,23 @@ async function shop(client: TestClient, terms = [{ ChargePrice: 31, ChargeTerm: 
   return { packageID: added.body.packageID, customerID: customer.body.customerID }
 }
 
-const lines = (invoices: any[]) => invoices.map((invoice) => [invoice.InvoiceDate.slice(0, 10), invoice.Charges.map((charge: any) => `${charge.Descrip} ${charge.AmountEx}`).join('; '), invoice.Total])
+const lines = (invoices: any[]) =>
+  invoices.map((invoice) => [
+    invoice.InvoiceDate.slice(0, 10),
+    invoice.Charges.map((charge: any) => `${charge.Descrip} ${charge.AmountEx}`).join('; '),
+    invoice.Total,
+  ])
 
 test('a monthly plan from 31 January is billed on the last days of the months of its year', async () => {
   const client = await service.newAccount({ clockAt: '2027-01-31T08:00:00.000Z' })
   const { packageID, customerID } = await shop(client)
   const added = await client.post('/v1/subscriptions', { customerID, packageID })
   expect(added.status).toBe(201)
-  expect(added.body).toMatchObject({ comp_Status: 'Active', nextRenewDate: '2027-02-28T00:00:00Z', lastInvDate: '2027-01-31T00:00:00Z' })
+  expect(added.body).toMatchObject({
+    comp_Status: 'Active',
+    nextRenewDate: '2027-02-28T00:00:00Z',
+    lastInvDate: '2027-01-31T00:00:00Z',
+  })
   const moved = await client.put('/v1/clock', { Now: '2028-01-30T12:00:00Z' })
   expect(moved.status).toBe(200)
   expect(moved.body).toMatchObject({ Invoices: 11, Renewals: 11, Expired: 0, Failed: [], Days: 364 })
