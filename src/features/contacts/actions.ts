@@ -56,9 +56,11 @@ async function choosePassword(
   return plain === null ? null : { plain, hash: await passwordHash(plain) }
 }
 
-/** A username for an active contact that has none. What is given is checked by the schema. */
+/** The given username, or a made one for an active contact that has none. What is given is checked by the schema. */
 async function chooseUsername(tx: Transaction, contact: ContactInput, id: Id | null): Promise<string | null> {
-  if (contact.username !== null || !contact.isActive) return contact.username
+  if (contact.username === null && !contact.isActive) return null
+  await lockUsernames(tx, tx.account)
+  if (contact.username !== null) return contact.username
   const base = usernameBase(contact)
   const taken = await listUsernameKeys(tx, tx.account, base, id)
   return freeUsername(base, new Set(taken.map(({ key }) => key)))
@@ -98,9 +100,8 @@ export async function addContact(
   body: ContactBody,
 ): Promise<{ contact: Contact; json: string }> {
   const wanted = contactFromWire(body)
-  // Before the lock: a hash takes a while on purpose.
+  // Before usernames are locked: a hash takes a while on purpose.
   const password = await choosePassword(wanted, body, undefined)
-  await lockUsernames(tx, tx.account)
   const username = await chooseUsername(tx, wanted, null)
   const key = username === null ? null : usernameKey(username)
   const contact = await refuseOn(insertContact(tx, tx.account, { ...wanted, username }, key, password), {
@@ -120,7 +121,6 @@ export async function editContact(
 ): Promise<Contact> {
   const wanted = contactFromWire(body, present)
   const password = await choosePassword(wanted, body, present)
-  await lockUsernames(tx, tx.account)
   const username = await chooseUsername(tx, wanted, present.id)
   const hasPassword = present.hasPassword || password !== null
   const contact: Contact = { ...wanted, id: present.id, username, hasPassword }

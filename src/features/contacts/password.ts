@@ -44,4 +44,4 @@ export function generatedPassword(): string {
 
 /** Interface: at least 6 characters, at least one letter and one number among them. */
 export const isStrongEnough = (password: string): boolean =>
-  [...password].length >= 6 && /\p{L}/u.test(password) && /\p{N}/u.test(password)
+  [...password].length >= 6 && /\p{L}/u.test(password) && /\p{Nd}/u.test(password)

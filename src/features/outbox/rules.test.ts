@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { makeSealer } from '../../platform/sealing.ts'
+import { readableMail } from './mail.ts'
 import { languageOf, welcomeMail } from './templates.ts'
 
 const facts = {
@@ -45,4 +47,23 @@ describe('the welcome mail', () => {
     expect(text).toContain('Benutzername: joneil')
     expect(html).toContain('<html lang="de">')
   })
+})
+
+test('a mail whose secret was sealed under another key is shown without it', () => {
+  const [now, before] = [makeSealer(Buffer.alloc(32, 1), 'outbox'), makeSealer(Buffer.alloc(32, 2), 'outbox')]
+  const texts = { text: 'Password: ••••', html: '<p>••••</p>' }
+  const mail = {
+    ...texts,
+    id: 1n,
+    template: 'welcome',
+    to: 'a@example.com',
+    subject: 'Welcome',
+    status: 'queued',
+    createdAt: '2027-01-01T00:00:00.000Z',
+    sentAt: null,
+  } as const
+  const sealedBy = (sealer: typeof now) => ({ ...mail, sealed: sealer.seal(JSON.stringify({ text: 'Password: x' })) })
+  expect(readableMail(sealedBy(now), now, true).text).toBe('Password: x')
+  expect(readableMail(sealedBy(now), now, false).text).toBe(texts.text)
+  expect(readableMail(sealedBy(before), now, true).text).toBe(texts.text)
 })
