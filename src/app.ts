@@ -11,11 +11,14 @@ import { billingRunOperations } from './features/billing-run/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
+import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
+import { recurringInvoiceOperations } from './features/recurring-invoices/routes.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { contactOperations } from './features/contacts/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
+import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { noteOperations } from './features/notes/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
@@ -76,15 +79,22 @@ interface FeatureDeps {
   hasMailServer: boolean
 }
 
+/** Everything of a customer that is billed again from today goes on. */
+const resumeBilling: OnReturn = async (...returned) => {
+  await resumeSubscriptions(...returned)
+  await resumeRecurringInvoices(...returned)
+}
+
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
-  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeSubscriptions }),
+  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeBilling }),
   ...customerRemovalOperations(),
   ...contactOperations(deps),
   ...noteOperations(deps),
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
   ...invoiceOperations(deps),
+  ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
   ...componentOperations(deps),

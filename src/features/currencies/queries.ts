@@ -36,14 +36,22 @@ export const lockCurrency = (tx: Transaction, account: AccountId, currency: stri
     sql`select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`,
   )
 
-/** What uses a currency: the account as its default, rates, component prices, customers, and money records, which keep it even when their customer has another now. */
+/** What uses a currency: the account as its default, rates, component prices, customers, recurring invoices, and money records, which keep it even when their customer has another now. */
 export const currencyUses = (db: Queryable, account: AccountId, currency: string) =>
-  oneRow<{ isDefault: boolean; rates: boolean; components: boolean; customers: boolean; invoices: boolean }>(
+  oneRow<{
+    isDefault: boolean
+    rates: boolean
+    components: boolean
+    customers: boolean
+    recurring: boolean
+    invoices: boolean
+  }>(
     db,
     sql`select exists (select 1 from accounts where account_id = ${account} and currency = ${currency}) as "isDefault",
                exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
                exists (select 1 from component_version_currencies where account_id = ${account} and currency = ${currency}) as "components",
                exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
+               exists (select 1 from recurring_invoices where account_id = ${account} and currency = ${currency}) as "recurring",
                exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
                or exists (select 1 from invoices where account_id = ${account} and currency = ${currency}) as "invoices"`,
   )

@@ -74,6 +74,7 @@ export const currencyOperations = (): Operation[] => [
         uses.rates && 'a package rate',
         uses.components && 'a component price',
         uses.customers && 'a customer',
+        uses.recurring && 'a recurring invoice',
         uses.invoices && 'a money record',
       ].find(Boolean)
       if (used) throw conflict('currency_used', `${code} is used by ${used} and cannot be deleted.`, 'CurrencyCode')

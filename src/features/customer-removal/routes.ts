@@ -7,6 +7,7 @@ import { customerEtag } from '../customers/wire.ts'
 import { recordEvent } from '../events/record.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/by-hand.ts'
+import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
 import { deleteEndedSubscriptions } from '../subscriptions/queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 
@@ -19,18 +20,21 @@ export const customerRemovalOperations = (): Operation[] => [
     tag: 'Customers',
     summary: 'Delete a customer that has no money records and nothing running',
     success: { status: 204 },
-    refusals: { 409: 'The customer has money records or a running subscription: archive it instead' },
+    refusals: {
+      409: 'The customer has money records, or a running subscription or recurring invoice: archive it instead',
+    },
     record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
     etag: (customer: Customer) => customerEtag(customer),
     write: async (tx, context, _input, { id }) => {
       const uses = await customerUses(tx, tx.account, id, context.moment.today)
       if (uses.hasMoney || uses.hasRunning) {
-        const reason = uses.hasMoney ? 'has money records' : 'has a running subscription'
+        const reason = uses.hasMoney ? 'has money records' : 'has a running subscription or recurring invoice'
         throw conflict('customer_in_use', `Customer ${id} ${reason} and cannot be deleted; archive it instead.`)
       }
       const record = await writtenCustomer(tx, context, id)
       await deleteUnsentMail(tx, tx.account, id)
       await deleteDraftsOf(tx, id)
+      await deleteRecurringOf(tx, id)
       await deleteEndedSubscriptions(tx, tx.account, id)
       await deleteCustomer(tx, tx.account, id)
       await recordEvent(tx, context, { type: 'customer.deleted', recordId: id, customerId: id, record })

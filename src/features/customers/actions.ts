@@ -146,7 +146,7 @@ async function checkCurrencyChange(
 ): Promise<void> {
   const uses = await customerUses(tx, tx.account, present.id, context.moment.today)
   if (!uses.hasMoney && !uses.hasRunning) return
-  const reason = uses.hasMoney ? 'has money records' : 'has a running subscription'
+  const reason = uses.hasMoney ? 'has money records' : 'has a running subscription or recurring invoice'
   throw conflict(
     'currency_fixed',
     `The currency of customer ${present.id} cannot change: it ${reason} in ${present.currency}.`,

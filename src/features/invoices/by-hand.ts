@@ -368,6 +368,11 @@ export async function removeInvoice(tx: Transaction, context: RequestContext, pr
     await recordInvoice(tx, context, 'invoice.deleted', present)
     return deleteDraftWithLines(tx, invoice.id)
   }
+  if (invoice.negativeMinor !== 0n || invoice.paidMinor !== 0n || invoice.pendingMinor !== 0n)
+    throw conflict(
+      'invoice_allocated',
+      `Invoice ${invoice.id} has credits or payments allocated to it and cannot be cancelled until those are taken off.`,
+    )
   await owe(tx, invoice, -invoice.totalMinor)
   await updateCancelled(tx, invoice.id, context.moment.now)
   await recordInvoice(tx, context, 'invoice.cancelled', await rereadInvoice(tx, context, invoice.id))

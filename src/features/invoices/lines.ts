@@ -84,6 +84,12 @@ export const givenRate = (tax: { Name: string; Perc: Decimal }): TaxRate => ({
   taxNumber: null,
 })
 
+export const taxRateOf = ({ settingName, rate, taxNumber }: TaxRule): TaxRate => ({
+  name: settingName,
+  rate,
+  taxNumber,
+})
+
 /** The taxes that the rules find for a customer: none of one that is exempt. */
 export const foundRates = (
   rules: readonly TaxRule[],
@@ -94,4 +100,4 @@ export const foundRates = (
     : matchTaxes(rules, {
         countryId: customer.countryId === null ? null : Number(customer.countryId),
         countryStateId: customer.countryStateId === null ? null : Number(customer.countryStateId),
-      }).map(({ settingName, rate, taxNumber }) => ({ name: settingName, rate, taxNumber }))
+      }).map(taxRateOf)

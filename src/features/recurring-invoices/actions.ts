@@ -1,0 +1,190 @@
+import { resumeRecurring } from '../../engine/recurring.ts'
+import { assert } from '../../kernel/assert.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { conflict, missing } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import type { OnReturn } from '../customers/actions.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import type { EventType } from '../events/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringAmounts, recurringContext } from './bill.ts'
+import { type Chosen, composeRecurring } from './choose.ts'
+import { cursorOf, nextActionOn, statusOf, termsOf } from './facts.ts'
+import { findLoaded, type Loaded, loadRecurring } from './load.ts'
+import {
+  deleteRecurringLines,
+  findRecurringCustomer,
+  insertRecurring,
+  insertRecurringCharges,
+  insertRecurringTaxes,
+  listOpenRecurring,
+  type RecurringInvoice,
+  updateRecurring,
+  updateRecurringCancelled,
+  updateRecurringReactivated,
+} from './queries.ts'
+import { type RecurringBody, RecurringOut, recurringToWire } from './wire.ts'
+
+/** Every change locks the customer first, invoices what is due today as the run would, then does its own work. */
+
+export const unknownRecurring = (id: bigint | string) =>
+  missing('recurring_invoice_unknown', `There is no recurring invoice ${id}.`, 'recurInvoiceID')
+
+export async function lockedRecurring(tx: Transaction, id: bigint): Promise<Loaded> {
+  const owner = await findRecurringCustomer(tx, tx.account, id)
+  if (!owner) throw unknownRecurring(id)
+  await lockCustomer(tx, tx.account, owner.customerId)
+  const loaded = await findLoaded(tx, tx.account, id)
+  if (!loaded) throw unknownRecurring(id)
+  return loaded
+}
+
+async function reread(tx: Transaction, id: Id): Promise<Loaded> {
+  const loaded = await findLoaded(tx, tx.account, id)
+  assert(loaded, `recurring invoice ${id} exists`)
+  return loaded
+}
+
+/** The JSON text of a recurring invoice, with amounts by the taxes that count today. */
+export async function writtenRecurring(db: Queryable, context: RequestContext, loaded: Loaded): Promise<string> {
+  const { account, moment } = context
+  const amounts = recurringAmounts(loaded, await recurringContext(db, context))
+  return RecurringOut.write(recurringToWire(loaded, amounts, { timeZone: account.timeZone, today: moment.today }))
+}
+
+async function record(tx: Transaction, context: RequestContext, type: EventType, loaded: Loaded): Promise<void> {
+  const { id: recordId, customerId } = loaded.recurring
+  await recordEvent(tx, context, { type, recordId, customerId, record: await writtenRecurring(tx, context, loaded) })
+}
+
+function checkBilled(customer: Pick<Customer, 'id' | 'pausedOn' | 'archivedAt'>): void {
+  if (customer.pausedOn === null) return
+  const state = customer.archivedAt === null ? 'suspended' : 'archived'
+  throw conflict(
+    `customer_${state}`,
+    `Customer ${customer.id} is ${state}, so its recurring invoices cannot be added, started again or charged.`,
+    'customerID',
+  )
+}
+
+const referenceTaken = (reference: string | null) => () =>
+  conflict('reference_taken', `Another recurring invoice has the Reference ${JSON.stringify(reference)}.`, 'Reference')
+
+async function writeLines(tx: Transaction, id: Id, { lines, ownTaxes }: Chosen): Promise<void> {
+  const charges = lines.map((line, index) => ({
+    ...line,
+    displayOrder: index + 1,
+    quantity: decimalText(line.quantity),
+    unitPrice: decimalText(line.unitPrice),
+  }))
+  await insertRecurringCharges(tx, id, charges)
+  const taxes = (ownTaxes ?? []).map(({ name, rate }) => ({ name, rate: decimalText(rate) }))
+  if (taxes.length > 0) await insertRecurringTaxes(tx, id, taxes)
+}
+
+/** Adds a recurring invoice and makes every invoice of it that is due today. */
+export async function addRecurring(
+  tx: Transaction,
+  context: RequestContext,
+  chosen: Chosen,
+  body: RecurringBody,
+): Promise<Loaded> {
+  checkBilled(chosen.customer)
+  const fields = composeRecurring(chosen, body, context)
+  const id = await refuseOn(insertRecurring(tx, chosen.customer.id, fields, context.moment.now), {
+    recurring_invoices_reference_key: referenceTaken(fields.reference),
+  })
+  await writeLines(tx, id, chosen)
+  const added = await reread(tx, id)
+  await record(tx, context, 'recurring_invoice.created', added)
+  await billRecurring(tx, context, added)
+  return reread(tx, id)
+}
+
+/** What is due today is invoiced as it was before the change; then it must still go on. */
+async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
+  await billRecurring(tx, context, given)
+  const loaded = await reread(tx, given.recurring.id)
+  const status = statusOf(loaded.recurring, context.moment.today)
+  if (status === 'Cancelled' || status === 'Expired')
+    throw conflict(
+      'recurring_invoice_ended',
+      `Recurring invoice ${loaded.recurring.id} is ${status.toLowerCase()}; start it again before changing it.`,
+    )
+  return loaded
+}
+
+/** Replaces what a recurring invoice says, from its next invoice on. */
+export async function editRecurring(
+  tx: Transaction,
+  context: RequestContext,
+  given: Loaded,
+  chosen: Chosen,
+  body: RecurringBody,
+): Promise<Loaded> {
+  const { recurring: present } = await billedAndRunning(tx, context, given)
+  const fields = composeRecurring(chosen, body, context, present)
+  const { id } = present
+  if (fields.startDate !== present.startDate && fields.nextFrom <= context.moment.today) checkBilled(chosen.customer)
+  await refuseOn(updateRecurring(tx, id, fields, context.moment.now), {
+    recurring_invoices_reference_key: referenceTaken(fields.reference),
+  })
+  await deleteRecurringLines(tx, id)
+  await writeLines(tx, id, chosen)
+  await billRecurring(tx, context, await reread(tx, id))
+  const edited = await reread(tx, id)
+  await record(tx, context, 'recurring_invoice.updated', edited)
+  return edited
+}
+
+/** Ends a recurring invoice now. What has been invoiced stays. */
+export async function cancelRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<void> {
+  const { recurring } = await billedAndRunning(tx, context, given)
+  await updateRecurringCancelled(tx, recurring.id, context.moment.today, context.moment.now)
+  await record(tx, context, 'recurring_invoice.cancelled', await reread(tx, recurring.id))
+}
+
+/** Starts an ended one again. Rule: it goes on at its own first renewal on or after today; missed periods are not billed. */
+export async function reactivateRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
+  await billRecurring(tx, context, given)
+  const { recurring: r } = await reread(tx, given.recurring.id)
+  const { today, now } = context.moment
+  const status = statusOf(r, today)
+  if (status !== 'Cancelled' && status !== 'Expired')
+    throw conflict(
+      'recurring_invoice_running',
+      `Recurring invoice ${r.id} is ${status.toLowerCase()}; only an ended one can be started again.`,
+    )
+  checkBilled({ id: r.customerId, pausedOn: r.pausedOn, archivedAt: archivedOf(r) })
+  const endDate = endAfterReturn(r, today)
+  const terms = { ...termsOf(r), endDate }
+  const cursor = resumeRecurring(terms, cursorOf(r), today)
+  const to = { endDate, nextFrom: cursor.nextFrom, dueOn: nextActionOn(terms, cursor, false) }
+  await updateRecurringReactivated(tx, r.id, to, now)
+  await billRecurring(tx, context, await reread(tx, r.id))
+  const again = await reread(tx, r.id)
+  await record(tx, context, 'recurring_invoice.reactivated', again)
+  return again
+}
+
+/** An end that has passed was the end; one still to come stays. */
+const endAfterReturn = ({ endDate }: RecurringInvoice, today: string): string | null =>
+  endDate !== null && endDate > today ? endDate : null
+
+const archivedOf = ({ suspendedAt, pausedOn }: RecurringInvoice): string | null =>
+  suspendedAt === null ? pausedOn : null
+
+/** Goes on with the recurring invoices of a customer that is billed again from today. */
+export const resumeRecurringInvoices: OnReturn = async (tx, context, customer, gapFrom) => {
+  const open = await loadRecurring(tx, tx.account, await listOpenRecurring(tx, tx.account, customer.id))
+  if (open.length === 0) return
+  const plans = await recurringContext(tx, context)
+  await applyRecurringPlans(
+    tx,
+    context,
+    open.map((loaded) => planRecurringReturn(loaded, gapFrom, plans)),
+  )
+}

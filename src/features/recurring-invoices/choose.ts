@@ -1,0 +1,180 @@
+import { changedCycle, countRecurringDue, type RecurringCursor } from '../../engine/recurring.ts'
+import { type Cycle, cycleFrom } from '../../engine/period.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { holdCurrencies } from '../currencies/queries.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { hasPrices, hasRates } from '../invoices/by-hand.ts'
+import { checkCollection } from '../invoices/collection.ts'
+import { listTaxRules } from '../invoices/issue-queries.ts'
+import {
+  amountsOf,
+  checkAmounts,
+  foundRates,
+  givenRate,
+  lineOf,
+  type TaxRate,
+  type WrittenLine,
+} from '../invoices/lines.ts'
+import { PERIODS_MAX } from '../subscriptions/choose.ts'
+import { cursorOf, nextActionOn, termsOf } from './facts.ts'
+import type { Loaded } from './load.ts'
+import type { RecurringFields, RecurringInvoice } from './queries.ts'
+import type { RecurringBody } from './wire.ts'
+
+/** From a body to the recurring invoice that it means. Problems (400) are gathered, conflicts (409) thrown after. */
+
+export interface Chosen {
+  customer: Customer
+  currency: string
+  lines: WrittenLine[]
+  /** Null: found by the rules at each invoice. */
+  ownTaxes: TaxRate[] | null
+}
+
+const MONTHS_MAX = 1200
+
+/** Finds what the body refers to, and notes what is wrong with it. `present` is what it edits. */
+export async function chooseRecurring(
+  tx: Transaction,
+  context: RequestContext,
+  body: Partial<RecurringBody>,
+  problems: Problems,
+  present?: Loaded,
+): Promise<Chosen | undefined> {
+  const r = present?.recurring
+  checkCollection(body, problems, r?.collectionMethod)
+  checkDates(context, body, problems, r)
+  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
+  if (body.customerID !== undefined && !customer)
+    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
+  if (body.CurrencyCode && (await holdCurrencies(tx, tx.account, [body.CurrencyCode])).length === 0)
+    problems.add(
+      'currency_unknown',
+      'CurrencyCode',
+      `This account does not have the currency ${body.CurrencyCode}; add it first.`,
+    )
+  const charges = body.RecurInvoiceCharges
+  if (!customer || !currency || !charges || !hasPrices(charges) || !hasRates(body.Taxes)) return undefined
+  const lines = charges.map(lineOf)
+  const ownTaxes = ownTaxesOf(body, present)
+  const rates = ownTaxes ?? foundRates(await listTaxRules(tx, tx.account), customer)
+  checkAmounts(amountsOf(lines, rates, digitsOf(currency)), currency, 'RecurInvoiceCharges', problems)
+  return { customer, currency, lines, ownTaxes }
+}
+
+/** Rule: absent keeps, null goes to the rules, an empty list means none. */
+function ownTaxesOf(body: Partial<RecurringBody>, present?: Loaded): TaxRate[] | null {
+  if (body.Taxes !== undefined) return body.Taxes?.map(givenRate) ?? null
+  return present?.recurring.hasOwnTaxes ? present.taxes.map((tax) => ({ ...tax, taxNumber: null })) : null
+}
+
+function checkDates(
+  { moment }: RequestContext,
+  body: Partial<RecurringBody>,
+  problems: Problems,
+  present?: RecurringInvoice,
+): void {
+  const termType = body.TermType ?? present?.termType ?? 'months'
+  if (termType === 'months' && body.Term != null && body.Term > MONTHS_MAX)
+    problems.add('out_of_range', 'Term', `Term may be at most ${MONTHS_MAX} months; ${body.Term} was sent.`)
+  const start = body.StartDate ?? present?.startDate ?? moment.today
+  if (body.EndDate != null && body.EndDate <= start)
+    problems.add('date_order', 'EndDate', `EndDate ${body.EndDate} must be after StartDate ${start}.`)
+}
+
+const OWN_REFERENCE = /^RI[1-9]\d*$/
+
+/** References of the form of the service's own are other records', or will be; blank is not given and keeps what there is. */
+function referenceOf(body: RecurringBody, present?: RecurringInvoice): string | null {
+  const reference = body.Reference ?? present?.reference ?? null
+  if (present && reference === `RI${present.id}`) return null
+  if (reference !== null && OWN_REFERENCE.test(reference) && reference !== present?.reference)
+    throw conflict(
+      'reference_taken',
+      `Reference ${reference} is of the form that the service gives to its own recurring invoices; choose another.`,
+      'Reference',
+    )
+  return reference
+}
+
+/** Where the cycle stands after an edit. Rule: a new StartDate is the anchor; another term counts from the next renewal. */
+function cycleOf(
+  body: RecurringBody,
+  startDate: IsoDate,
+  present: RecurringInvoice | undefined,
+): { cycle: Cycle; cursor: RecurringCursor } {
+  const term = body.Term ?? present?.term ?? 1
+  const termType = body.TermType ?? present?.termType ?? 'months'
+  if (!present || startDate !== present.startDate)
+    return { cycle: cycleFrom(startDate, term, termType), cursor: { nextFrom: startDate, lastFrom: null } }
+  const { cycle } = termsOf(present)
+  const cursor = cursorOf(present)
+  if (term === present.term && termType === present.termType) return { cycle, cursor }
+  return { cycle: changedCycle(cycle, present.nextFrom, { term, termType }), cursor }
+}
+
+/** The recurring invoice as it would be written. Throws what stands against it. */
+export function composeRecurring(
+  chosen: Chosen,
+  body: RecurringBody,
+  context: RequestContext,
+  present?: RecurringInvoice,
+): RecurringFields {
+  const { today } = context.moment
+  const startDate = body.StartDate ?? present?.startDate ?? today
+  const endDate = body.EndDate ?? null
+  if (present) checkEdit(present, { startDate, endDate, customerId: body.customerID }, today)
+  const { cycle, cursor } = cycleOf(body, startDate, present)
+  const leadDays = body.numDaysBeforeToInv ?? context.account.leadDays
+  const terms = { cycle, endDate, leadDays }
+  if (countRecurringDue(terms, cursor, today, PERIODS_MAX) > PERIODS_MAX)
+    throw invalid(
+      'too_many_periods',
+      `StartDate ${startDate} would bill more than ${PERIODS_MAX} periods at once.`,
+      'StartDate',
+    )
+  return {
+    reference: referenceOf(body, present),
+    currency: chosen.currency,
+    term: cycle.term,
+    termType: cycle.termType,
+    startDate,
+    endDate,
+    anchor: cycle.anchor,
+    anchorDay: cycle.dayOfMonth,
+    leadDays,
+    nextFrom: cursor.nextFrom,
+    dueOn: nextActionOn(terms, cursor, false),
+    hasOwnTaxes: chosen.ownTaxes !== null,
+    collectionMethod: body.CollectionMethod ?? null,
+    notes: body.InvoiceNotes ?? null,
+    terms: body.InvoiceTerms ?? null,
+  }
+}
+
+function checkEdit(
+  present: RecurringInvoice,
+  to: { startDate: IsoDate; endDate: IsoDate | null; customerId: bigint },
+  today: IsoDate,
+): void {
+  const { id } = present
+  if (to.customerId !== present.customerId)
+    throw conflict(
+      'customer_fixed',
+      `Recurring invoice ${id} is of customer ${present.customerId} and cannot move to another.`,
+      'customerID',
+    )
+  if (to.startDate !== present.startDate && present.lastFrom !== null)
+    throw conflict(
+      'start_date_fixed',
+      `Recurring invoice ${id} has been invoiced since ${present.startDate}, so its StartDate cannot change.`,
+      'StartDate',
+    )
+  if (to.endDate !== null && to.endDate !== present.endDate && to.endDate < today)
+    throw conflict('end_date_past', `EndDate ${to.endDate} is before today, ${today}.`, 'EndDate')
+}

@@ -1,0 +1,251 @@
+import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { column, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PaymentMethod } from '../customers/queries.ts'
+import type { CollectionMethod } from '../invoices/queries.ts'
+
+/** A recurring invoice with every fact that billing it needs of its customer; its lines and taxes are read beside it. */
+export interface RecurringInvoice {
+  id: Id
+  customerId: CustomerId
+  reference: string
+  currency: string
+  term: number
+  termType: TermType
+  startDate: IsoDate
+  endDate: IsoDate | null
+  anchor: IsoDate
+  anchorDay: number
+  leadDays: number
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  lastInvoiceDate: IsoDate | null
+  dueOn: IsoDate | null
+  cancelledOn: IsoDate | null
+  isEndRecorded: boolean
+  hasOwnTaxes: boolean
+  collectionMethod: CollectionMethod | null
+  gatewayId: Id | null
+  paymentMethodId: Id | null
+  notes: string | null
+  terms: string | null
+  lastModified: Instant
+  // Of its customer.
+  customerVersion: number
+  suspendedAt: Instant | null
+  pausedOn: IsoDate | null
+  countryId: bigint | null
+  countryStateId: bigint | null
+  isWaiveTaxes: boolean
+  paymentMethod: PaymentMethod
+  paymentTermDays: number | null
+}
+
+export interface RecurringCharge {
+  id: Id
+  recurringInvoiceId: Id
+  name: string | null
+  description: string | null
+  quantity: Decimal
+  unitPrice: Decimal
+}
+
+export interface RecurringTax {
+  id: Id
+  recurringInvoiceId: Id
+  name: string
+  rate: Decimal
+}
+
+const COLUMNS = fragment`
+  r.recurring_invoice_id as "id", r.customer_id as "customerId", coalesce(r.reference, 'RI' || r.recurring_invoice_id) as "reference", r.currency,
+  r.term, r.term_type as "termType", r.start_date as "startDate", r.end_date as "endDate", r.anchor, r.anchor_day as "anchorDay",
+  r.lead_days as "leadDays", r.next_from as "nextFrom", r.last_from as "lastFrom", r.last_invoice_date as "lastInvoiceDate", r.due_on as "dueOn",
+  r.cancelled_on as "cancelledOn", r.is_end_recorded as "isEndRecorded", r.has_own_taxes as "hasOwnTaxes",
+  r.collection_method as "collectionMethod", r.gateway_id as "gatewayId", r.payment_method_id as "paymentMethodId", r.notes, r.terms,
+  r.last_modified as "lastModified", c.version as "customerVersion", c.suspended_at as "suspendedAt", c.paused_on as "pausedOn",
+  c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
+  c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
+
+const JOINED = fragment`join customers c on c.account_id = r.account_id and c.customer_id = r.customer_id`
+
+export const findRecurring = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<RecurringInvoice>(
+    db,
+    sql`select ${COLUMNS} from recurring_invoices r ${JOINED} where r.account_id = ${account} and r.recurring_invoice_id = ${id}`,
+  )
+
+export const findRecurringCustomer = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<{ customerId: CustomerId }>(
+    db,
+    sql`select customer_id as "customerId" from recurring_invoices where account_id = ${account} and recurring_invoice_id = ${id}`,
+  )
+
+const ofCustomer = (customerId: CustomerId | null) =>
+  customerId === null ? NOTHING : fragment`and r.customer_id = ${customerId}`
+
+export const listRecurring = (
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId | null,
+  skip: number,
+  limit: number,
+) =>
+  db.rows<RecurringInvoice>(sql`
+    select ${COLUMNS} from (
+      select * from recurring_invoices r where r.account_id = ${account} ${ofCustomer(customerId)}
+       order by r.recurring_invoice_id offset ${skip} limit ${limit}) r ${JOINED}
+     order by r.recurring_invoice_id`)
+
+export const countRecurring = async (
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId | null,
+): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${ofCustomer(customerId)}`,
+      )
+    ).n,
+  )
+
+export const listRecurringCharges = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<RecurringCharge>(sql`
+    select recurring_invoice_charge_id as "id", recurring_invoice_id as "recurringInvoiceId", name, description, quantity, unit_price as "unitPrice"
+      from recurring_invoice_charges where account_id = ${account} and recurring_invoice_id = any(${`{${ids.join(',')}}`}::bigint[])
+     order by recurring_invoice_id, display_order`)
+
+export const listRecurringTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<RecurringTax>(sql`
+    select recurring_invoice_tax_id as "id", recurring_invoice_id as "recurringInvoiceId", name, rate
+      from recurring_invoice_taxes where account_id = ${account} and recurring_invoice_id = any(${`{${ids.join(',')}}`}::bigint[])
+     order by recurring_invoice_id, recurring_invoice_tax_id`)
+
+/** All recurring invoices of a customer that may still be billed; the customer is locked by the caller. */
+export const listOpenRecurring = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
+  tx.rows<RecurringInvoice>(sql`
+    select ${COLUMNS} from recurring_invoices r ${JOINED}
+     where r.account_id = ${account} and r.customer_id = ${customerId} and r.cancelled_on is null and not r.is_end_recorded
+     order by r.recurring_invoice_id`)
+
+/** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
+export const listDueRecurring = (
+  db: Queryable,
+  account: AccountId,
+  customerIds: readonly CustomerId[],
+  due: { day: IsoDate; runId: Id },
+) =>
+  db.rows<RecurringInvoice>(sql`
+    select ${COLUMNS} from recurring_invoices r ${JOINED}
+     where r.account_id = ${account} and r.due_on = ${due.day} and r.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])
+       and not exists (select 1 from billing_run_failures f where f.account_id = r.account_id and f.billing_run_id = ${due.runId}
+                         and f.record_type = 'recurring_invoice' and f.record_id = r.recurring_invoice_id)
+     order by r.customer_id, r.recurring_invoice_id`)
+
+/** What is due up to a day, to look at without locks: for a dry run, page by page. */
+export const listRecurringForPlanning = (db: Queryable, account: AccountId, until: IsoDate, after: Id, limit: number) =>
+  db.rows<RecurringInvoice>(sql`
+    select ${COLUMNS} from recurring_invoices r ${JOINED}
+     where r.account_id = ${account} and r.due_on <= ${until} and c.paused_on is null and r.recurring_invoice_id > ${after}
+     order by r.recurring_invoice_id limit ${limit}`)
+
+/** What a caller says of a recurring invoice, and where its billing then stands. */
+export type RecurringFields = Pick<
+  RecurringInvoice,
+  | 'currency'
+  | 'term'
+  | 'termType'
+  | 'startDate'
+  | 'endDate'
+  | 'anchor'
+  | 'anchorDay'
+  | 'leadDays'
+  | 'nextFrom'
+  | 'dueOn'
+  | 'hasOwnTaxes'
+  | 'collectionMethod'
+  | 'notes'
+  | 'terms'
+> & { reference: string | null }
+
+export const insertRecurring = async (
+  tx: Transaction,
+  customerId: CustomerId,
+  r: RecurringFields,
+  at: Instant,
+): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`
+      insert into recurring_invoices (account_id, customer_id, reference, currency, term, term_type, start_date, end_date, anchor, anchor_day,
+        lead_days, next_from, due_on, has_own_taxes, collection_method, notes, terms, created_at, last_modified)
+      values (${tx.account}, ${customerId}, ${r.reference}, ${r.currency}, ${r.term}, ${r.termType}, ${r.startDate}, ${r.endDate}, ${r.anchor},
+        ${r.anchorDay}, ${r.leadDays}, ${r.nextFrom}, ${r.dueOn}, ${r.hasOwnTaxes}, ${r.collectionMethod}, ${r.notes}, ${r.terms}, ${at}, ${at})
+      returning recurring_invoice_id as "id"`,
+    )
+  ).id
+
+export const updateRecurring = (tx: Transaction, id: Id, r: RecurringFields, at: Instant) =>
+  tx.rows(sql`
+    update recurring_invoices set reference = ${r.reference}, currency = ${r.currency}, term = ${r.term}, term_type = ${r.termType},
+      start_date = ${r.startDate}, end_date = ${r.endDate}, anchor = ${r.anchor}, anchor_day = ${r.anchorDay}, lead_days = ${r.leadDays},
+      next_from = ${r.nextFrom}, due_on = ${r.dueOn}, has_own_taxes = ${r.hasOwnTaxes}, collection_method = ${r.collectionMethod},
+      notes = ${r.notes}, terms = ${r.terms}, last_modified = ${at}
+     where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
+
+export const deleteRecurringLines = async (tx: Transaction, id: Id): Promise<void> => {
+  await tx.rows(
+    sql`delete from recurring_invoice_charges where account_id = ${tx.account} and recurring_invoice_id = ${id}`,
+  )
+  await tx.rows(
+    sql`delete from recurring_invoice_taxes where account_id = ${tx.account} and recurring_invoice_id = ${id}`,
+  )
+}
+
+export const insertRecurringCharges = (
+  tx: Transaction,
+  id: Id,
+  rows: readonly {
+    displayOrder: number
+    name: string | null
+    description: string | null
+    quantity: string
+    unitPrice: string
+  }[],
+) =>
+  tx.rows(sql`
+    insert into recurring_invoice_charges (account_id, recurring_invoice_id, display_order, name, description, quantity, unit_price)
+    select ${tx.account}, ${id}, * from unnest(${column(rows, 'displayOrder')}::smallint[], ${column(rows, 'name')}::text[],
+      ${column(rows, 'description')}::text[], ${column(rows, 'quantity')}::numeric[], ${column(rows, 'unitPrice')}::numeric[])`)
+
+export const insertRecurringTaxes = (tx: Transaction, id: Id, rows: readonly { name: string; rate: string }[]) =>
+  tx.rows(sql`
+    insert into recurring_invoice_taxes (account_id, recurring_invoice_id, name, rate)
+    select ${tx.account}, ${id}, * from unnest(${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[])`)
+
+/** Ends it now. */
+export const updateRecurringCancelled = (tx: Transaction, id: Id, on: IsoDate, at: Instant) =>
+  tx.rows(sql`
+    update recurring_invoices set cancelled_on = ${on}, due_on = null, last_modified = ${at}
+     where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
+
+/** Starts it again where it is to go on. */
+export const updateRecurringReactivated = (
+  tx: Transaction,
+  id: Id,
+  to: { endDate: IsoDate | null; nextFrom: IsoDate; dueOn: IsoDate | null },
+  at: Instant,
+) =>
+  tx.rows(sql`
+    update recurring_invoices set cancelled_on = null, is_end_recorded = false, end_date = ${to.endDate}, next_from = ${to.nextFrom},
+      due_on = ${to.dueOn}, last_modified = ${at}
+     where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
+
+/** Those of a customer that goes for good: it never owed anything. */
+export const deleteRecurringOf = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows(sql`delete from recurring_invoices where account_id = ${tx.account} and customer_id = ${customerId}`)
