@@ -257,10 +257,12 @@ test('a clock that is moved is shown by the other processes as well', async () =
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   const other = clientOf(service.app, client.id, client.secret)
   expect((await other.get('/v1/clock')).body.Now).toBe('2027-01-01T08:00:00.000Z')
-  const heard = new Promise<string>((resolve) => void service.db.listen('account_changed', resolve))
-  await service.db.unscoped.rows(sql`select 1`)
+  let hear = (_payload: string) => {}
+  const heard = new Promise<string>((resolve) => (hear = resolve))
+  const stopListening = await service.db.listen('account_changed', (payload) => hear(payload))
   await put(client, '2027-01-02')
   expect(await heard).toBe(String(client.id))
+  await stopListening()
   expect((await other.get('/v1/clock')).body.Now).toBe('2027-01-02T00:00:00.000Z')
 })
 

@@ -82,7 +82,7 @@ async function moveHeld(deps: RunDeps, wish: ClockWish, holder: Transaction): Pr
   if (isPresent && account.clockAt !== null && (await findDueAfter(holder, id, '0001-01-01', today)) === null)
     return { now: from, from, days: 0, totals: emptyTotals() }
   const days = countDays(account, from, to)
-  const totals = await liveThrough(deps, { ...wish, to }, account, { from, holdOn: () => stayAlive(holder) })
+  const totals = await liveThrough(deps, { ...wish, to }, account, { from, holder })
   return { now: to, from, days, totals }
 }
 
@@ -100,50 +100,52 @@ const countDays = (account: Account, from: Instant, to: Instant): number =>
       86_400_000,
   )
 
+/** Well under the time after which the database ends a transaction that does nothing. */
+const STILL_THERE_MS = 30_000
+
 async function liveThrough(
   deps: RunDeps,
   wish: ClockWish,
   account: Account,
-  move: { from: Instant; holdOn: () => Promise<unknown> },
+  { from, holder }: { from: Instant; holder: Transaction },
 ): Promise<RunTotals> {
   const target = dateIn(wish.to, account.timeZone)
-  const totals = emptyTotals()
-  const onChunk = async () => {
-    await move.holdOn()
-  }
   // One run over all days, so that one broken record is told once.
   const runId = await beginRun(deps, account.id, target)
-  const momentOn = (day: IsoDate, isFirst: boolean): Moment => ({
+  const totals = emptyTotals()
+  const momentOn = (day: IsoDate): Moment => ({
     today: day,
-    now: day >= target ? wish.to : isFirst ? move.from : midnightOf(day, account.timeZone),
+    now: day >= target ? wish.to : midnightOf(day, account.timeZone),
   })
-  let moment = momentOn(dateIn(move.from, account.timeZone), true)
+  const today = dateIn(from, account.timeZone)
+  let moment: Moment | undefined = today < target ? { today, now: from } : momentOn(target)
+  let reached = today
+  const timer = setInterval(() => void stayAlive(holder).catch(() => {}), STILL_THERE_MS)
   try {
-    for (;;) {
+    while (moment) {
       await setClock(deps, account.id, moment.now)
-      await billUntil(
-        workOn(deps, account.id, runId, target, { moment, totals, onChunk, actor: wish.actor }),
-        moment.today,
-      )
-      wish.onProgress?.(moment.today, totals)
-      if (moment.today >= target) break
-      const next = await findDueAfter(deps.db.reader(account.id), account.id, moment.today, target)
-      moment = momentOn(next ?? target, false)
+      reached = moment.today
+      const work = workOn(deps, account.id, runId, target, { moment, totals, actor: wish.actor })
+      await billUntil(work, reached)
+      wish.onProgress?.(reached, totals)
+      const next =
+        reached >= target ? null : await findDueAfter(deps.db.reader(account.id), account.id, reached, target)
+      moment = reached >= target ? undefined : momentOn(next ?? target)
     }
   } catch (error) {
-    if (error instanceof Fault && error.kind === 'unavailable') throw error
-    const reason = error instanceof Error ? error.message : 'the work of that day failed'
-    throw new Fault('broken', [
-      {
-        code: 'clock_stopped',
-        message: `The clock stands at ${moment.today}: ${reason}. The same call goes on from there.`,
-        field: null,
-      },
-    ])
+    throw error instanceof Fault && error.kind === 'unavailable' ? error : clockStopped(reached, error)
+  } finally {
+    clearInterval(timer)
   }
   await endRun(deps, account.id, runId)
-  await recordMove(deps, wish, move.from)
+  await recordMove(deps, wish, from)
   return totals
+}
+
+/** Why it stopped is for the log, not for the caller. */
+function clockStopped(reached: IsoDate, cause: unknown): Fault {
+  const message = `The clock stands at ${reached}: the work of that day could not be finished. The same call goes on from there.`
+  return Object.assign(new Fault('broken', [{ code: 'clock_stopped', message, field: null }]), { cause })
 }
 
 async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {

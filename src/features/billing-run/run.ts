@@ -201,7 +201,7 @@ async function billLocked(
   const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account) }
   const found = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
   const due = only === undefined ? found : found.filter(({ id }) => id === only)
-  const { plans, failures } = planAll(due, await planContext(tx, context), day)
+  const { plans, failures } = planAll(due, await planContext(tx, context, due), day)
   await applyPlans(tx, context, plans)
   for (const failure of failures) await insertFailure(tx, work.account, work.runId, failure)
   const invoices = plans.reduce((sum, plan) => sum + plan.invoices.length, 0)

@@ -215,6 +215,8 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   const fault = asFault(error)
   reply.header('cache-control', 'no-store').header('content-type', 'application/json; charset=utf-8')
   if (request.rateHeaders) reply.headers(request.rateHeaders)
+  if (fault?.kind === 'broken')
+    deps.log.error({ err: fault.cause ?? fault, requestId: request.id, path: request.url.split('?')[0] }, fault.message)
   if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
   deps.log.error(
     { err: error, requestId: request.id, method: request.method, path: request.url.split('?')[0] },
