@@ -41,7 +41,7 @@ export interface PlannedInvoice {
 }
 
 /** Rule: where the running period is longer than this, a returning customer is charged for the rest of it. */
-const MONTH_DAYS_MAX = 31
+export const MONTH_DAYS_MAX = 31
 
 /** Start of the first period that is charged: the end of the trial, or the start. */
 export const firstPeriodFrom = (terms: Pick<SubscriptionTerms, 'trialEndDate' | 'startDate'>): IsoDate =>
@@ -121,7 +121,8 @@ export function planBeforeGap(
   return { invoices, cursor: reached }
 }
 
-function beginsBefore(terms: SubscriptionTerms, cursor: Cursor, gapFrom: IsoDate): boolean {
+/** Whether fees or a period that begin before a day are not yet invoiced. */
+export function beginsBefore(terms: SubscriptionTerms, cursor: Cursor, gapFrom: IsoDate): boolean {
   const feesOn = feesDueOn(terms, cursor)
   return (feesOn !== null && feesOn < gapFrom) || (hasNextPeriod(terms, cursor) && cursor.nextFrom < gapFrom)
 }

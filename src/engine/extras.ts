@@ -1,0 +1,81 @@
+import { daysBetween, earlier, earliest, type IsoDate } from '../kernel/calendar.ts'
+import type { PlannedCharge } from './charges.ts'
+import { lateCharge, riseCharge } from './componentCharges.ts'
+import { canShare, hasNextCycle, meteredDueOn, nextCycle } from './componentCycles.ts'
+import { type ComponentState, isLate, isMetered, type SubscriptionFacts } from './components.ts'
+import { hasNextPeriod, MONTH_DAYS_MAX, nextInvoiceDate as nextPackageDate } from './renewal.ts'
+import { endOf, termsOf } from './subscription.ts'
+
+/** What waits for the next invoice, owed rises and late usage, and when that comes. */
+
+export interface PlanOptions {
+  /** Invoices owed rises and late usage today, whenever the next invoice comes: `When: now`, and every end. */
+  extrasNow?: boolean
+  /** Charges owed rises up to the end by the day also without pro rata: a cancellation `prorata`. */
+  risesByDay?: boolean
+}
+
+/** Owed rises and late usage, as lines. */
+export function extraCharges({ state, components }: SubscriptionFacts, { risesByDay }: PlanOptions): PlannedCharge[] {
+  const cutOn = state.isProRata || risesByDay ? endOf(state) : null
+  const charges: PlannedCharge[] = []
+  for (const component of components) {
+    for (const rise of component.owed) {
+      const charge = riseCharge(component, rise, cutOn, state.digits)
+      if (charge) charges.push(charge)
+    }
+    for (const cycle of component.usage) if (isLate(cycle)) charges.push(lateCharge(component, cycle, state.digits))
+  }
+  return charges
+}
+
+export const withoutExtras = (component: ComponentState): ComponentState => ({
+  ...component,
+  owed: [],
+  usage: component.usage.map((cycle) =>
+    isLate(cycle) ? { ...cycle, invoiced: cycle.total, nextPart: cycle.nextPart + 1 } : cycle,
+  ),
+})
+
+/** Rule: they come with the next invoice, or at the end; at once when that is more than 31 days away or nothing will follow. */
+export function areExtrasDue(facts: SubscriptionFacts, today: IsoDate): boolean {
+  const on = nextOpportunity(facts, today)
+  return on === null || on <= today || daysBetween(today, on) > MONTH_DAYS_MAX
+}
+
+/** The next day on which something is invoiced anyway; the end counts, because what is owed then is invoiced on it. */
+function nextOpportunity(facts: SubscriptionFacts, today: IsoDate): IsoDate | null {
+  const end = endOf(facts.state)
+  return earliest(nextScheduled(facts), end !== null && end > today ? end : null)
+}
+
+/** The day on which the next scheduled charge falls due: fees, a period, a cycle; null when none will follow. */
+function nextScheduled({ state, components }: SubscriptionFacts): IsoDate | null {
+  const terms = termsOf(state)
+  const end = endOf(state)
+  let next = nextPackageDate(terms, state.cursor)
+  const periodOn = hasNextPeriod(terms, state.cursor) ? nextPackageDate(terms, { ...state.cursor, feesOn: null }) : null
+  for (const component of components) {
+    if (!hasNextCycle(component, end)) continue
+    const { nextFrom } = component
+    const sharesRenewal = nextFrom === state.cursor.nextFrom && periodOn !== null && canShare(component, periodOn)
+    const on = isMetered(component)
+      ? meteredDueOn(nextCycle(component, end, state.isProRata).piece, end)
+      : sharesRenewal
+        ? periodOn
+        : nextFrom
+    next = earliest(next, on)
+  }
+  return next
+}
+
+/**
+ * The day on which the next invoice of any kind falls due (it may have passed); null only when none will follow. Owed rises and late
+ * usage are due `today` when nothing else comes within 31 days.
+ */
+export function nextInvoiceOn(facts: SubscriptionFacts, today: IsoDate): IsoDate | null {
+  const scheduled = nextScheduled(facts)
+  const hasExtras = facts.components.some(({ owed, usage }) => owed.length > 0 || usage.some(isLate))
+  if (!hasExtras) return scheduled
+  return areExtrasDue(facts, today) ? earlier(today, scheduled ?? today) : nextOpportunity(facts, today)
+}

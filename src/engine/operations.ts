@@ -1,0 +1,80 @@
+import type { IsoDate } from '../kernel/calendar.ts'
+import type { PlannedCharge } from './charges.ts'
+import type { ChangeFacts, ChangePlan } from './changes.ts'
+import { usageFrom } from './componentCycles.ts'
+import { chargedUntil, type ComponentState, isMetered, restartComponent, type SubscriptionFacts } from './components.ts'
+import type { GivenBack } from './coverage.ts'
+import { cancel, type CancelKind, reactivate } from './endings.ts'
+import { periodContaining } from './period.ts'
+import { planSubscriptionDue } from './plan.ts'
+import type { PlannedInvoice } from './renewal.ts'
+import { withUsage } from './usage.ts'
+
+/** Changes of a subscription together with its components. Each answers what is then kept, invoiced and given back. */
+
+export interface OperationPlan extends SubscriptionFacts {
+  invoices: PlannedInvoice[]
+  /** As in `SubscriptionPlan`: negative lines that become credits. */
+  credited: PlannedCharge[]
+  givenBack: GivenBack[]
+}
+
+/** A change of the package with the components beside it: only extensions touch them. */
+export const withComponents = (plan: ChangePlan, components: readonly ComponentState[]): OperationPlan => ({
+  state: plan.state,
+  components: chargedUntil(components, plan.componentsChargedUntil),
+  invoices: plan.invoices,
+  credited: [],
+  givenBack: plan.givenBack,
+})
+
+/** A future subscription with another start or package: its components begin when it does. */
+export const withComponentsAnew = (plan: ChangePlan, components: readonly ComponentState[]): OperationPlan => ({
+  ...withComponents(plan, []),
+  components: components.map((component) => restartComponent(component, plan.state)),
+})
+
+/**
+ * Cancels a subscription with its components. Rules: usage so far and what rises owe up to today are invoiced at once; with full credit
+ * rises are not, and usage of the running cycle is priced 0 whenever it is reported. Of a customer that is not billed now
+ * (`isPaused`) the credits are made at once, and what is to be invoiced waits for the return.
+ */
+export function cancelSubscription(
+  facts: SubscriptionFacts,
+  kind: CancelKind,
+  changes: ChangeFacts,
+  isPaused: boolean,
+): OperationPlan {
+  const plan = cancel(facts.state, kind, changes)
+  const isEnded = plan.state.endDate === changes.today && plan.state.cancelledOn === changes.today
+  if (!isEnded) return withComponents(plan, facts.components)
+  const components =
+    kind === 'fullcredit' ? facts.components.map((component) => freed(component, changes.today)) : facts.components
+  if (isPaused) return { ...withComponents(plan, components) }
+  const due = planSubscriptionDue({ state: plan.state, components }, changes.today, {
+    extrasNow: true,
+    risesByDay: kind === 'prorata',
+  })
+  const { state, invoices, credited } = due
+  return { state, components: [...due.components], invoices, credited, givenBack: plan.givenBack }
+}
+
+/** A component as full credit leaves it: no rise is owed, and the running cycle's usage costs nothing. */
+function freed(component: ComponentState, today: IsoDate): ComponentState {
+  if (!isMetered(component)) return { ...component, owed: [] }
+  const { nextFrom, cycle } = component
+  if (nextFrom > today) return component
+  const running = usageFrom(component, nextFrom)
+  return withUsage(component, { ...running, until: periodContaining(cycle, nextFrom).until, isFree: true })
+}
+
+/** Starts again, or drops a pending cancellation: see `reactivate`. Components keep version and quantity; those left out stay away. */
+export function reactivateSubscription(
+  facts: SubscriptionFacts,
+  given: { startDate: IsoDate | null; endDate: IsoDate | null },
+  changes: ChangeFacts,
+): OperationPlan {
+  const plan = reactivate(facts.state, given, changes)
+  if (plan.state.stretch === facts.state.stretch) return withComponents(plan, facts.components)
+  return withComponentsAnew(plan, facts.components)
+}
