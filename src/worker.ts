@@ -5,7 +5,7 @@ import { listAccountsToSchedule, listScheduleZones, markScheduled } from './feat
 import { deleteOldRuns, insertRun, listUnfinishedRuns } from './features/billing-run/queries.ts'
 import { workRun } from './features/billing-run/run.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
-import { findDueAfter } from './features/subscriptions/queries.ts'
+import { findDueAfter } from './features/billing-run/kinds.ts'
 import type { Database } from './platform/database/database.ts'
 import { deleteOldKeys, sealLists } from './platform/database/housekeeping.ts'
 import type { RealClock } from './platform/http/context.ts'

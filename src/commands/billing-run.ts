@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { type Forecast, forecastRun } from '../features/billing-run/forecast.ts'
+import { countDue } from '../features/billing-run/kinds.ts'
 import { findRun, insertRun, listFailures, type RunFailure } from '../features/billing-run/queries.ts'
 import { workRun } from '../features/billing-run/run.ts'
-import { countDue } from '../features/subscriptions/queries.ts'
 import { assert } from '../kernel/assert.ts'
 import { type IsoDate, earlier } from '../kernel/calendar.ts'
 import { digitsOf } from '../kernel/currencies.ts'
@@ -35,7 +35,8 @@ interface Outcome {
   until: IsoDate
   /** Undefined for a dry run, which leaves nothing behind. */
   run: Id | undefined
-  subscriptions: number
+  /** Subscriptions and recurring invoices that the run is through with. */
+  records: number
   invoices: number
   totals: Forecast['totalMinor'] | undefined
   failures: RunFailure[]
@@ -92,7 +93,7 @@ async function bill(db: Database, account: Account, until: IsoDate): Promise<Out
   assert(ended, 'a run that has ended is kept')
   const failures = await listFailures(db.reader(account.id), account.id, run.id)
   const { done, invoices } = ended
-  return { account: account.id, until, run: run.id, subscriptions: done, invoices, totals: undefined, failures }
+  return { account: account.id, until, run: run.id, records: done, invoices, totals: undefined, failures }
 }
 
 async function follow(db: Database, account: AccountId, id: Id, progress: Progress): Promise<void> {
@@ -114,31 +115,29 @@ async function foresee(db: Database, account: Account, until: IsoDate): Promise<
     progress.update(done, total, 'nothing is written'),
   )
   progress.end()
-  const { subscriptions, invoices, totalMinor, failures } = forecast
-  return { account: account.id, until, run: undefined, subscriptions, invoices, totals: totalMinor, failures }
+  const { records, invoices, totalMinor, failures } = forecast
+  return { account: account.id, until, run: undefined, records, invoices, totals: totalMinor, failures }
 }
 
 const amounts = (totals: NonNullable<Outcome['totals']>) =>
   [...totals].map(([currency, minor]) => ({ currency, total: minorText(minor, digitsOf(currency)) }))
 
-function tell({ account, until, run, subscriptions, invoices, totals, failures }: Outcome): void {
+function tell({ account, until, run, records, invoices, totals, failures }: Outcome): void {
   const sums = totals ? amounts(totals).map(({ currency, total }) => `${total} ${currency}`) : []
   const sum = sums.length > 0 ? ` (${sums.join(', ')})` : ''
   const done = run === undefined ? 'would make' : 'made'
   printLine(
-    `Account ${account}, until ${until}: ${done} ${invoices} invoices${sum} for ${subscriptions} subscriptions, ${failures.length} failed.`,
+    `Account ${account}, until ${until}: ${done} ${invoices} invoices${sum} for ${records} subscriptions and recurring invoices, ${failures.length} failed.`,
   )
   for (const failure of failures)
-    remark(
-      `  subscription ${failure.recordId} of customer ${failure.customerId}, due ${failure.dueOn}: ${failure.reason}`,
-    )
+    remark(`  ${recordName(failure)} of customer ${failure.customerId}, due ${failure.dueOn}: ${failure.reason}`)
 }
 
-const outcomeAsJson = ({ account, until, run, subscriptions, invoices, totals, failures }: Outcome) => ({
+const outcomeAsJson = ({ account, until, run, records, invoices, totals, failures }: Outcome) => ({
   AccountID: account,
   billingRunID: run ?? null,
   Until: until,
-  Done: subscriptions,
+  Done: records,
   Invoices: invoices,
   ...(totals
     ? { Totals: amounts(totals).map(({ currency, total }) => ({ CurrencyCode: currency, Total: total })) }
@@ -147,9 +146,13 @@ const outcomeAsJson = ({ account, until, run, subscriptions, invoices, totals, f
   Failures: failuresAsJson(failures),
 })
 
+export const recordName = ({ recordType, recordId }: Pick<RunFailure, 'recordType' | 'recordId'>): string =>
+  `${recordType.replace('_', ' ')} ${recordId}`
+
 export const failuresAsJson = (failures: readonly RunFailure[]) =>
-  failures.map(({ recordId, customerId, dueOn, reason }) => ({
-    subscriptionID: recordId,
+  failures.map(({ recordType, recordId, customerId, dueOn, reason }) => ({
+    subscriptionID: recordType === 'subscription' ? recordId : null,
+    recurInvoiceID: recordType === 'recurring_invoice' ? recordId : null,
     customerID: customerId,
     DueDate: dueOn,
     Reason: reason,

@@ -5,7 +5,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import { dateIn } from '../kernel/zone.ts'
 import { momentOf } from '../platform/http/context.ts'
 import { readInstant } from '../platform/wire/dates.ts'
-import { failuresAsJson } from './billing-run.ts'
+import { failuresAsJson, recordName } from './billing-run.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -53,8 +53,7 @@ export async function advanceClockCommand(
     printLine(
       `The clock of account ${account} went from ${from} to ${now} (${days} days): ${totals.invoices} invoices, ${totals.renewals} renewals, ${totals.expired} expired, ${totals.failures.length} failed.`,
     )
-    for (const { recordId, dueOn, reason } of totals.failures)
-      remark(`  subscription ${recordId}, due ${dueOn}: ${reason}`)
+    for (const failure of totals.failures) remark(`  ${recordName(failure)}, due ${failure.dueOn}: ${failure.reason}`)
   }
   return totals.failures.length > 0 ? EXIT.someFailed : EXIT.done
 }

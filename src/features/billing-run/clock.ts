@@ -6,7 +6,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type Account, type Moment, momentOf } from '../../platform/http/context.ts'
 import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
-import { findDueAfter } from '../subscriptions/queries.ts'
+import { findDueAfter } from './kinds.ts'
 import { insertRun, stayAlive, tryClockLock } from './queries.ts'
 import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
 

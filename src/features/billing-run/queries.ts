@@ -18,8 +18,10 @@ export interface BillingRun {
   failed: number
 }
 
+export type RecordType = 'subscription' | 'recurring_invoice'
+
 export interface RunFailure {
-  recordType: 'subscription'
+  recordType: RecordType
   recordId: Id
   customerId: Id
   dueOn: IsoDate

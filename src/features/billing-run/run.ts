@@ -1,21 +1,14 @@
 import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import { Fault } from '../../kernel/fault.ts'
-import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../platform/http/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { applyPlans, type BillingPlan, type PlanContext, planContext, planSubscription } from '../subscriptions/bill.ts'
-import {
-  countDue,
-  findDueAfter,
-  listDueCustomers,
-  listDueSubscriptions,
-  lockBilledCustomers,
-  type Subscription,
-} from '../subscriptions/queries.ts'
+import { lockBilledCustomers } from '../subscriptions/queries.ts'
+import { type BilledKind, type Chunk, countDue, failureOf, findDueAfter, KINDS, listDueCustomers } from './kinds.ts'
 import {
   addProgress,
   type BillingRun,
@@ -56,7 +49,7 @@ export interface Work {
   account: AccountId
   runId: Id
   actor: string
-  /** The last day of the run: a subscription is done when nothing of it is left due by then. */
+  /** The last day of the run: a record is done when nothing of it is left due by then. */
   until: IsoDate
   /** The moment to bill at; undefined: the account's own, asked anew for every chunk. */
   moment: Moment | undefined
@@ -167,49 +160,48 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
 const isAway = (error: unknown): boolean =>
   (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
 
-/** Each subscription of a customer by itself: what the database refuses again is listed as failed, the others are billed. */
+/** Each record of a customer by itself: what the database refuses again is listed as failed, the others are billed. */
 async function billEach(work: Work, day: IsoDate, customer: CustomerId): Promise<void> {
   const { deps, account, runId } = work
-  for (const s of await listDueSubscriptions(deps.db.reader(account), account, [customer], { day, runId })) {
-    try {
-      const chunk = await deps.db.transaction(account, async (tx) => {
-        const locked = await lockBilledCustomers(tx, account, [customer], true)
-        return locked.length === 0 ? undefined : billLocked(tx, work, day, locked, s.id)
-      })
-      if (chunk) count(work, chunk)
-    } catch (error) {
-      if (isAway(error)) throw error
-      count(work, await writeFailure(work, failureOf(s, error)))
+  for (const kind of KINDS) {
+    for (const record of await kind.listDue(deps.db.reader(account), account, [customer], { day, runId })) {
+      try {
+        const chunk = await deps.db.transaction(account, async (tx) => {
+          const locked = await lockBilledCustomers(tx, account, [customer], true)
+          return locked.length === 0 ? undefined : billLocked(tx, work, day, locked, { kind, id: record.id })
+        })
+        if (chunk) count(work, chunk)
+      } catch (error) {
+        if (isAway(error)) throw error
+        count(work, await writeFailure(work, failureOf(kind.recordType, record, error)))
+      }
     }
   }
 }
 
-interface Chunk {
-  plans: BillingPlan[]
-  failures: RunFailure[]
-}
-
-/** Bills what is due on a day of locked customers, or one subscription of them. */
+/** Bills what is due on a day of locked customers, or one record of them. */
 async function billLocked(
   tx: Transaction,
   work: Work,
   day: IsoDate,
   customers: readonly CustomerId[],
-  only?: SubscriptionId,
+  only?: { kind: BilledKind; id: Id },
 ): Promise<Chunk> {
   const account = await getAccount(tx, work.account)
   const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account) }
-  const found = await listDueSubscriptions(tx, work.account, customers, { day, runId: work.runId })
-  const due = only === undefined ? found : found.filter(({ id }) => id === only)
-  const { plans, failures } = planAll(due, await planContext(tx, context, due), day)
-  await applyPlans(tx, context, plans)
-  for (const failure of failures) await insertFailure(tx, work.account, work.runId, failure)
-  const invoices = plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  await progress(tx, work, { done: doneOf(work, { plans, failures }), invoices, failed: failures.length })
-  return { plans, failures }
+  const done: Chunk = { plans: [], failures: [] }
+  for (const kind of only ? [only.kind] : KINDS) {
+    const { plans, failures } = await kind.bill(tx, context, customers, { day, runId: work.runId }, only?.id)
+    done.plans.push(...plans)
+    done.failures.push(...failures)
+  }
+  for (const failure of done.failures) await insertFailure(tx, work.account, work.runId, failure)
+  const invoices = done.plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
+  await progress(tx, work, { done: doneOf(work, done), invoices, failed: done.failures.length })
+  return done
 }
 
-/** Subscriptions that this run is through with: late ones come once for each day. */
+/** Records that this run is through with: late ones come once for each day. */
 const doneOf = ({ until }: Work, { plans, failures }: Chunk): number =>
   plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length + failures.length
 
@@ -220,38 +212,6 @@ const progress = (tx: Transaction, work: Work, more: { done: number; invoices: n
   })
 
 const momentFor = (work: Work, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
-
-/** One broken record is told with its reason and stops nothing. What a later day brings waits for its own pass. */
-function planAll(
-  due: readonly Subscription[],
-  context: PlanContext,
-  day: IsoDate,
-): { plans: BillingPlan[]; failures: RunFailure[] } {
-  const plans: BillingPlan[] = []
-  const failures: RunFailure[] = []
-  for (const s of due) {
-    try {
-      plans.push(planSubscription(s, context, day))
-    } catch (error) {
-      failures.push(failureOf(s, error))
-    }
-  }
-  return { plans, failures }
-}
-
-const failureOf = (s: Pick<Subscription, 'id' | 'customerId' | 'dueOn'>, error: unknown): RunFailure => ({
-  recordType: 'subscription',
-  recordId: s.id,
-  customerId: s.customerId,
-  dueOn: s.dueOn as IsoDate,
-  reason: reasonOf(error).slice(0, 1000),
-})
-
-function reasonOf(error: unknown): string {
-  if ((error as { constraint?: unknown }).constraint === 'charges_once')
-    return 'A period that is due has been billed before, so the dates of the subscription do not fit what was billed.'
-  return error instanceof Error ? error.message : String(error)
-}
 
 const writeFailure = (work: Work, failure: RunFailure): Promise<Chunk> =>
   work.deps.db.transaction(work.account, async (tx) => {

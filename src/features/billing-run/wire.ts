@@ -20,7 +20,8 @@ export const RUN_STATES = ['waiting', 'running', 'done'] as const
 export const RUN_CAUSES = ['schedule', 'request', 'command', 'clock'] as const
 
 const FailureOut = outObject({
-  subscriptionID: outId(),
+  subscriptionID: orNull(outId()),
+  recurInvoiceID: orNull(outId()),
   customerID: outId(),
   DueDate: outDate('Calendar date'),
   Reason: outText(),
@@ -46,7 +47,8 @@ export const BillingRunOut = outObject({ ...runShapes, Failures: outList(Failure
 export const BillingRunsOut = outList(outObject(runShapes, 'BillingRunSummary'))
 
 const failureToWire = (failure: RunFailure, timeZone: string) => ({
-  subscriptionID: failure.recordId,
+  subscriptionID: failure.recordType === 'subscription' ? failure.recordId : null,
+  recurInvoiceID: failure.recordType === 'recurring_invoice' ? failure.recordId : null,
   customerID: failure.customerId,
   DueDate: dateWithOffset(failure.dueOn, timeZone),
   Reason: failure.reason,

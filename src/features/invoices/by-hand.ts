@@ -144,6 +144,7 @@ export async function chooseInvoice(
       collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
       lines,
       amounts,
+      totalMinor: amounts.totalMinor,
     },
   }
 }
@@ -262,7 +263,7 @@ export async function editDraft(
   checkReference(wanted.invoice.reference, present.invoice)
   const { id } = present.invoice
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
-  const row = { ...invoice, id, totalMinor: invoice.amounts.totalMinor }
+  const row = { ...invoice, id }
   await refuseOn(updateDraft(tx, row, context.moment.now, context.account.version), {
     invoices_reference_key: referenceTaken(invoice.reference),
   })

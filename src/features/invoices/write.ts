@@ -12,7 +12,7 @@ import { insertWrittenCharges, insertWrittenInvoices, type WrittenInvoiceRow } f
 
 /** Writing invoices whose lines a caller wrote, one by hand or many of a run; events are the caller's. */
 
-export interface WrittenInvoice extends Omit<WrittenInvoiceRow, 'id' | 'totalMinor'> {
+export interface WrittenInvoice extends Omit<WrittenInvoiceRow, 'id'> {
   /** What a recurring invoice is for; null by hand. */
   period: Period | null
   lines: readonly WrittenLine[]
@@ -31,11 +31,7 @@ export async function writeInvoices(
 ): Promise<InvoiceId[]> {
   if (invoices.length === 0) return []
   const ids = await drawInvoiceIds(tx, invoices.length)
-  const rows = invoices.map((invoice, place): WrittenInvoiceRow => ({
-    ...invoice,
-    id: ids[place] as InvoiceId,
-    totalMinor: invoice.amounts.totalMinor,
-  }))
+  const rows = invoices.map((invoice, place): WrittenInvoiceRow => ({ ...invoice, id: ids[place] as InvoiceId }))
   await insertWrittenCharges(
     tx,
     invoices.flatMap((invoice, place) => chargeRows(invoice, ids[place] as InvoiceId)),

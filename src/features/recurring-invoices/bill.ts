@@ -97,6 +97,7 @@ function composePeriod(
     period: planned.period,
     lines: charges,
     amounts,
+    totalMinor: amounts.totalMinor,
   }
 }
 

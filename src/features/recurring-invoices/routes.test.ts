@@ -214,9 +214,9 @@ describe('editing', () => {
     const read = await client.get(path)
     expect((await client.put(path, read.body, { 'if-match': read.headers['etag'] as string })).status).toBe(204)
     const again = await client.get(path)
-    const withoutIds = ({ LastModified, RecurInvoiceCharges, ...rest }: any) => ({
+    const withoutIds = ({ LastModified: _, RecurInvoiceCharges, ...rest }: any) => ({
       ...rest,
-      lines: RecurInvoiceCharges.map(({ recurInvoiceChargeID, ...line }: any) => line),
+      lines: RecurInvoiceCharges.map(({ recurInvoiceChargeID: _, ...line }: any) => line),
     })
     expect(withoutIds(again.body)).toEqual(withoutIds(read.body))
     const edited = await client.put(path, {
