@@ -14,6 +14,7 @@ import {
   insertSubscription,
   listOpenSubscriptions,
   type Subscription,
+  type SubscriptionView,
 } from './queries.ts'
 import { type SubscriptionBody, SubscriptionOut, subscriptionToWire } from './wire.ts'
 
@@ -30,13 +31,13 @@ export async function lockedSubscription(tx: Transaction, id: bigint): Promise<S
   return subscription
 }
 
-export async function reread(tx: Transaction, id: bigint): Promise<Subscription> {
+export async function reread(tx: Transaction, id: bigint): Promise<SubscriptionView> {
   const subscription = await findSubscription(tx, tx.account, id)
   assert(subscription, `subscription ${id} exists`)
   return subscription
 }
 
-const written = (s: Subscription, { account, moment }: RequestContext): string =>
+const written = (s: SubscriptionView, { account, moment }: RequestContext): string =>
   SubscriptionOut.write(subscriptionToWire(s, { timeZone: account.timeZone, today: moment.today }))
 
 /** Writes down what happened to a subscription, with the subscription as it now is. */
@@ -44,7 +45,7 @@ export async function record(
   tx: Transaction,
   context: RequestContext,
   type: EventType,
-  s: Subscription,
+  s: SubscriptionView,
   reason: string | null = null,
 ): Promise<void> {
   await recordEvent(tx, context, {
@@ -75,7 +76,7 @@ export async function addSubscription(
 /** Goes on with the subscriptions of a customer that is billed again from today. */
 export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFrom) => {
   const open = await listOpenSubscriptions(tx, tx.account, customer.id)
-  const plans = await planContext(tx, context)
+  const plans = await planContext(tx, context, open)
   await applyPlans(
     tx,
     context,

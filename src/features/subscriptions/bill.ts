@@ -1,7 +1,9 @@
 import { type Cursor, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from '../../engine/renewal.ts'
+import { planSubscriptionDue } from '../../engine/plan.ts'
 import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import {
@@ -14,8 +16,10 @@ import {
 } from '../invoices/issue.ts'
 import { type EventType, insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
+import { listPendingOffers, updateTaken } from './change-queries.ts'
 import { cancellationDayOf, cursorOf, nextActionOn, termsOf } from './facts.ts'
-import type { Subscription } from './queries.ts'
+import type { PendingOffer, Subscription } from './queries.ts'
+import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates } from './state-queries.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
@@ -29,6 +33,8 @@ export interface BillingPlan {
   ended: 'cancelled' | 'expired' | null
   /** Periods begun that are not the first. */
   renewals: number
+  /** The subscription with its new package or term, where a pending change took effect. */
+  taken?: Subscription
 }
 
 export interface PlanContext {
@@ -36,13 +42,21 @@ export interface PlanContext {
   /** Days of payment terms where the customer has none of its own. */
   paymentTermDays: number
   taxesAt: (place: { countryId: number | null; countryStateId: number | null }) => readonly TaxRule[]
+  /** What pending changes of package or term were asked for, by subscription. */
+  offers: ReadonlyMap<Id, PendingOffer>
 }
 
 export async function planContext(
   db: Queryable,
   context: Pick<IssueContext, 'account' | 'moment'>,
+  subscriptions: readonly Subscription[] = [],
 ): Promise<PlanContext> {
+  const changing = subscriptions
+    .filter(({ pendingKind }) => pendingKind === 'package' || pendingKind === 'term')
+    .map(({ id }) => id)
+  const offers = changing.length === 0 ? [] : await listPendingOffers(db, context.account.id, changing)
   return {
+    offers: new Map(offers.map((offer) => [offer.subscriptionId, offer])),
     today: context.moment.today,
     paymentTermDays: context.account.paymentTermDays,
     taxesAt: taxMatcher(await listTaxRules(db, context.account.id)),
@@ -89,14 +103,27 @@ export function composePlanned(
  * amount is out of bounds.
  */
 export function planSubscription(s: Subscription, context: PlanContext, dueBy: IsoDate = context.today): BillingPlan {
+  const offer = context.offers.get(s.id)
+  if (offer) return planWithOffer(s, offer, context, dueBy)
   const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), dueBy)
-  const dated = invoices.map((planned) => ({
+  return planOf(s, dated(invoices, context), cursor, context, dueBy)
+}
+
+/** With a pending change of package or term: it takes effect with the invoice of its renewal. */
+function planWithOffer(s: Subscription, offer: PendingOffer, context: PlanContext, dueBy: IsoDate): BillingPlan {
+  const { invoices, state } = planSubscriptionDue({ state: stateOf(s, offer), components: [] }, dueBy)
+  if (state.stretch === s.stretch) return planOf(s, dated(invoices, context), state.cursor, context, dueBy)
+  const taken: Subscription = { ...s, ...packageOf(state), ...idsOf(offer), pendingKind: null, pendingOn: null }
+  return { ...planOf(taken, dated(invoices, context), state.cursor, context, dueBy), taken }
+}
+
+/** What is late is dated today, and its payment terms count from today. */
+const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): PlannedInvoice[] =>
+  invoices.map((planned) => ({
     ...planned,
     invoiceDate: later(planned.invoiceDate, context.today),
     dueFrom: later(planned.dueFrom, context.today),
   }))
-  return planOf(s, dated, cursor, context, dueBy)
-}
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
 export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
@@ -169,6 +196,7 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     plans.map(({ state }) => state),
   )
   assert(moved === plans.length, 'subscriptions of locked customers are as they were read')
+  for (const { taken } of plans) if (taken) await updateTaken(tx, tx.account, taken)
   const ends = plans.filter(({ ended }) => ended !== null)
   if (ends.length > 0)
     await insertEvents(
@@ -204,5 +232,5 @@ function endEvent({ subscription: s, ended, state }: BillingPlan, context: Issue
 /** Invoices what is due today on one subscription, as the run would. */
 export async function billSubscription(tx: Transaction, context: IssueContext, s: Subscription): Promise<void> {
   if (s.pausedOn !== null || s.dueOn === null || s.dueOn > context.moment.today) return
-  await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context))])
+  await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context, [s]))])
 }

@@ -112,6 +112,21 @@ export const rowOf = (invoice: any): string => {
 export const rowsOf = async (client: TestClient, filter = ''): Promise<string[]> =>
   (await invoicesOf(client, filter)).map(rowOf)
 
+/** A made invoice as its preview would have shown it. */
+export const asPreview = (invoice: any, preview: any) => ({
+  ...invoice,
+  invoiceID: null,
+  invoiceNum: null,
+  Reference: null,
+  isDraft: true,
+  Status: 'Draft',
+  Customer: preview.Customer,
+  LastUpdated: preview.LastUpdated,
+  subscriptionID: preview.subscriptionID,
+  Taxes: invoice.Taxes.map((tax: any) => ({ ...tax, invoiceTaxID: null, invoiceID: null })),
+  Charges: invoice.Charges.map((charge: any) => ({ ...charge, chargeID: null, invoiceID: null })),
+})
+
 /** Dates of an answer without their time, so that rows stay short. */
 export const day = (value: string | null): string | null => value && value.slice(0, 10)
 

@@ -48,7 +48,8 @@ export async function chooseReferences(
   return { customer, terms }
 }
 
-function checkUnavailable(body: Body, problems: Problems): void {
+/** What this account cannot have yet, named in a body. */
+export function checkUnavailable(body: Body, problems: Problems): void {
   for (const [index, { componentID }] of (body.componentUsage ?? []).entries()) {
     problems.add('component_unknown', `componentUsage[${index}].componentID`, `There is no component ${componentID}.`)
   }

@@ -1,25 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
-import { day, moveTo, readSubscription, rowOf, shop } from './billing.testing.ts'
+import { asPreview, day, moveTo, readSubscription, rowOf, shop } from './billing.testing.ts'
 
 const service = await startTestService()
 
 describe('previews', () => {
-  /** A made invoice as its preview would have shown it. */
-  const asPreview = (invoice: any, preview: any) => ({
-    ...invoice,
-    invoiceID: null,
-    invoiceNum: null,
-    Reference: null,
-    isDraft: true,
-    Status: 'Draft',
-    Customer: preview.Customer,
-    LastUpdated: preview.LastUpdated,
-    subscriptionID: preview.subscriptionID,
-    Taxes: invoice.Taxes.map((tax: any) => ({ ...tax, invoiceTaxID: null, invoiceID: null })),
-    Charges: invoice.Charges.map((charge: any) => ({ ...charge, chargeID: null, invoiceID: null })),
-  })
-
   test('of one not yet made is its first invoice, has no identifiers and stores nothing', async () => {
     const { client, plan, customerID, add } = await shop(service, { setupFee: 5, price: 30.995 })
     await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })

@@ -1,3 +1,4 @@
+import { planNextInvoice } from '../../engine/plan.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { decimalDigits } from '../../platform/wire/write.ts'
@@ -11,6 +12,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { composePlanned, type PlanContext } from './bill.ts'
 import { cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import type { Subscription } from './queries.ts'
+import { stateOf } from './state.ts'
 
 /** The next invoice of a subscription as it would be made, with today's facts; nothing is stored. */
 
@@ -25,7 +27,10 @@ export interface PreviewFacts {
 /** While the customer is suspended or archived nothing is billed, so nothing is shown. */
 function nextComposed({ subscription, plans, moment }: PreviewFacts): ComposedInvoice | undefined {
   if (subscription.pausedOn !== null) return undefined
-  const planned = nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
+  const offer = plans.offers.get(subscription.id)
+  const planned = offer
+    ? planNextInvoice({ state: stateOf(subscription, offer), components: [] }, moment.today)
+    : nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
   return planned && composePlanned(subscription, planned, plans)
 }
 

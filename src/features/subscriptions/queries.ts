@@ -95,10 +95,25 @@ const JOINED = fragment`
   join package_rate_terms t on t.account_id = s.account_id and t.package_rate_term_id = s.package_rate_term_id
   join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id`
 
+/** A subscription as it is shown: with what its pending change asks for. */
+export interface SubscriptionView extends Subscription {
+  pendingPackageId: Id | null
+  pendingPackageVersionId: Id | null
+  pendingTerm: number | null
+  pendingTermType: TermType | null
+}
+
+const VIEW_COLUMNS = fragment`${COLUMNS}, nv.package_id as "pendingPackageId", s.pending_package_version_id as "pendingPackageVersionId",
+  nt.term as "pendingTerm", nt.term_type as "pendingTermType"`
+
+const VIEW_JOINED = fragment`${JOINED}
+  left join package_versions nv on nv.account_id = s.account_id and nv.package_version_id = s.pending_package_version_id
+  left join package_rate_terms nt on nt.account_id = s.account_id and nt.package_rate_term_id = s.pending_package_rate_term_id`
+
 export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
-  firstRow<Subscription>(
+  firstRow<SubscriptionView>(
     db,
-    sql`select ${COLUMNS} from subscriptions s ${JOINED} where s.account_id = ${account} and s.subscription_id = ${id}`,
+    sql`select ${VIEW_COLUMNS} from subscriptions s ${VIEW_JOINED} where s.account_id = ${account} and s.subscription_id = ${id}`,
   )
 
 export const findSubscriptionCustomer = (db: Queryable, account: AccountId, id: SubscriptionId) =>
@@ -146,10 +161,10 @@ export const listSubscriptions = (
   limit: number,
   today: IsoDate,
 ) =>
-  db.rows<Subscription>(sql`
-    select ${COLUMNS} from (
+  db.rows<SubscriptionView>(sql`
+    select ${VIEW_COLUMNS} from (
       select * from subscriptions s where s.account_id = ${account} and s.subscription_id >= ${start.fromId} ${conditions(filter, today)}
-       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${JOINED}
+       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${VIEW_JOINED}
      order by s.subscription_id`)
 
 export const countSubscriptions = async (

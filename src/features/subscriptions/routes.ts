@@ -13,6 +13,7 @@ import { addSubscription, lockedSubscription, reread, unknownSubscription } from
 import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
+import { detailOperations } from './detail-routes.ts'
 import { type Chosen, chooseReferences, composeSubscription } from './choose.ts'
 import { writePreview } from './preview.ts'
 import {
@@ -66,7 +67,7 @@ async function previewOf(db: Queryable, context: RequestContext, subscription: S
     customer,
     account,
     moment: context.moment,
-    plans: await planContext(db, context),
+    plans: await planContext(db, context, [subscription]),
   })
 }
 
@@ -193,5 +194,6 @@ export const subscriptionOperations = (deps: { publicUrl: string | undefined }):
   ...reading(deps),
   ...previewing(),
   ...changing(),
+  ...detailOperations(),
   ...changeOperations(),
 ]

@@ -24,6 +24,24 @@ export const stateOf = (s: Subscription, offer?: PendingOffer): SubscriptionStat
   cursor: cursorOf(s),
 })
 
+/** The package, term and anchor of a state, as a subscription stores them. */
+export const packageOf = (state: SubscriptionState) => ({
+  packageId: state.packageId,
+  packageName: state.packageName,
+  price: state.price,
+  stretch: state.stretch,
+  syncDate: state.syncDate,
+  anchor: state.cycle.anchor,
+  anchorDay: state.cycle.dayOfMonth,
+  term: state.cycle.term,
+  termType: state.cycle.termType,
+})
+
+export const idsOf = ({ packageVersionId, packageRateTermId }: OfferIds): OfferIds => ({
+  packageVersionId,
+  packageRateTermId,
+})
+
 /** Which version and price a state's package stands for: what the engine does not need to know. */
 export interface OfferIds {
   packageVersionId: Id

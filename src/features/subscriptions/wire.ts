@@ -23,7 +23,7 @@ import {
 import { COLLECTION_METHODS } from '../invoices/queries.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { cancellationDayOf, cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
-import { type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
+import { type Subscription, type SubscriptionView, SUBSCRIPTION_STATUSES } from './queries.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
 
@@ -119,7 +119,7 @@ function renewalAfterGap(terms: SubscriptionTerms, cursor: Cursor, today: IsoDat
 }
 
 export function subscriptionToWire(
-  s: Subscription,
+  s: SubscriptionView,
   { timeZone, today }: { timeZone: string; today: IsoDate },
 ): ShapeOf<typeof SubscriptionOut> {
   const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
@@ -167,10 +167,10 @@ export function subscriptionToWire(
       ? {
           Kind: s.pendingKind!,
           Date: shown(s.pendingOn!),
-          packageID: null,
-          packageVersionID: null,
-          Term: null,
-          TermType: null,
+          packageID: s.pendingPackageId,
+          packageVersionID: s.pendingPackageVersionId,
+          Term: s.pendingTerm,
+          TermType: s.pendingTermType,
         }
       : null,
   }

@@ -1,0 +1,73 @@
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { lockedSubscription, record, reread, unknownSubscription } from './actions.ts'
+import { billSubscription } from './bill.ts'
+import { deleteSubscription, updateDetails } from './change-queries.ts'
+import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
+import { checkUnavailable } from './choose.ts'
+import { cursorOf, nextActionOn, termsOf } from './facts.ts'
+import type { Subscription } from './queries.ts'
+import { statusOf, subscriptionEtag } from './wire.ts'
+
+/** What can be said of a subscription without touching its package or dates, and taking one back that never began. */
+
+const tag = 'Subscriptions'
+const path = '/v1/subscriptions/{subscriptionID}'
+
+const isRunning = (s: Subscription, today: string): boolean => !['Cancelled', 'Expired'].includes(statusOf(s, today))
+
+export const detailOperations = (): Operation[] => [
+  writeOperation({
+    id: 'editSubscription',
+    method: 'PUT',
+    path,
+    tag,
+    summary: 'Edit lead days, purchase order number and collection details; changes only what is sent',
+    body: SubscriptionDetailsIn,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended' },
+    record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, 'subscriptionID', unknownSubscription)),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    references: async (_tx, _context, { body }, problems: Problems) => checkUnavailable(body, problems),
+    write: async (tx, context, { body }, given: Subscription) => {
+      const { today, now } = context.moment
+      if (!isRunning(given, today))
+        throw conflict('subscription_ended', `Subscription ${given.id} has ended and cannot be edited.`)
+      await billSubscription(tx, context, given)
+      const s = await reread(tx, given.id)
+      const leadDays =
+        body.numDaysBeforeToInv ?? (body.numDaysBeforeToInv === null ? context.account.leadDays : s.leadDays)
+      // A changed number of lead days acts from the next run, so the day it looks at the subscription moves now.
+      const dueOn = nextActionOn(termsOf({ ...s, leadDays }), cursorOf(s), s.isEndRecorded)
+      await updateDetails(tx, tx.account, s.id, { leadDays, dueOn, ...kept(body, s) }, now)
+      const edited = await reread(tx, s.id)
+      await record(tx, context, 'subscription.updated', edited)
+      return noContent(subscriptionEtag(edited))
+    },
+  }),
+  writeOperation({
+    id: 'deleteSubscription',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Delete a subscription that has not begun and was never invoiced',
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has begun, or was invoiced: cancel it instead' },
+    record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, 'subscriptionID', unknownSubscription)),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    write: async (tx, context, _input, given: Subscription) => {
+      const isNew = context.moment.today < given.startDate && given.lastInvoiceDate === null && given.lastFrom === null
+      if (!isNew)
+        throw conflict('subscription_begun', `Subscription ${given.id} has begun or was invoiced; cancel it instead.`)
+      await record(tx, context, 'subscription.deleted', await reread(tx, given.id))
+      await deleteSubscription(tx, tx.account, given.id)
+      return noContent()
+    },
+  }),
+]
+
+const kept = (body: DetailsBody, s: Subscription) => ({
+  poNumber: body.poNumber === undefined ? s.poNumber : body.poNumber,
+  collectionMethod: body.CollectionMethod === undefined ? s.collectionMethod : body.CollectionMethod,
+})
