@@ -109,7 +109,13 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
     await owner.query('select pg_advisory_unlock_all()')
     return status
   },
-  412: (operation) => send(operation, { headers: { 'if-match': '"another"' } }),
+  // A made-up path may name a version that its record does not have.
+  412: async (operation) => {
+    let status = 0
+    for (let tries = 0; tries < 12 && status !== 412; tries += 1)
+      status = await send(operation, { headers: { 'if-match': '"another"' } })
+    return status
+  },
   413: (operation) => send(operation, { payload: Buffer.alloc(1_100_000, 32) }),
   415: (operation) =>
     send(operation, { payload: '{"a":1}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
@@ -129,7 +135,8 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
 async function sendWrong(operation: DocumentedOperation): Promise<number> {
   const own = pathOf(operation, world) ?? operation.path
   const attempts: Sent[] = [
-    { headers: { 'idempotency-key': 'k'.repeat(300) } },
+    // A made-up path may name a version that its record does not have: another may.
+    ...Array.from({ length: 12 }, () => ({ headers: { 'idempotency-key': 'k'.repeat(300) } })),
     ...operation.query.map(({ name }) => ({ url: `${own}?${name}=%00` })),
     ...(operation.body ? Array.from({ length: 40 }, () => ({ payload: hostileBody(operation, world).payload })) : []),
   ]

@@ -182,3 +182,49 @@ export function pathOf(
   }
   return path
 }
+
+/** A right request that needs a record in a state of its own: what to prepare, and what to send then. */
+interface Recipe {
+  path: string
+  body?: Record<string, unknown>
+}
+
+async function newSubscription(world: World, StartDate?: string): Promise<string> {
+  const name = { Name: 'Prepared', isCompany: true }
+  const { customerID } = await mustPost(world.client, '/v1/customers', name)
+  const { body: packages } = await world.client.get('/v1/packages')
+  const { packageID } = packages[0]
+  const wish = { customerID, packageID, Term: 1, TermType: 'months', ...(StartDate ? { StartDate } : {}) }
+  const { subscriptionID } = await mustPost(world.client, '/v1/subscriptions', wish)
+  return `/v1/subscriptions/${subscriptionID}`
+}
+
+async function newRecurringInvoice(world: World): Promise<Recipe & { body: Record<string, unknown> }> {
+  const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+  const body = { customerID, StartDate: '2027-06-01', RecurInvoiceCharges: [{ Line: 'Rent', UnitCostEx: 10, Qty: 1 }] }
+  const { recurInvoiceID } = await mustPost(world.client, '/v1/recurring-invoices', body)
+  return { path: `/v1/recurring-invoices/${recurInvoiceID}`, body }
+}
+
+/** Operations whose right request needs a state that the records of a world are not in. */
+export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
+  changeStartDate: async (world) => ({
+    path: `${await newSubscription(world, '2027-06-01')}/changestartdate`,
+    body: { StartDate: '2027-07-01' },
+  }),
+  changeTerm: async (world) => ({
+    path: `${await newSubscription(world)}/changeterm`,
+    body: { Term: 12, TermType: 'months' },
+  }),
+  reactivateSubscription: async (world) => {
+    const path = await newSubscription(world)
+    await world.client.put(`${path}/cancel/norefund`)
+    return { path: `${path}/reactivate`, body: {} }
+  },
+  editRecurringInvoice: newRecurringInvoice,
+  reactivateRecurringInvoice: async (world) => {
+    const { path } = await newRecurringInvoice(world)
+    await world.client.delete(path)
+    return { path: `${path}/reactivate`, body: {} }
+  },
+}
