@@ -1,23 +1,34 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
+import { benchDeepPage } from './deep-page.ts'
+import { benchRead } from './read.ts'
+import { benchStart } from './start.ts'
+import { benchWrite } from './write.ts'
 
-/** npm run bench -- <name> [count] [--times n] [--smoke] */
+/** npm run bench -- <name> [count] [--times n] [--smoke]; docs/performance.md says what each measures. */
+
+const MILLION = 1_000_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { smoke: { type: 'boolean', default: false }, times: { type: 'string' } },
 })
-const [name, count] = positionals
+const [name, given] = positionals
 const isSmoke = values.smoke
 const times = Number(values.times ?? (isSmoke ? 1 : 5))
+const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLION))
 
 const programs: Record<string, () => Promise<void>> = {
-  'billing-run': () => benchBillingRun({ count: Number(count ?? (isSmoke ? 500 : 1_000_000)), times, isSmoke }),
+  start: () => benchStart({ times, isSmoke }),
+  read: () => benchRead({ times, isSmoke }),
+  'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
+  write: () => benchWrite({ times, isSmoke }),
+  'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke }),
 }
 
 const program = programs[name ?? '']
-if (!program) {
+if (program) await program()
+else {
   process.stderr.write(`Usage: npm run bench -- ${Object.keys(programs).join('|')} [count] [--times n] [--smoke]\n`)
-  process.exit(2)
+  process.exitCode = 2
 }
-await program()

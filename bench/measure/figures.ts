@@ -34,7 +34,8 @@ export function tell(line: string): void {
 export function tellTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [head, ...rows]
   const widths = head.map((_, place) => Math.max(...all.map((row) => row[place]?.length ?? 0)))
-  const line = (row: readonly string[]) => `| ${row.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join(' | ')} |`
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join(' | ')} |`
   tell(line(head))
   tell(`|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`)
   for (const row of rows) tell(line(row))

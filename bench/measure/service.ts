@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { connectionTo } from '../../src/platform/postgres/connection.ts'
+import { dataFolderAt } from '../../src/platform/postgres/data-folder.ts'
+import type { Connection } from '../../src/platform/database/database.ts'
+import { benchFolder } from './database.ts'
+import { cpuOfProcess, cpuOfTree, serverIn } from './processes.ts'
+
+/** The real program, started as a person starts it, on an embedded database of its own. */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const API_KEY = 'bench-key-0123456789'
+
+export interface Service {
+  port: number
+  /** Of its one account, for the Authorization header. */
+  authorization: string
+  /** As superuser. */
+  connection: Connection
+  /** CPU-seconds so far, of the program and of all PostgreSQL processes. */
+  nodeCpu(): number
+  databaseCpu(): number
+  stop(): Promise<void>
+}
+
+export async function startService(): Promise<Service> {
+  const folder = benchFolder()
+  const child = spawn(process.execPath, [join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATA_DIR: folder.path,
+      LOG_LEVEL: 'warn',
+      BOOTSTRAP_API_KEY: API_KEY,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it served`)))
+  })
+  const { Address, AccountID } = JSON.parse(line) as { Address: string; AccountID: number }
+  const { cluster } = dataFolderAt(folder.path)
+  const database = serverIn(cluster)
+  return {
+    port: Number(new URL(Address).port),
+    authorization: `Basic ${Buffer.from(`${AccountID}:${API_KEY}`).toString('base64')}`,
+    connection: connectionTo(cluster),
+    nodeCpu: () => cpuOfProcess(child.pid ?? 0),
+    databaseCpu: () => cpuOfTree(database),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await ended
+      folder.remove()
+    },
+  }
+}

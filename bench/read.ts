@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import type { Connection } from '../src/platform/database/database.ts'
+import { bundled, type Child, run } from './measure/children.ts'
+import { asOwner, settle } from './measure/database.ts'
+import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
+import { drive, fetchText, httpGet } from './measure/load.ts'
+import { tellMachine } from './measure/machine.ts'
+import { cpuOfProcess } from './measure/processes.ts'
+import { type Service, startService } from './measure/service.ts'
+
+/** Reading one customer and a list of 100, beside a bare server that runs the same statement in the same way and answers the same bytes. */
+
+const READ_OF_FLOOR = 0.5
+const CALLERS = 32
+const LIST = 100
+
+interface Sample {
+  rate: number
+  /** CPU-seconds an answer, of the server's own process and of PostgreSQL. */
+  node: number
+  database: number
+}
+
+interface Case {
+  title: string
+  statement: string
+  limit?: number
+  path: () => string
+}
+
+async function seed(connection: Connection, customers: number): Promise<void> {
+  await asOwner(connection, async (client) => {
+    await client.query(
+      `insert into customers (account_id, reference, is_company, name, last_name, email, tel, address1, city, zip_code, country, currency,
+           created_at, is_waive_taxes, payment_method, auto_send_invoice, auto_send_statement, is_collection_hold)
+         select 1, 'C' || n, false, 'Customer ' || n, 'Lovelace', 'customer' || n || '@example.com', '+1 202 555 0100', '12 Main Street', 'Springfield',
+           '62701', 'United States', 'USD', '2026-01-01', false, 'cash', true, false, false from generate_series(1, $1::int) n`,
+      [customers],
+    )
+    await client.query(`insert into customer_totals (account_id, customer_id, currency, receivable_minor)
+      select 1, customer_id, 'USD', 11499 from customers`)
+    await client.query('vacuum (analyze)')
+  })
+  await settle(connection)
+}
+
+async function sample(
+  service: Pick<Service, 'databaseCpu'>,
+  load: { port: number; seconds: number; next: () => string; node: () => number },
+): Promise<Sample> {
+  const [node, database] = [load.node(), service.databaseCpu()]
+  const { answers, seconds } = await drive({ ...load, callers: CALLERS, status: 200 })
+  return {
+    rate: answers / seconds,
+    node: (load.node() - node) / answers,
+    database: (service.databaseCpu() - database) / answers,
+  }
+}
+
+async function startFloor(
+  service: Service,
+  file: string,
+  { statement, limit, path }: Case,
+): Promise<Child<{ port: number }>> {
+  const body = await fetchText(service.port, path(), service.authorization)
+  const today = new Date().toISOString().slice(0, 10)
+  const sql = readFileSync(new URL(`floor/${statement}.sql`, import.meta.url), 'utf8')
+  return run(file, { connection: service.connection, statement: sql, account: 1, today, body, limit })
+}
+
+/** Floor and subject take turns; the first turn of each warms up and is not counted. */
+async function measure(service: Service, file: string, one: Case, times: number, seconds: number) {
+  const floor = await startFloor(service, file, one)
+  const { port } = await floor.said
+  const next = () => httpGet(one.path(), service.authorization)
+  const floors: Sample[] = []
+  const subjects: Sample[] = []
+  for (let turn = 0; turn <= times; turn += 1) {
+    const bare = await sample(service, { port, seconds, next, node: () => cpuOfProcess(floor.pid) })
+    const ours = await sample(service, { port: service.port, seconds, next, node: service.nodeCpu })
+    if (turn === 0) continue
+    floors.push(bare)
+    subjects.push(ours)
+  }
+  floor.process.kill('SIGKILL')
+  await floor.ended
+  return { floors, subjects }
+}
+
+function judge(title: string, floors: readonly Sample[], subjects: readonly Sample[]): Verdict {
+  const micros = (samples: readonly Sample[], of: (one: Sample) => number) =>
+    spread(samples.map((one) => of(one) * 1e6))
+  const cpu = ({ node, database }: Sample) => node + database
+  tellTable(
+    [title, 'service', 'floor'],
+    [
+      ['answers a second', spread(subjects.map(({ rate }) => rate)), spread(floors.map(({ rate }) => rate))],
+      ['CPU of Node an answer, µs', micros(subjects, ({ node }) => node), micros(floors, ({ node }) => node)],
+      [
+        'CPU of PostgreSQL an answer, µs',
+        micros(subjects, ({ database }) => database),
+        micros(floors, ({ database }) => database),
+      ],
+      ['CPU of both an answer, µs', micros(subjects, cpu), micros(floors, cpu)],
+    ],
+  )
+  if (isNoisy(floors.map(({ rate }) => rate))) tell('noisy: the floor itself moved more than twofold')
+  const rates = (samples: readonly Sample[]) => samples.map(({ rate }) => rate)
+  const byRate = median(ratioOf(rates(subjects), rates(floors)))
+  const byCpu = median(ratioOf(floors.map(cpu), subjects.map(cpu)))
+  return {
+    goal: `${title} at ${READ_OF_FLOOR * 100} % of the floor`,
+    reached: `${(byRate * 100).toFixed(0)} % by rate, ${(byCpu * 100).toFixed(0)} % by CPU-seconds`,
+    isMet: byRate >= READ_OF_FLOOR,
+  }
+}
+
+export async function benchRead(options: { times: number; isSmoke: boolean }): Promise<void> {
+  const customers = options.isSmoke ? 200 : 10_000
+  const seconds = options.isSmoke ? 0.2 : 3
+  const service = await startService()
+  try {
+    await tellMachine(service.connection)
+    await seed(service.connection, customers)
+    const file = await bundled('floor/read.ts')
+    const anyOne = () => `/v1/customers/${1 + Math.floor(Math.random() * customers)}`
+    const cases: Case[] = [
+      { title: 'reading one customer', statement: 'read-customer', path: anyOne },
+      {
+        title: `a list of ${LIST} customers`,
+        statement: 'list-customers',
+        limit: LIST + 1,
+        path: () => `/v1/customers?page_size=${LIST}`,
+      },
+    ]
+    const verdicts: Verdict[] = []
+    for (const one of cases) {
+      const { floors, subjects } = await measure(service, file, one, options.times, seconds)
+      verdicts.push(judge(one.title, floors, subjects))
+    }
+    tellVerdicts(verdicts, options)
+  } finally {
+    await service.stop()
+  }
+}
