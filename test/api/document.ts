@@ -91,10 +91,13 @@ export function answerChecker(
 ): (operation: DocumentedOperation, answer: Answered) => string | undefined {
   const ajv = new Ajv2020({ strict: false, allErrors: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+  const elsewhere = (schema: object): object =>
+    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'))
+  ajv.addSchema({ $id: 'document', components: elsewhere(document.components) })
   const compiled = new Map<string, ValidateFunction>()
   const compile = (name: string, schema: JsonSchema): ValidateFunction => {
     let validate = compiled.get(name)
-    if (!validate) compiled.set(name, (validate = ajv.compile({ ...schema, components: document.components })))
+    if (!validate) compiled.set(name, (validate = ajv.compile(elsewhere(schema))))
     return validate
   }
   return (operation, { status, text, type }) => {

@@ -66,9 +66,6 @@ function flatten(strings: readonly string[], values: readonly unknown[]): { stri
   return out
 }
 
-/** Every statement text seen so far, for the test that prepares them all against the migrated schema. */
-export const statementTexts = (): readonly string[] => [...names.keys()]
-
 const NEEDS_QUOTES = /[",{}\\\s]|^$|^null$/i
 
 function element(value: unknown): string {

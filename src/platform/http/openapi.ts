@@ -1,6 +1,7 @@
 import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
 import { components } from '../wire/write.ts'
 import { errorSchema } from './errors.ts'
+import { exampleOf } from './examples.ts'
 import { type Operation, permissionOf } from './operation.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
@@ -108,19 +109,21 @@ function describe(operation: Operation): Schema {
   }
 }
 
-function requestBody({ body, rawBody, isBodyOptional }: Operation): Schema {
+function requestBody({ body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
   if (rawBody)
     return { requestBody: { required: true, content: Object.fromEntries(rawBody.types.map((type) => [type, {}])) } }
   if (!body) return {}
-  return { requestBody: { required: !isBodyOptional, content: { 'application/json': { schema: body.schema } } } }
+  const example = exampleOf(body.schema, { components, isInput: true })
+  const content = { 'application/json': { schema: body.schema, example } }
+  return { requestBody: { required: !(isBodyOptional || takesAnyBody), content } }
 }
 
 function successResponse({ success, method }: Operation): Schema {
   const reasons: Record<number, string> = { 200: 'Done', 201: 'Created', 204: 'Done; no body' }
   const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
-  const content = success.schema
-    ? { [success.contentType ?? 'application/json']: { schema: success.schema } }
-    : undefined
+  const { schema, contentType = 'application/json' } = success
+  const example = schema && contentType.includes('json') ? { example: exampleOf(schema, { components }) } : {}
+  const content = schema ? { [contentType]: { schema, ...example } } : undefined
   return {
     description: method === 'GET' ? 'Found' : (reasons[success.status] ?? 'Done'),
     headers,

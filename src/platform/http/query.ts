@@ -1,15 +1,6 @@
 import type { Problems } from '../../kernel/fault.ts'
 import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
-import {
-  type Field,
-  type Properties,
-  type BodyOf,
-  objectOf,
-  optional,
-  type Property,
-  REFUSED,
-  shown,
-} from '../wire/read.ts'
+import { type Field, type Properties, type BodyOf, objectOf, optional, REFUSED, shown } from '../wire/read.ts'
 
 /** Query strings hold texts only: here their numbers and truth values become what fields expect, before the same checks as bodies. */
 
@@ -49,8 +40,6 @@ export const pageOf = (query: { page?: number | null; page_size?: number | null 
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
-type AnyProperty = Property<unknown, 'required' | 'optional'>
-
 /** Texts of a query string as the JSON values that the declared fields read. */
 export function queryAsJson(
   raw: Record<string, unknown>,
@@ -78,5 +67,3 @@ function asJson(value: string, type: string | string[] | undefined): Json {
     return new JsonNumber(value)
   return value
 }
-
-export type { AnyProperty }

@@ -205,10 +205,18 @@ function schemaOf(properties: Properties, names: readonly string[]): Schema {
     const property = properties[name] as Property<unknown, 'required' | 'optional'>
     return [name, property.presence === 'required' ? property.field.schema : nullable(property.field.schema)] as const
   })
-  const needed = names.filter(
-    (name) => properties[name]?.presence === 'required' && properties[name].aliases.length === 0,
-  )
-  return { type: 'object', properties: Object.fromEntries(entries), ...(needed.length > 0 ? { required: needed } : {}) }
+  const required = names.filter((name) => properties[name]?.presence === 'required')
+  const spellingsOf = (name: string) => [name, ...(properties[name]?.aliases ?? [])]
+  const plain = required.filter((name) => spellingsOf(name).length === 1)
+  const eitherOr = required
+    .filter((name) => spellingsOf(name).length > 1)
+    .map((name) => ({ anyOf: spellingsOf(name).map((spelling) => ({ required: [spelling] })) }))
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries),
+    ...(plain.length > 0 ? { required: plain } : {}),
+    ...(eitherOr.length > 0 ? { allOf: eitherOr } : {}),
+  }
 }
 
 /** OpenAPI 3.1 says null as one more type. */

@@ -47,7 +47,6 @@ export const outList = <T>(item: Shape<T>): Shape<readonly T[]> =>
     return `${text}]`
   })
 
-export type Shapes = Record<string, Shape<never>>
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
 /** Component schemas by name: what the OpenAPI document lists once and refers to. */

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { makeAuthenticator } from './authenticate.ts'
+import { insertKey, listKeys, revokeKey } from './queries.ts'
+import { newSecret, secretHash } from './secret.ts'
+import { WrongCredentials } from './wrong-credentials.ts'
+
+let realNow = Date.parse('2026-11-21T12:00:00Z')
+const service = await startTestService({ now: () => realNow })
+
+const headerOf = (account: bigint | string, secret: string) =>
+  `Basic ${Buffer.from(`${account}:${secret}`).toString('base64')}`
+
+async function addKey(client: TestClient, expiresAt: string | null = null) {
+  const secret = newSecret('test')
+  const key = {
+    name: 'another',
+    permission: 'full' as const,
+    hash: secretHash(secret),
+    createdAt: '2026-01-01T00:00:00Z',
+    expiresAt,
+  }
+  const id = await service.db.transaction(client.id, (tx) => insertKey(tx, client.id, key))
+  return { id, secret, header: headerOf(client.id, secret) }
+}
+
+describe('keys', () => {
+  test('are kept as a hash only: no row of the database holds one', async () => {
+    const client = await service.newAccount()
+    const { secret } = await addKey(client)
+    const rows = await service.db
+      .reader(client.id)
+      .rows<{ text: string }>(
+        sql`select row_to_json(k)::text as "text" from api_keys k where account_id = ${client.id}`,
+      )
+    expect(rows).toHaveLength(2)
+    expect(rows.some(({ text }) => text.includes(secret) || text.includes(client.secret))).toBe(false)
+  })
+
+  test('a key of one account is none of another, and a long or odd one is none at all', async () => {
+    const [client, neighbour] = [await service.newAccount(), await service.newAccount()]
+    const { authenticate } = makeAuthenticator(service.db, () => realNow)
+    await expect(authenticate(headerOf(client.id, client.secret), 'a')).resolves.toMatchObject({
+      account: { id: client.id },
+      permission: 'full',
+    })
+    for (const wrong of [
+      headerOf(neighbour.id, client.secret),
+      headerOf(client.id, `${client.secret} `),
+      headerOf(client.id, client.secret.toUpperCase()),
+      headerOf(client.id, ''),
+      headerOf('', client.secret),
+      headerOf('1e1', client.secret),
+      headerOf('9'.repeat(30), client.secret),
+      headerOf(client.id, '\u0000'),
+      headerOf(client.id, 'x'.repeat(10_000)),
+    ])
+      await expect(authenticate(wrong, String(wrong.length)), wrong.slice(0, 80)).rejects.toMatchObject({
+        kind: 'unauthenticated',
+      })
+  })
+
+  test('an expired one stops working at its moment', async () => {
+    const client = await service.newAccount()
+    const { header } = await addKey(client, '2026-11-21T12:00:01Z')
+    const { authenticate } = makeAuthenticator(service.db, () => realNow)
+    await expect(authenticate(header, 'a')).resolves.toMatchObject({ permission: 'full' })
+    realNow += 1000
+    await expect(authenticate(header, 'a')).rejects.toMatchObject({ kind: 'unauthenticated' })
+  })
+
+  test('a revoked one stops working at once where it was revoked, and within a second in every other process', async () => {
+    const client = await service.newAccount()
+    const { id, header } = await addKey(client)
+    const here = makeAuthenticator(service.db, () => realNow)
+    const otherDatabase = openTestDatabase(service.connection)
+    const elsewhere = makeAuthenticator(otherDatabase, () => realNow)
+    await Promise.all([here.authenticate(header, 'a'), elsewhere.authenticate(header, 'a')])
+    await service.db.transaction(client.id, (tx) => revokeKey(tx, client.id, id, '2026-11-21T12:00:00Z'))
+    const revokedAtMs = Date.now()
+    here.forget(client.id)
+    await expect(here.authenticate(header, 'a')).rejects.toMatchObject({ kind: 'unauthenticated' })
+    let lastSuccessMs = 0
+    for (let isKnown = true; isKnown;) {
+      const askedAtMs = Date.now()
+      isKnown = await elsewhere.authenticate(header, 'a').then(
+        () => true,
+        () => false,
+      )
+      if (isKnown) lastSuccessMs = askedAtMs
+    }
+    expect(lastSuccessMs - revokedAtMs).toBeLessThan(1000)
+    await otherDatabase.close()
+  })
+
+  test('last use is kept to the minute, written beside the requests', async () => {
+    const client = await service.newAccount()
+    const { header, id } = await addKey(client)
+    const authenticator = makeAuthenticator(service.db, () => realNow)
+    const lastUse = async () =>
+      (await listKeys(service.db.reader(client.id), client.id)).find((key) => key.id === id)?.lastUsedAt
+    const first = new Date(realNow).toISOString()
+    await authenticator.authenticate(header, 'a')
+    expect(await lastUse()).toBe(null)
+    await authenticator.flushLastUse()
+    expect(await lastUse()).toBe(first)
+    realNow += 59_000
+    await authenticator.authenticate(header, 'a')
+    await authenticator.flushLastUse()
+    expect(await lastUse()).toBe(first)
+    realNow += 2000
+    await authenticator.authenticate(header, 'a')
+    await authenticator.flushLastUse()
+    expect(await lastUse()).toBe(new Date(realNow).toISOString())
+  })
+})
+
+describe('wrong credentials', () => {
+  test('are slowed down per address; right ones and bare requests go on', async () => {
+    const client = await service.newAccount()
+    const { authenticate } = makeAuthenticator(service.db, () => realNow)
+    const kinds: string[] = []
+    for (let tries = 0; tries < 15; tries += 1)
+      await authenticate(headerOf(999_999_900n + BigInt(tries), 'guess'), '10.0.0.1').catch((fault) =>
+        kinds.push(fault.kind),
+      )
+    expect(kinds.slice(0, 10)).toEqual(Array(10).fill('unauthenticated'))
+    expect(kinds.slice(10)).toEqual(Array(5).fill('throttled'))
+    await expect(authenticate(headerOf(client.id, client.secret), '10.0.0.1')).resolves.toBeDefined()
+    await expect(authenticate(undefined, '10.0.0.1')).rejects.toMatchObject({ kind: 'unauthenticated' })
+    await expect(authenticate(headerOf(client.id, 'x'), '10.0.0.2')).rejects.toMatchObject({ kind: 'unauthenticated' })
+  })
+
+  test('are slowed down per account too, from however many addresses they come, and say when to come back', () => {
+    const wrong = new WrongCredentials()
+    for (let tries = 0; tries < 10; tries += 1) wrong.refuse(`10.0.1.${tries}`, 7n)
+    let refusal: { kind?: string; retryAfterSeconds?: number } = {}
+    try {
+      wrong.refuse('10.0.1.99', 7n)
+    } catch (fault) {
+      refusal = fault as typeof refusal
+    }
+    expect(refusal.kind).toBe('throttled')
+    expect(refusal.retryAfterSeconds).toBeGreaterThan(0)
+    expect(refusal.retryAfterSeconds).toBeLessThanOrEqual(60)
+    expect(() => wrong.refuse('10.0.1.99', 8n)).not.toThrow()
+  })
+})
