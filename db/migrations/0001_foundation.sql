@@ -195,7 +195,8 @@ create table customer_totals (
   currency text not null,
   receivable_minor bigint not null,
   primary key (account_id, customer_id, currency)
-) with (fillfactor = 80);
+-- A run changes every row of a page: with half of it free the new rows fit beside the old and no index is touched.
+) with (fillfactor = 50);
 
 create table package_groups (
   account_id bigint not null references accounts,
@@ -358,7 +359,8 @@ create table invoices (
 create unique index invoices_number_key on invoices (account_id, number) where number is not null;
 create unique index invoices_reference_key on invoices (account_id, reference) where reference is not null;
 create index invoices_by_customer on invoices (account_id, customer_id, invoice_id);
-create index invoices_by_date on invoices (account_id, invoice_date, invoice_id);
+-- Invoices come in the order of their dates, so a summary of each stretch of the table finds a range of days at next to no cost.
+create index invoices_by_date on invoices using brin (account_id, invoice_date) with (autosummarize = on);
 
 create table charges (
   account_id bigint not null,

@@ -41,7 +41,7 @@ export interface RunTotals {
 
 export const emptyTotals = (): RunTotals => ({ done: 0, invoices: 0, renewals: 0, expired: 0, failures: [] })
 
-const CHUNK = 4000
+const CHUNK = 1000
 const LEASE_MS = 30_000
 
 export interface Work {

@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigints } from '../../platform/database/columns.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -93,6 +94,17 @@ export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
       ${column(events, 'record')}::jsonb[])`)
+
+/** Writes many events that differ only in their record: what they share travels and is read once. */
+export const insertLikeEvents = (
+  tx: Transaction,
+  common: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
+  events: readonly Pick<NewEvent, 'recordId' | 'customerId' | 'record'>[],
+) =>
+  tx.rows(sql`
+    insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
+    select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, * from unnest(
+      ${bigints(events, 'recordId')}::bigint[], ${bigints(events, 'customerId')}::bigint[], ${column(events, 'record')}::jsonb[])`)
 
 export interface RecordedEvent {
   id: Id

@@ -2,12 +2,12 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { TaxRule } from '../../engine/tax.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
+import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
 
 export interface InvoiceRow {
-  id: InvoiceId
   customerId: Id
   subscriptionId: Id | null
   poNumber: string | null
@@ -74,11 +74,11 @@ export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<In
     )
   ).map(({ id }) => id)
 
-/** Invoices get consecutive numbers in the order of the rows. */
+/** Invoices get the identifiers given and consecutive numbers, both in the order of the rows. */
 export const insertInvoices = (
   tx: Transaction,
   rows: readonly InvoiceRow[],
-  common: { firstNumber: bigint; issuedAt: Instant; accountVersion: number },
+  common: { ids: readonly InvoiceId[]; firstNumber: bigint; issuedAt: Instant; accountVersion: number },
 ) =>
   tx.rows(sql`
     insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, po_number, currency, invoice_date, due_date, last_updated,
@@ -86,9 +86,10 @@ export const insertInvoices = (
     select ${tx.account}, r.id, r.customer, r.subscription, ${common.firstNumber}::bigint + r.place - 1, r.po_number, r.currency, r.invoice_date, r.due_date,
            ${common.issuedAt}::timestamptz, ${common.issuedAt}::timestamptz, 'Auto', r.collection_method, r.total, ${common.accountVersion}::integer,
            r.customer_version
-      from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'customerId')}::bigint[], ${column(rows, 'subscriptionId')}::bigint[],
-        ${column(rows, 'poNumber')}::text[], ${column(rows, 'currency')}::text[], ${column(rows, 'invoiceDate')}::date[],
-        ${column(rows, 'dueDate')}::date[], ${column(rows, 'collectionMethod')}::text[], ${column(rows, 'totalMinor')}::bigint[],
+      from unnest(${arrayLiteral(common.ids)}::bigint[], ${bigints(rows, 'customerId')}::bigint[],
+        ${bigints(rows, 'subscriptionId')}::bigint[], ${column(rows, 'poNumber')}::text[], ${column(rows, 'currency')}::text[],
+        ${dates(rows, 'invoiceDate')}::date[], ${dates(rows, 'dueDate')}::date[],
+        ${column(rows, 'collectionMethod')}::text[], ${bigints(rows, 'totalMinor')}::bigint[],
         ${column(rows, 'customerVersion')}::integer[]) with ordinality
         as r(id, customer, subscription, po_number, currency, invoice_date, due_date, collection_method, total, customer_version, place)`)
 
@@ -96,20 +97,22 @@ export const insertCharges = (tx: Transaction, rows: readonly ChargeRow[]) =>
   tx.rows(sql`
     insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
       item_id, part, period_from, period_until, whole_from, whole_until, price)
-    select ${tx.account}, * from unnest(${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'displayOrder')}::smallint[],
+    select ${tx.account}, * from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'displayOrder')}::smallint[],
       ${column(rows, 'kind')}::text[], ${column(rows, 'name')}::text[], ${column(rows, 'quantity')}::numeric[],
-      ${column(rows, 'unitPrice')}::numeric[], ${column(rows, 'netMinor')}::bigint[], ${column(rows, 'grossMinor')}::bigint[],
-      ${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'stretch')}::integer[], ${column(rows, 'itemId')}::bigint[],
-      ${column(rows, 'part')}::smallint[], ${column(rows, 'from')}::date[], ${column(rows, 'until')}::date[],
-      ${column(rows, 'wholeFrom')}::date[], ${column(rows, 'wholeUntil')}::date[], ${column(rows, 'price')}::numeric[])`)
+      ${column(rows, 'unitPrice')}::numeric[], ${bigints(rows, 'netMinor')}::bigint[],
+      ${bigints(rows, 'grossMinor')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
+      ${column(rows, 'stretch')}::integer[], ${bigints(rows, 'itemId')}::bigint[], ${column(rows, 'part')}::smallint[],
+      ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[],
+      ${dates(rows, 'wholeFrom')}::date[], ${dates(rows, 'wholeUntil')}::date[],
+      ${column(rows, 'price')}::numeric[])`)
 
 export const insertInvoiceTaxes = (tx: Transaction, rows: readonly TaxRow[]) =>
   tx.rows(sql`
     insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
     select ${tx.account}, r.invoice, r.name, r.rate, r.tax_number, r.base, r.amount, r.shares::bigint[]
-      from unnest(${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
-        ${column(rows, 'taxNumber')}::text[], ${column(rows, 'baseMinor')}::bigint[], ${column(rows, 'amountMinor')}::bigint[],
-        ${column(rows, 'shares')}::text[]) as r(invoice, name, rate, tax_number, base, amount, shares)`)
+      from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
+        ${column(rows, 'taxNumber')}::text[], ${bigints(rows, 'baseMinor')}::bigint[],
+        ${bigints(rows, 'amountMinor')}::bigint[], ${column(rows, 'shares')}::text[]) as r(invoice, name, rate, tax_number, base, amount, shares)`)
 
 /** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
 export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>

@@ -217,19 +217,27 @@ export const lockBilledCustomers = async (
        order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
   ).map(({ id }) => id)
 
-/** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
-export const listDueSubscriptions = (
+/**
+ * What is due on a day of customers that are locked, given in identifier order: read after the locks, so nothing of it can be stale. Asked
+ * for as a range, which the planner can walk through on both sides at once; those in between that are not locked are passed over here.
+ */
+export async function listDueSubscriptions(
   tx: Queryable,
   account: AccountId,
   customerIds: readonly CustomerId[],
   due: { day: IsoDate; runId: Id },
-) =>
-  tx.rows<Subscription>(sql`
+): Promise<Subscription[]> {
+  const [first, last] = [customerIds[0], customerIds.at(-1)]
+  const found = await tx.rows<Subscription>(sql`
     select ${COLUMNS} from subscriptions s ${JOINED}
-     where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])
+     where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id between ${first} and ${last}
+       and c.customer_id between ${first} and ${last}
        and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
                          and f.record_type = 'subscription' and f.record_id = s.subscription_id)
      order by s.customer_id, s.subscription_id`)
+  const wanted = new Set(customerIds)
+  return found.filter(({ customerId }) => wanted.has(customerId))
+}
 
 /** What is due up to a day, to look at without locks: for a dry run, page by page. */
 export const listDueForPlanning = (

@@ -1,6 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import { oneRow, type Transaction } from '../../platform/database/database.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 
 /** Where billing of a subscription stands, as it is written after it has moved. */
@@ -28,17 +29,21 @@ export const updateBillingStates = async (
   states: readonly BillingState[],
 ): Promise<number> =>
   (
-    await tx.rows(sql`
-    update subscriptions s set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from, last_invoice_date = r.last_invoice_date,
+    await oneRow<{ n: number }>(
+      tx,
+      sql`
+    with moved as (update subscriptions s set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from, last_invoice_date = r.last_invoice_date,
       due_on = r.due_on, end_date = r.end_date, cancelled_on = r.cancelled_on, pending_kind = r.pending_kind, pending_on = r.pending_on,
       is_end_recorded = r.is_end_recorded
-      from unnest(${column(states, 'id')}::bigint[], ${column(states, 'wasNextFrom')}::date[], ${column(states, 'wasDueOn')}::date[],
-        ${column(states, 'feesOn')}::date[], ${column(states, 'nextFrom')}::date[], ${column(states, 'lastFrom')}::date[],
-        ${column(states, 'lastInvoiceDate')}::date[], ${column(states, 'dueOn')}::date[], ${column(states, 'endDate')}::date[],
-        ${column(states, 'cancelledOn')}::date[], ${column(states, 'pendingKind')}::text[], ${column(states, 'pendingOn')}::date[],
+      from unnest(${bigints(states, 'id')}::bigint[], ${dates(states, 'wasNextFrom')}::date[], ${dates(states, 'wasDueOn')}::date[],
+        ${dates(states, 'feesOn')}::date[], ${dates(states, 'nextFrom')}::date[], ${dates(states, 'lastFrom')}::date[],
+        ${dates(states, 'lastInvoiceDate')}::date[], ${dates(states, 'dueOn')}::date[], ${dates(states, 'endDate')}::date[],
+        ${dates(states, 'cancelledOn')}::date[], ${column(states, 'pendingKind')}::text[], ${dates(states, 'pendingOn')}::date[],
         ${column(states, 'isEndRecorded')}::boolean[])
         as r(id, was_next_from, was_due_on, fees_on, next_from, last_from, last_invoice_date, due_on, end_date, cancelled_on, pending_kind,
              pending_on, is_end_recorded)
      where s.account_id = ${account} and s.subscription_id = r.id and s.next_from = r.was_next_from and s.due_on is not distinct from r.was_due_on
-    returning 1`)
-  ).length
+    returning 1)
+    select count(*)::integer as "n" from moved`,
+    )
+  ).n

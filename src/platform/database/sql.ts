@@ -80,7 +80,13 @@ export const arrayLiteral = (values: readonly unknown[]): string => `{${values.m
 /** The named property of every row, as one array parameter. */
 export const column = <Row, Key extends keyof Row>(rows: readonly Row[], key: Key): string => {
   let text = '{'
-  for (let index = 0; index < rows.length; index += 1)
-    text += (index === 0 ? '' : ',') + element((rows[index] as Row)[key])
+  let last: unknown
+  let written = ''
+  for (let index = 0; index < rows.length; index += 1) {
+    const value = (rows[index] as Row)[key]
+    // Most columns of many rows hold one value: a date, a currency, a name. It is written out once.
+    if (index === 0 || value !== last) written = element((last = value))
+    text += index === 0 ? written : `,${written}`
+  }
   return `${text}}`
 }
