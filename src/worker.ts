@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
 import { dateIn, instantOf } from './kernel/zone.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from './features/accounts/queries.ts'
-import { deleteOldRuns, insertRun, listUnfinishedRuns } from './features/billing-run/queries.ts'
+import { deleteOldRuns, insertRun, listUnfinishedRuns, releaseRun } from './features/billing-run/queries.ts'
 import { workRun } from './features/billing-run/run.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { findDueAfter } from './features/billing-run/kinds.ts'
@@ -27,6 +27,8 @@ export interface Worker {
   stop(): Promise<void>
 }
 
+/** As many as list_unfinished_runs answers. */
+const RUNS_A_LOOK = 100
 const LOOK_EVERY_MS = 5_000
 const HOUSEKEEPING_EVERY_MS = 20_000
 const FORGET_EVERY_MS = 3_600_000
@@ -39,31 +41,41 @@ class Stopped extends Error {}
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, log } = deps
   let isStopping = false
-  let wake = () => {}
-  const stopListening = await db.listen('billing_run', () => wake())
+  let isCalled = false
+  let endSleep = () => {}
+  // A call during work counts for the sleep after it: what it tells of may have been looked for too early.
+  const wake = () => {
+    isCalled = true
+    endSleep()
+  }
+  const stopListening = await db.listen('billing_run', wake)
   const lastDone = { housekeeping: 0, forgetting: 0 }
 
   async function loop(): Promise<void> {
     while (!isStopping) {
+      isCalled = false
       await once().catch((error: unknown) => {
         if (!(error instanceof Stopped)) log.error({ err: error }, 'the worker could not go on; it tries again')
       })
-      if (!isStopping)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, LOOK_EVERY_MS)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
+      if (!isStopping && !isCalled) await sleep()
     }
   }
 
+  const sleep = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LOOK_EVERY_MS)
+      endSleep = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
   async function once(): Promise<void> {
     await scheduleRuns(deps)
-    for (const { account, id } of await listUnfinishedRuns(db.unscoped, instantOf(deps.realClock()))) {
-      await workOne(deps, account, id, () => isStopping)
-    }
+    const runs = await listUnfinishedRuns(db.unscoped, instantOf(deps.realClock()))
+    for (const { account, id } of runs) await workOne(deps, account, id, () => isStopping)
+    // At a midnight of many accounts more wait than one look answers.
+    if (runs.length >= RUNS_A_LOOK) isCalled = true
     const nowMs = Date.now()
     if (nowMs - lastDone.housekeeping >= HOUSEKEEPING_EVERY_MS) {
       lastDone.housekeeping = nowMs
@@ -93,7 +105,10 @@ async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopp
   const stopBetweenChunks = () => {
     if (isStopping()) throw new Stopped()
   }
-  const totals = await workRun(deps, account, id, stopBetweenChunks)
+  const totals = await workRun(deps, account, id, stopBetweenChunks).catch(async (error: unknown) => {
+    if (error instanceof Stopped) await deps.db.transaction(account, (tx) => releaseRun(tx, account, id))
+    throw error
+  })
   if (!totals) return
   const seconds = (Date.now() - startedMs) / 1000
   deps.onRunFinished?.(totals.invoices, totals.failures.length, seconds)

@@ -90,6 +90,12 @@ export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Insta
     sql`update billing_runs set finished_at = ${at}, leased_until = null, total = done where account_id = ${account} and billing_run_id = ${id}`,
   )
 
+/** Lets go of a run that its worker leaves unfinished, so that the next need not wait for the lease to pass. */
+export const releaseRun = (tx: Transaction, account: AccountId, id: Id) =>
+  tx.rows(
+    sql`update billing_runs set leased_until = null where account_id = ${account} and billing_run_id = ${id} and finished_at is null`,
+  )
+
 /** Writes down what could not be billed; once per record and run. */
 export const insertFailure = (tx: Transaction, account: AccountId, runId: Id, failure: RunFailure) =>
   tx.rows(sql`

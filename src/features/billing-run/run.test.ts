@@ -4,7 +4,8 @@ import { scheduleRuns } from '../../worker.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { addCustomer, addPackage, addTax, checkBooks, moveTo, rowsOf } from '../subscriptions/billing.testing.ts'
-import { workRun } from './run.ts'
+import { releaseRun } from './queries.ts'
+import { takeRun, workRun } from './run.ts'
 import { countRows, insertSubscribers, newRun, rateTermOf, sleepUntil, startWorkerProcess } from './run.testing.ts'
 
 const service = await startTestService()
@@ -93,6 +94,15 @@ describe('exactly once', () => {
     })
     expect(await workRun(deps(2, REAL_NOW + 60_000), client.id, run)).toMatchObject({ done: 2, invoices: 2 })
     expect(await readRun(client, run)).toMatchObject({ State: 'done', Done: 6, Total: 6, Invoices: 6, TimeLeft: 0 })
+  })
+
+  test('a run that its worker lets go of is taken by the next at once', async () => {
+    const { client } = await dueAccount(2)
+    const run = await newRun(service, client.id, '2027-01-01')
+    expect(await takeRun(deps(), client.id, run)).toMatchObject({ total: 2 })
+    expect(await workRun(deps(), client.id, run)).toBeUndefined()
+    await service.db.transaction(client.id, (tx) => releaseRun(tx, client.id, run))
+    expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
   })
 
   test('a period that was billed before is refused by the database itself', async () => {
