@@ -165,3 +165,14 @@ test('every operation is documented with at least 401, 429 and 503', () => {
   for (const operation of operations)
     expect(operation.declared, operation.id).toEqual(expect.arrayContaining([401, 429, 503]))
 })
+
+test('a missing record is told before what is wrong with the rest of the request', async () => {
+  for (const operation of operations) {
+    if (operation.pathParams.length === 0 || operation.query.length + Number(operation.body !== undefined) === 0)
+      continue
+    const query = operation.query.map(({ name }) => `${name}=%00`).join('&')
+    const url = `${operation.path.replace(/\{\w+\}/g, '99999999')}?${query}`
+    const status = await send(operation, { url, ...(operation.body ? { payload: '{broken' } : {}) })
+    expect([operation.id, status]).toEqual([operation.id, 404])
+  }
+})

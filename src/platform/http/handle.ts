@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { type Fault, Problems } from '../../kernel/fault.ts'
+import { Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Transaction } from '../database/database.ts'
+import type { Queryable, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
@@ -56,9 +56,31 @@ async function handleRead(
   const db = deps.db.reader(caller.account.id, 'quick')
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
-  if (problems.found.length > 0) await operation.record?.(db, context, sent.params)
+  if (problems.found.length > 0) await findMissing(operation, db, context, input)
   problems.throwIfAny()
   return operation.read(db, context, input)
+}
+
+/**
+ * A missing record is told before what is wrong with query or body. Where an operation does not say how to find it, the read itself does:
+ * it changes nothing, and what it makes of fields that were left out is thrown away.
+ */
+async function findMissing(
+  operation: ReadOperation<any, any>,
+  db: Queryable,
+  context: RequestContext,
+  input: Input<any, any>,
+): Promise<void> {
+  if (operation.record) {
+    await operation.record(db, context, input.params)
+    return
+  }
+  if (Object.keys(input.params).length === 0) return
+  try {
+    await operation.read(db, context, input)
+  } catch (error) {
+    if (error instanceof Fault && (error.kind === 'missing' || error.kind === 'unavailable')) throw error
+  }
 }
 
 /** The request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */
