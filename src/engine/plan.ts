@@ -51,7 +51,9 @@ export function finish(collecting: Collecting, options: PlanOptions): Subscripti
     else if (options.extrasNow || areExtrasDue(facts, today))
       groups.push({ scheduledOn: today, ahead: null, charges: extras })
   }
-  const components = groups.length > 0 && extras.length > 0 ? facts.components.map(withoutExtras) : facts.components
+  // Rises of which an end left no day bring no line: they are done with when their invoice would come.
+  const areDone = groups.length > 0 || (extras.length === 0 && areExtrasDue(facts, today))
+  const components = areDone ? facts.components.map(withoutExtras) : facts.components
   const invoices: PlannedInvoice[] = []
   const credited: PlannedCharge[] = []
   for (const { scheduledOn, charges } of groups) {

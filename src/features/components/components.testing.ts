@@ -56,8 +56,10 @@ export const nameComponent = (
   subscription: bigint,
   named: { componentID: number; versionID: number; pendingID?: number },
 ) => sql`
-  insert into subscription_components (account_id, subscription_id, component_id, component_version_id, pending_component_version_id)
-  select account_id, subscription_id, ${named.componentID}, ${named.versionID}, ${named.pendingID ?? null}::bigint
+  insert into subscription_components (account_id, subscription_id, component_id, component_version_id, pending_component_version_id, quantity,
+    anchor, anchor_day, stretch, charges_from, next_from, versions)
+  select account_id, subscription_id, ${named.componentID}, ${named.versionID}, ${named.pendingID ?? null}::bigint, 0, anchor, anchor_day, stretch,
+         start_date, start_date, '[]'
     from subscriptions where subscription_id = ${subscription}`
 
 /** A subscription of a package of its own; an ended one when so wished. */

@@ -1,11 +1,18 @@
-import type { GivenBack } from '../../engine/coverage.ts'
-import { type OpenInvoice, type PlannedCreditNote, placeCredits, planCreditNotes } from '../../engine/credits.ts'
+import type { GivenBack, InvoicedCharge } from '../../engine/coverage.ts'
+import {
+  type CreditableInvoice,
+  creditCharges,
+  type OpenInvoice,
+  type PlannedCreditNote,
+  placeCredits,
+  planCreditNotes,
+} from '../../engine/credits.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { minorToDecimal } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { column } from '../../platform/database/sql.ts'
+import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { addReceivable, addUnapplied } from '../customers/queries.ts'
 import { insertEvents } from '../events/queries.ts'
@@ -48,8 +55,40 @@ export async function makeCreditNotes(
   context: IssueContext,
   cause: CreditCause,
 ): Promise<MadeCreditNote[]> {
-  const notes = await planNotes(tx, cause)
+  const ids = creditedInvoices(cause.givenBack.map(({ charge }) => charge))
+  const notes = planCreditNotes(cause.givenBack, await creditableOf(tx, ids), digitsOf(cause.currency))
   await markCredited(tx, cause.givenBack, notes)
+  return writeNotes(tx, context, cause, notes)
+}
+
+/** Gives an amount back of charges, the newest first: what a correction of usage downward turns into. */
+export async function makeCorrection(
+  tx: Transaction,
+  context: IssueContext,
+  cause: Omit<CreditCause, 'givenBack'>,
+  amountMinor: bigint,
+  charges: readonly InvoicedCharge[],
+): Promise<MadeCreditNote[]> {
+  const notes = creditCharges(amountMinor, charges, await creditableOf(tx, creditedInvoices(charges)))
+  const lines = notes.flatMap((note) => note.lines)
+  // No day is given back: the cycle stays charged, for less.
+  if (lines.length > 0)
+    await addCredited(tx, tx.account, {
+      chargeIds: column(lines, 'chargeId'),
+      days: arrayLiteral(lines.map(() => null)),
+      amountsMinor: column(lines, 'netMinor'),
+    })
+  return writeNotes(tx, context, cause, notes)
+}
+
+type Cause = Omit<CreditCause, 'givenBack'>
+
+async function writeNotes(
+  tx: Transaction,
+  context: IssueContext,
+  cause: Cause,
+  notes: readonly PlannedCreditNote[],
+): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
   const all = await listOpenInvoices(tx, tx.account, cause.customerId, cause.currency)
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
@@ -84,15 +123,17 @@ export async function makeCreditNotes(
   return made
 }
 
-async function planNotes(tx: Transaction, cause: CreditCause): Promise<PlannedCreditNote[]> {
-  const ids = [...new Set(cause.givenBack.map(({ charge }) => charge.invoiceId).filter((id) => id !== null))]
+const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
+  ...new Set(charges.map(({ invoiceId }) => invoiceId).filter((id) => id !== null)),
+]
+
+async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<CreditableInvoice[]> {
   if (ids.length === 0) return []
   const taxes = await listCreditableTaxes(tx, tx.account, ids)
-  const invoices = (await listCreditable(tx, tx.account, ids)).map((invoice) => ({
+  return (await listCreditable(tx, tx.account, ids)).map((invoice) => ({
     ...invoice,
     taxes: taxes.filter(({ invoiceId }) => invoiceId === invoice.invoiceId),
   }))
-  return planCreditNotes(cause.givenBack, invoices, digitsOf(cause.currency))
 }
 
 // Days count as given back also where that came to 0.00, so that no later change gives them back again.
@@ -118,7 +159,7 @@ async function markCredited(
 async function writeNote(
   tx: Transaction,
   context: IssueContext,
-  cause: CreditCause,
+  cause: Cause,
   planned: PlannedCreditNote,
   appliedMinor: bigint,
 ): Promise<MadeCreditNote> {
@@ -189,14 +230,14 @@ async function freeNumber(tx: Transaction): Promise<string> {
 }
 
 /** Names the subscription and the days that are given back. */
-function memoOf(cause: CreditCause, { lines }: PlannedCreditNote): string {
+function memoOf(cause: Cause, { lines }: PlannedCreditNote): string {
   const froms = lines.flatMap(({ from }) => (from === null ? [] : [from])).toSorted()
   const untils = lines.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
   const days = froms.length > 0 ? `, unused from ${froms[0]} until ${untils.at(-1)}` : ''
   return `Subscription ${cause.subscriptionId}${days}`
 }
 
-async function moveBalance(tx: Transaction, cause: CreditCause, made: readonly MadeCreditNote[]): Promise<void> {
+async function moveBalance(tx: Transaction, cause: Cause, made: readonly MadeCreditNote[]): Promise<void> {
   const total = made.reduce((sum, { planned }) => sum + planned.totalMinor, 0n)
   const applied = made.reduce((sum, { appliedMinor }) => sum + appliedMinor, 0n)
   if (applied > 0n) {

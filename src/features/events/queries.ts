@@ -74,6 +74,7 @@ export const EVENT_TYPES = [
   'subscription.reactivated',
   'subscription.updated',
   'subscription.deleted',
+  'usage.recorded',
   'invoice.issued',
   'invoice.cancelled',
   'invoice.deleted',

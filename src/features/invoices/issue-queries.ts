@@ -32,11 +32,14 @@ export interface ChargeRow {
   stretch: number
   itemId: Id
   part: number
+  bracketIndex: number
   from: string | null
   until: string | null
   wholeFrom: string | null
   wholeUntil: string | null
   price: string
+  /** JSON text. */
+  brackets: string | null
 }
 
 export interface TaxRow {
@@ -96,15 +99,15 @@ export const insertInvoices = (
 export const insertCharges = (tx: Transaction, rows: readonly ChargeRow[]) =>
   tx.rows(sql`
     insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
-      item_id, part, period_from, period_until, whole_from, whole_until, price)
+      item_id, part, bracket_index, period_from, period_until, whole_from, whole_until, price, brackets)
     select ${tx.account}, * from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'displayOrder')}::smallint[],
       ${column(rows, 'kind')}::text[], ${column(rows, 'name')}::text[], ${column(rows, 'quantity')}::numeric[],
       ${column(rows, 'unitPrice')}::numeric[], ${bigints(rows, 'netMinor')}::bigint[],
       ${bigints(rows, 'grossMinor')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
       ${column(rows, 'stretch')}::integer[], ${bigints(rows, 'itemId')}::bigint[], ${column(rows, 'part')}::smallint[],
-      ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[],
+      ${column(rows, 'bracketIndex')}::smallint[], ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[],
       ${dates(rows, 'wholeFrom')}::date[], ${dates(rows, 'wholeUntil')}::date[],
-      ${column(rows, 'price')}::numeric[])`)
+      ${column(rows, 'price')}::numeric[], ${column(rows, 'brackets')}::jsonb[])`)
 
 export const insertInvoiceTaxes = (tx: Transaction, rows: readonly TaxRow[]) =>
   tx.rows(sql`

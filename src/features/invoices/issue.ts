@@ -12,6 +12,7 @@ import type { Account, Moment } from '../../platform/http/context.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { addReceivable, type PaymentMethod } from '../customers/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
+import { bracketsText } from './brackets.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
@@ -94,7 +95,7 @@ export function composeInvoice(
   }
 }
 
-/** A charge that was billed at zero: kept so that its period counts as billed. */
+/** A charge that stands on no invoice, billed at zero or turned into a credit: kept so that it counts as billed. */
 export interface ZeroCharge {
   subscriptionId: SubscriptionId
   charge: PlannedCharge
@@ -172,7 +173,8 @@ function chargeRows(invoices: readonly ComposedInvoice[], ids: readonly InvoiceI
   return rows
 }
 
-const zeroRow = ({ charge, subscriptionId }: ZeroCharge): ChargeRow => chargeRow(charge, subscriptionId, null, 0, 0n)
+const zeroRow = ({ charge, subscriptionId }: ZeroCharge): ChargeRow =>
+  chargeRow(charge, subscriptionId, null, 0, charge.netMinor)
 
 function chargeRow(
   charge: PlannedCharge,
@@ -194,11 +196,13 @@ function chargeRow(
     stretch: charge.stretch,
     itemId: charge.itemId,
     part: charge.part,
+    bracketIndex: charge.bracketIndex,
     from: charge.from,
     until: charge.until,
     wholeFrom: charge.wholeFrom,
     wholeUntil: charge.wholeUntil,
     price: decimalText(charge.price),
+    brackets: bracketsText(charge.brackets),
   }
 }
 

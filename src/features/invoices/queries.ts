@@ -3,6 +3,7 @@ import type { PricedBrackets } from '../../engine/explain.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { bracketsOf, type PricedBracketsJson } from './brackets.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
@@ -176,14 +177,20 @@ export const countInvoices = async (
     ).n,
   )
 
-export const listCharges = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
-  db.rows<Charge>(sql`
+export const listCharges = async (
+  db: Queryable,
+  account: AccountId,
+  invoiceIds: readonly InvoiceId[],
+): Promise<Charge[]> =>
+  (
+    await db.rows<Omit<Charge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
     select charge_id as "id", invoice_id as "invoiceId", display_order as "displayOrder", kind, name, description, quantity,
            unit_price as "unitPrice", net_minor as "netMinor", gross_minor as "grossMinor", period_from as "from", period_until as "until",
            whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets, subscription_id as "subscriptionId", stretch,
            item_id as "itemId", part
       from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, display_order`)
+  ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
 export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<InvoiceTaxRow>(sql`

@@ -7,6 +7,10 @@ import type { OnReturn } from '../customers/actions.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { applyPlans, billSubscription, planContext, planReturn } from './bill.ts'
+import { updateShown } from './component-queries.ts'
+import type { ComponentBody } from './component-wire.ts'
+import { writeComponents } from './component-write.ts'
+import { recordOpening } from './usage-write.ts'
 import { type Chosen, composeSubscription } from './choose.ts'
 import {
   findSubscription,
@@ -14,7 +18,8 @@ import {
   insertSubscription,
   listOpenSubscriptions,
   type Subscription,
-  type SubscriptionView,
+  type ShownSubscription,
+  withShownComponents,
 } from './queries.ts'
 import { type SubscriptionBody, SubscriptionOut, subscriptionToWire } from './wire.ts'
 
@@ -31,13 +36,14 @@ export async function lockedSubscription(tx: Transaction, id: bigint): Promise<S
   return subscription
 }
 
-export async function reread(tx: Transaction, id: bigint): Promise<SubscriptionView> {
+export async function reread(tx: Transaction, id: bigint): Promise<ShownSubscription> {
   const subscription = await findSubscription(tx, tx.account, id)
   assert(subscription, `subscription ${id} exists`)
-  return subscription
+  const [shown] = await withShownComponents(tx, tx.account, [subscription])
+  return shown as ShownSubscription
 }
 
-const written = (s: SubscriptionView, { account, moment }: RequestContext): string =>
+const written = (s: ShownSubscription, { account, moment }: RequestContext): string =>
   SubscriptionOut.write(subscriptionToWire(s, { timeZone: account.timeZone, today: moment.today }))
 
 /** Writes down what happened to a subscription, with the subscription as it now is. */
@@ -45,7 +51,7 @@ export async function record(
   tx: Transaction,
   context: RequestContext,
   type: EventType,
-  s: SubscriptionView,
+  s: ShownSubscription,
   reason: string | null = null,
 ): Promise<void> {
   await recordEvent(tx, context, {
@@ -64,14 +70,23 @@ export async function addSubscription(
   chosen: Chosen,
   body: SubscriptionBody,
 ): Promise<{ subscription: Subscription; json: string }> {
-  const { row } = composeSubscription(chosen, body, context)
+  const { row, set } = composeSubscription(chosen, body, context)
   const id = await insertSubscription(tx, tx.account, row, context.moment.now)
+  if (set.components.length > 0) {
+    await writeComponents(tx, [{ subscriptionId: id, before: [], after: set.components }], context.moment.today)
+    await updateShown(tx, tx.account, id, shownOf(body.componentUsage ?? []))
+    if (set.opening.length > 0) await recordOpening(tx, context, id, set.opening)
+  }
   const added = await reread(tx, id)
   await record(tx, context, 'subscription.created', added)
   await billSubscription(tx, context, added)
   const subscription = await reread(tx, id)
   return { subscription, json: written(subscription, context) }
 }
+
+/** What answers show of the components in a list. */
+export const shownOf = (list: readonly ComponentBody[]) =>
+  list.map(({ componentID, Memo }) => ({ componentId: componentID, memo: Memo ?? null, isSetUnits: false }))
 
 /** Goes on with the subscriptions of a customer that is billed again from today. */
 export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFrom) => {

@@ -1,9 +1,12 @@
+import type { PlannedCharge } from '../../engine/charges.ts'
+import type { ComponentState, SubscriptionFacts } from '../../engine/components.ts'
+import { planReturn as planFactsReturn } from '../../engine/returning.ts'
 import { type Cursor, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from '../../engine/renewal.ts'
-import { planSubscriptionDue } from '../../engine/plan.ts'
+import { planSubscriptionDue, type SubscriptionPlan } from '../../engine/plan.ts'
 import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import {
@@ -17,7 +20,10 @@ import {
 import { type EventType, insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
-import { cancellationDayOf, cursorOf, nextActionOn, termsOf } from './facts.ts'
+import { listStoredComponents } from './component-queries.ts'
+import { type ComponentsMoved, writeComponents } from './component-write.ts'
+import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
+import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } from './facts.ts'
 import type { PendingOffer, Subscription } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates } from './state-queries.ts'
@@ -35,6 +41,9 @@ export interface BillingPlan {
   renewals: number
   /** The subscription with its new package or term, where a pending change took effect. */
   taken?: Subscription
+  /** With components: what became of them, and negative lines and days that go back to the customer as credits. */
+  moved?: ComponentsMoved
+  credited?: readonly PlannedCharge[]
 }
 
 export interface PlanContext {
@@ -44,6 +53,8 @@ export interface PlanContext {
   taxesAt: (place: { countryId: number | null; countryStateId: number | null }) => readonly TaxRule[]
   /** What pending changes of package or term were asked for, by subscription. */
   offers: ReadonlyMap<Id, PendingOffer>
+  /** Components, by subscription; those without are not in it. */
+  components: ReadonlyMap<Id, readonly ComponentState[]>
 }
 
 export async function planContext(
@@ -55,7 +66,10 @@ export async function planContext(
     .filter(({ pendingKind }) => pendingKind === 'package' || pendingKind === 'term')
     .map(({ id }) => id)
   const offers = changing.length === 0 ? [] : await listPendingOffers(db, context.account.id, changing)
+  const withComponents = subscriptions.filter(({ componentsRevision }) => componentsRevision > 0).map(({ id }) => id)
+  const stored = await listStoredComponents(db, context.account.id, withComponents)
   return {
+    components: new Map([...stored].map(([id, components]) => [id, components.map(({ state }) => state)])),
     offers: new Map(offers.map((offer) => [offer.subscriptionId, offer])),
     today: context.moment.today,
     paymentTermDays: context.account.paymentTermDays,
@@ -104,17 +118,41 @@ export function composePlanned(
  */
 export function planSubscription(s: Subscription, context: PlanContext, dueBy: IsoDate = context.today): BillingPlan {
   const offer = context.offers.get(s.id)
-  if (offer) return planWithOffer(s, offer, context, dueBy)
+  const components = context.components.get(s.id) ?? []
+  if (offer || components.length > 0) {
+    const before = { state: stateOf(s, offer), components }
+    return planFrom(s, before, planSubscriptionDue(before, dueBy), context, dueBy)
+  }
   const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), dueBy)
   return planOf(s, dated(invoices, context), cursor, context, dueBy)
 }
 
-/** With a pending change of package or term: it takes effect with the invoice of its renewal. */
-function planWithOffer(s: Subscription, offer: PendingOffer, context: PlanContext, dueBy: IsoDate): BillingPlan {
-  const { invoices, state } = planSubscriptionDue({ state: stateOf(s, offer), components: [] }, dueBy)
-  if (state.stretch === s.stretch) return planOf(s, dated(invoices, context), state.cursor, context, dueBy)
-  const taken: Subscription = { ...s, ...packageOf(state), ...idsOf(offer), pendingKind: null, pendingOn: null }
-  return { ...planOf(taken, dated(invoices, context), state.cursor, context, dueBy), taken }
+/** From what the engine planned of package and components together; a change at renewal takes effect with its invoice. */
+function planFrom(
+  s: Subscription,
+  before: SubscriptionFacts,
+  plan: SubscriptionPlan,
+  context: PlanContext,
+  dueBy: IsoDate,
+): BillingPlan {
+  const { state, invoices, credited } = plan
+  const offer = state.stretch === s.stretch ? undefined : context.offers.get(s.id)
+  const taken: Subscription | undefined = offer && {
+    ...s,
+    ...packageOf(state),
+    ...idsOf(offer),
+    pendingKind: null,
+    pendingOn: null,
+  }
+  const planned = planOf(taken ?? s, dated(invoices, context), state.cursor, context, dueBy, plan)
+  for (const charge of credited) planned.zeroCharges.push({ subscriptionId: s.id, charge })
+  return {
+    ...planned,
+    ...(taken ? { taken } : {}),
+    ...(before.components.length === 0
+      ? {}
+      : { moved: { subscriptionId: s.id, before: before.components, after: plan.components }, credited }),
+  }
 }
 
 /** What is late is dated today, and its payment terms count from today. */
@@ -127,6 +165,12 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
 export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
+  const offer = context.offers.get(s.id)
+  const components = context.components.get(s.id) ?? []
+  if (components.length > 0) {
+    const before = { state: stateOf(s, offer), components }
+    return planFrom(s, before, planFactsReturn(before, gapFrom, context.today), context, context.today)
+  }
   const terms = termsOf(s)
   const before = planBeforeGap(terms, cursorOf(s), gapFrom, context.today)
   const resumed = resumeAfterGap(terms, before.cursor, gapFrom, context.today)
@@ -140,6 +184,7 @@ function planOf(
   cursor: Cursor,
   context: PlanContext,
   dueBy: IsoDate = context.today,
+  facts?: SubscriptionFacts,
 ): BillingPlan {
   const invoices: ComposedInvoice[] = []
   const zeroCharges: ZeroCharge[] = []
@@ -153,7 +198,7 @@ function planOf(
       if (charge.kind === 'package' && charge.from !== firstFrom) renewals += 1
     }
   }
-  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, dueBy)
+  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, dueBy, facts)
   return { subscription: s, invoices, zeroCharges, state, ended, renewals }
 }
 
@@ -162,6 +207,7 @@ function stateAfter(
   cursor: Cursor,
   lastInvoiceDate: IsoDate | null,
   dueBy: IsoDate,
+  facts: SubscriptionFacts | undefined,
 ): { state: BillingState; ended: BillingPlan['ended'] } {
   const terms = termsOf(s)
   const cancelledOn = cancellationDayOf(s)
@@ -169,7 +215,10 @@ function stateAfter(
   // Of EndDate and a cancellation the earlier ends it; a cancellation that took effect sets EndDate to its day.
   const isCancelled = hasEnded && cancelledOn === terms.endDate
   const isEndRecorded = s.isEndRecorded || hasEnded
-  const dueOn = nextActionOn(terms, cursor, isEndRecorded)
+  const dueOn =
+    facts && facts.components.length > 0
+      ? nextActionWith(facts, dueBy, isEndRecorded)
+      : nextActionOn(terms, cursor, isEndRecorded)
   assert(dueOn === null || dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
   const state: BillingState = {
     id: s.id,
@@ -203,12 +252,34 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
       tx,
       ends.map((plan) => endEvent(plan, context)),
     )
-  await issueInvoices(
+  await writeComponents(
+    tx,
+    plans.flatMap(({ moved }) => moved ?? []),
+    context.moment.today,
+  )
+  const issued = await issueInvoices(
     tx,
     context,
     plans.flatMap(({ invoices }) => invoices),
     plans.flatMap(({ zeroCharges }) => zeroCharges),
   )
+  await giveBackWhatPlansOwe(tx, context, plans, issued)
+}
+
+/** Credits are rare in billing, so they are made one by one: negative lines, and cycles charged beyond a cancellation at renewal. */
+async function giveBackWhatPlansOwe(
+  tx: Transaction,
+  context: IssueContext,
+  plans: readonly BillingPlan[],
+  issued: readonly InvoiceId[],
+): Promise<void> {
+  let at = 0
+  for (const { subscription, invoices, moved, credited, ended } of plans) {
+    const made = issued.slice(at, (at += invoices.length))
+    if (moved === undefined) continue
+    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, moved.after, made)
+    await creditNegativeLines(tx, context, subscription, credited ?? [], made)
+  }
 }
 
 function endEvent({ subscription: s, ended, state }: BillingPlan, context: IssueContext) {

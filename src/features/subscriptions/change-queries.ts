@@ -4,40 +4,63 @@ import type { PackageOffer } from '../../engine/subscription.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
 import type { PendingOffer, Subscription } from './queries.ts'
 
 /** Statements that changes of a subscription need beside billing. */
 
-type StoredCharge = Charge & { creditedMinor: bigint; creditedFrom: IsoDate | null; isInvoiceLive: boolean }
+type StoredCharge = Omit<Charge, 'brackets'> & {
+  brackets: PricedBracketsJson | null
+  creditedMinor: bigint
+  creditedFrom: IsoDate | null
+  isInvoiceLive: boolean
+}
 
-/** Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. */
-export async function listChargesBeyond(
-  db: Queryable,
-  account: AccountId,
-  id: SubscriptionId,
-  day: IsoDate,
-): Promise<InvoicedCharge[]> {
-  const rows = await db.rows<StoredCharge>(sql`
+const CHARGES = fragment`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
            c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
            c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
            c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is null and i.invoice_id is not null as "isInvoiceLive"
-      from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
-     where c.account_id = ${account} and c.subscription_id = ${id} and (c.whole_until > ${day} or c.period_from is null)
+      from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id`
+
+const chargeOf = (row: StoredCharge): InvoicedCharge => ({
+  ...row,
+  chargeId: row.id,
+  invoiceId: row.isInvoiceLive ? row.invoiceId : null,
+  itemId: row.itemId as Id,
+  name: row.name ?? '',
+  stretch: row.stretch as number,
+  part: row.part as number,
+  price: wholePriceOf({ price: row.price!, quantity: row.quantity, brackets: bracketsOf(row.brackets) }),
+})
+
+/** Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. */
+export const listChargesBeyond = async (
+  db: Queryable,
+  account: AccountId,
+  id: SubscriptionId,
+  day: IsoDate,
+): Promise<InvoicedCharge[]> =>
+  (
+    await db.rows<StoredCharge>(sql`
+    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id} and (c.whole_until > ${day} or c.period_from is null)
      order by c.charge_id`)
-  return rows.map((row) => ({
-    ...row,
-    chargeId: row.id,
-    invoiceId: row.isInvoiceLive ? row.invoiceId : null,
-    itemId: row.itemId as Id,
-    name: row.name ?? '',
-    stretch: row.stretch as number,
-    part: row.part as number,
-    price: wholePriceOf({ price: row.price!, quantity: row.quantity, brackets: row.brackets }),
-  }))
-}
+  ).map(chargeOf)
+
+/** What was charged for the usage of one cycle, late lines included. */
+export const listUsageCharges = async (
+  db: Queryable,
+  account: AccountId,
+  id: SubscriptionId,
+  cycle: { componentId: Id; from: IsoDate },
+): Promise<InvoicedCharge[]> =>
+  (
+    await db.rows<StoredCharge>(sql`
+    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
+       and c.period_from = ${cycle.from} and c.kind in ('metered', 'late_usage') order by c.charge_id`)
+  ).map(chargeOf)
 
 /** What pending changes of package or term were asked for. */
 export const listPendingOffers = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>

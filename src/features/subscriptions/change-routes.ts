@@ -1,5 +1,18 @@
-import { changeAtRenewal, changeEndDate, changeNow, changeStartDate, replaceFuture } from '../../engine/changes.ts'
-import { type CancelKind, cancel, reactivate } from '../../engine/endings.ts'
+import {
+  changeAtRenewal,
+  changeEndDate,
+  changeNow,
+  type ChangePlan,
+  changeStartDate,
+  replaceFuture,
+} from '../../engine/changes.ts'
+import { type CancelKind, cancel } from '../../engine/endings.ts'
+import {
+  cancelSubscription,
+  reactivateSubscription,
+  withComponents,
+  withComponentsAnew,
+} from '../../engine/operations.ts'
 import { hasEnded, isFuture } from '../../engine/subscription.ts'
 import { conflict, type Fault, invalid, missing, type Problems } from '../../kernel/fault.ts'
 import { countDuePeriods } from '../../engine/renewal.ts'
@@ -31,11 +44,11 @@ import { subscriptionEtag } from './wire.ts'
 const tag = 'Subscriptions'
 const param = 'subscriptionID'
 
-const recordOf = (tx: Transaction, params: Record<string, string>) =>
+export const recordOf = (tx: Transaction, params: Record<string, string>) =>
   lockedSubscription(tx, pathId(params, param, unknownSubscription))
 
 /** 204, or, when only asked for, what the change would make. */
-async function answer(
+export async function answerChange(
   tx: Transaction,
   context: RequestContext,
   made: ChangeMade,
@@ -59,7 +72,7 @@ async function answer(
 const ended = (s: Subscription): Fault =>
   conflict('subscription_ended', `Subscription ${s.id} has ended; only reactivating is possible.`)
 
-function checkRunning({ state, subscription }: ChangeSubject, today: string): void {
+export function checkRunning({ state, subscription }: ChangeSubject, today: string): void {
   if (hasEnded(state, today)) throw ended(subscription)
 }
 
@@ -95,13 +108,22 @@ function offerOperation(about: {
           return {
             event,
             offer: ids,
-            plan: replaceFuture(subject.state, { ...offer, ...asAdded(subject.state.startDate) }, today),
+            plan: withComponentsAnew(
+              replaceFuture(subject.state, { ...offer, ...asAdded(subject.state.startDate) }, today),
+              subject.components,
+            ),
           }
         }
-        if (body.When === 'now') return { event, offer: ids, plan: changeNow(subject.state, offer, { charges, today }) }
-        return { event, pendingOffer: ids, plan: changeAtRenewal(subject.state, about.kind, offer, { charges, today }) }
+        const plan = (changed: ChangePlan) => withComponents(changed, subject.components)
+        if (body.When === 'now')
+          return { event, offer: ids, plan: plan(changeNow(subject.state, offer, { charges, today })) }
+        return {
+          event,
+          pendingOffer: ids,
+          plan: plan(changeAtRenewal(subject.state, about.kind, offer, { charges, today })),
+        }
       })
-      return answer(tx, context, made, query.preview)
+      return answerChange(tx, context, made, query.preview)
     },
   })
 }
@@ -141,16 +163,25 @@ const cancelling = (): Operation =>
       { body, query },
       { subscription, kind }: { subscription: Subscription; kind: CancelKind },
     ) => {
-      const made = await changeSubscription(tx, context, subscription, ({ state }, charges) => {
-        const plan = cancel(state, kind, { charges, today: context.moment.today })
-        const isPending = plan.state.cancelledOn === null
-        return {
-          plan,
-          event: isPending ? 'subscription.cancellation_scheduled' : 'subscription.cancelled',
-          reason: body.Reason ?? null,
-        }
-      })
-      return answer(tx, context, made, query.preview)
+      const made = await changeSubscription(
+        tx,
+        context,
+        subscription,
+        ({ state, components, subscription: s }, charges) => {
+          const facts = { charges, today: context.moment.today }
+          const plan =
+            components.length === 0
+              ? withComponents(cancel(state, kind, facts), [])
+              : cancelSubscription({ state, components }, kind, facts, s.pausedOn !== null)
+          const isPending = plan.state.cancelledOn === null
+          return {
+            plan,
+            event: isPending ? 'subscription.cancellation_scheduled' : 'subscription.cancelled',
+            reason: body.Reason ?? null,
+          }
+        },
+      )
+      return answerChange(tx, context, made, query.preview)
     },
   })
 
@@ -177,9 +208,9 @@ const dating = (): Operation[] => [
           context.moment.today,
         )
         checkPeriods(plan.state, context.moment.today, 'StartDate')
-        return { plan, event: 'subscription.changed' }
+        return { plan: withComponentsAnew(plan, subject.components), event: 'subscription.changed' }
       })
-      return answer(tx, context, made, false)
+      return answerChange(tx, context, made, false)
     },
   }),
   writeOperation({
@@ -206,11 +237,14 @@ const dating = (): Operation[] => [
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         checkRunning(subject, context.moment.today)
         return {
-          plan: changeEndDate(subject.state, body.EndDate ?? null, { charges, today: context.moment.today }),
+          plan: withComponents(
+            changeEndDate(subject.state, body.EndDate ?? null, { charges, today: context.moment.today }),
+            subject.components,
+          ),
           event: 'subscription.changed',
         }
       })
-      return answer(tx, context, made, query.preview)
+      return answerChange(tx, context, made, query.preview)
     },
   }),
   writeOperation({
@@ -240,15 +274,15 @@ const dating = (): Operation[] => [
             'package_inactive',
             `The package or version of subscription ${s.id} is inactive and takes no subscriptions.`,
           )
-        const plan = reactivate(
-          subject.state,
+        const plan = reactivateSubscription(
+          subject,
           { startDate: body.StartDate ?? null, endDate: body.EndDate ?? null },
           { charges, today },
         )
         checkPeriods(plan.state, today, 'StartDate')
         return { plan, event: 'subscription.reactivated' }
       })
-      return answer(tx, context, made, query.preview)
+      return answerChange(tx, context, made, query.preview)
     },
   }),
 ]

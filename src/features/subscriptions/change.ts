@@ -1,6 +1,7 @@
-import type { GivenBack } from '../../engine/coverage.ts'
-import { type ChangePlan, dropPending } from '../../engine/changes.ts'
-import { endOf, hasEnded, type SubscriptionState, termsOf } from '../../engine/subscription.ts'
+import { dropPending } from '../../engine/changes.ts'
+import type { ComponentState } from '../../engine/components.ts'
+import { type OperationPlan, withComponents } from '../../engine/operations.ts'
+import { hasEnded, type SubscriptionState } from '../../engine/subscription.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
@@ -10,24 +11,33 @@ import { getAccountSettings } from '../accounts/queries.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { EventType } from '../events/queries.ts'
 import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
-import { record, reread } from './actions.ts'
+import { record, reread, shownOf } from './actions.ts'
+import { recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged } from './change-queries.ts'
-import { nextActionOn } from './facts.ts'
-import type { PendingOffer, Subscription } from './queries.ts'
+import type { OpeningUsage } from './component-choose.ts'
+import { raiseRevision, updateShown } from './component-queries.ts'
+import { writeComponents } from './component-write.ts'
+import { creditNegativeLines } from './corrections.ts'
+import { nextActionWith } from './facts.ts'
+import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
 import { type OfferIds, stateOf } from './state.ts'
 
 /** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
 
 /** What a change made: for its answer when it is only previewed. */
 export interface ChangeMade {
-  subscription: Subscription
+  subscription: ShownSubscription
   invoiceIds: InvoiceId[]
   creditNotes: MadeCreditNote[]
 }
 
 export interface PlannedChange {
-  plan: ChangePlan
+  plan: OperationPlan
+  /** Usage that components bring when they are added. */
+  opening?: readonly OpeningUsage[]
+  /** Where the set of components was written anew: what answers show of each. */
+  shown?: ReturnType<typeof shownOf>
   event: EventType
   reason?: string | null
   /** The version and price of the state after, where they change. */
@@ -37,9 +47,10 @@ export interface PlannedChange {
 
 /** Facts of a change, read after what is due today was invoiced. */
 export interface ChangeSubject {
-  subscription: Subscription
+  subscription: ShownSubscription
   state: SubscriptionState
   offer: PendingOffer | undefined
+  components: readonly ComponentState[]
 }
 
 /** Changes a subscription of a locked customer. `plan` decides, from the state after today's billing and what was charged. */
@@ -55,8 +66,13 @@ export async function changeSubscription(
   const subject = await subjectOf(tx, given.id)
   const charges = await listChargesBeyond(tx, tx.account, given.id, context.moment.today)
   const planned = plan(subject, charges)
-  checkPaused(subject.subscription, planned.plan)
+  checkPaused(subject, planned.plan)
   const made = await writeChange(tx, issuing, subject, planned)
+  if (planned.shown) {
+    await keepShown(tx, subject, planned.shown)
+    await raiseRevision(tx, tx.account, given.id)
+  }
+  if (planned.opening && planned.opening.length > 0) await recordOpening(tx, context, given.id, planned.opening)
   // Lead days can make the next period due on the day of the change.
   await billSubscription(tx, issuing, await reread(tx, given.id))
   const subscription = await reread(tx, given.id)
@@ -64,23 +80,25 @@ export async function changeSubscription(
   return { subscription, invoiceIds: issued, creditNotes: made }
 }
 
-async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubject> {
+export async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubject> {
   const subscription = await reread(tx, id)
   const hasOffer = subscription.pendingKind === 'package' || subscription.pendingKind === 'term'
   const [offer] = hasOffer ? await listPendingOffers(tx, tx.account, [id]) : []
-  return { subscription, offer, state: stateOf(subscription, offer) }
+  const components = subscription.components.map(({ state }) => state)
+  return { subscription, offer, components, state: stateOf(subscription, offer) }
 }
 
 /** Rule: while a customer is suspended or archived, what would charge is refused. */
-function checkPaused(s: Subscription, plan: ChangePlan): void {
-  if (s.pausedOn === null || plan.invoices.length === 0) return
+export function checkPaused({ subscription: s, components }: ChangeSubject, plan: OperationPlan): void {
+  const owes = (some: readonly ComponentState[]) => some.reduce((sum, { owed }) => sum + owed.length, 0)
+  if (s.pausedOn === null || (plan.invoices.length === 0 && owes(plan.components) <= owes(components))) return
   throw conflict(
     'customer_not_billed',
     `Customer ${s.customerId} is suspended or archived: a change that charges is not possible meanwhile.`,
   )
 }
 
-async function writeChange(
+export async function writeChange(
   tx: Transaction,
   context: IssueContext,
   subject: ChangeSubject,
@@ -89,30 +107,49 @@ async function writeChange(
   const { subscription: s } = subject
   const { plan } = change
   await updateChanged(tx, tx.account, s.id, changedRow(subject, change, context.moment.today), context.moment.now)
+  await writeComponents(
+    tx,
+    [{ subscriptionId: s.id, before: subject.components, after: plan.components }],
+    context.moment.today,
+  )
   const made = await issuePlanned(tx, context, s, plan)
   const { isAutoApply } = await getAccountSettings(tx, tx.account)
-  return makeCreditNotes(tx, context, {
+  const notes = await makeCreditNotes(tx, context, {
     customerId: s.customerId,
     subscriptionId: s.id,
     currency: s.currency,
-    givenBack: plan.givenBack as readonly GivenBack[],
+    givenBack: plan.givenBack,
     made,
     isAutoApply,
   })
+  return [...notes, ...(await creditNegativeLines(tx, context, s, plan.credited, made))]
 }
+
+/** A report's isSetUnits stays; what is said of a component anew replaces what was said. */
+const keepShown = (tx: Transaction, { subscription }: ChangeSubject, shown: ReturnType<typeof shownOf>) =>
+  updateShown(
+    tx,
+    tx.account,
+    subscription.id,
+    shown.map((one) => {
+      const known = subscription.components.find(({ state }) => state.componentId === one.componentId)
+      return known && known.state.leftOutOn === null ? { ...one, isSetUnits: known.isSetUnits } : one
+    }),
+  )
 
 async function issuePlanned(
   tx: Transaction,
   context: IssueContext,
   s: Subscription,
-  plan: ChangePlan,
+  plan: OperationPlan,
 ): Promise<InvoiceId[]> {
-  if (plan.invoices.length === 0) return []
+  if (plan.invoices.length === 0 && plan.credited.length === 0) return []
   const rules = await planContext(tx, context)
   const composed = plan.invoices.flatMap((invoice) => composePlanned(s, invoice, rules) ?? [])
   const zero = plan.invoices
     .flatMap(({ charges }) => charges)
     .filter(({ netMinor }) => netMinor === 0n)
+    .concat(plan.credited)
     .map((charge): ZeroCharge => ({ subscriptionId: s.id, charge }))
   return issueInvoices(tx, context, composed, zero)
 }
@@ -129,7 +166,8 @@ export async function dropFutureChanges(tx: Transaction, context: RequestContext
   await changeSubscription(tx, context, given, (subject, charges) => {
     if (hasEnded(subject.state, today))
       throw conflict('subscription_ended', `Subscription ${given.id} has ended: there is no future change to drop.`)
-    return { plan: dropPending(subject.state, { charges, today }), event: 'subscription.future_changes_dropped' }
+    const plan = withComponents(dropPending(subject.state, { charges, today }), subject.components)
+    return { plan, event: 'subscription.future_changes_dropped' }
   })
 }
 
@@ -154,7 +192,7 @@ function changedRow({ subscription: s, state: before, offer }: ChangeSubject, ch
     term: state.cycle.term,
     termType: state.cycle.termType,
     ...state.cursor,
-    dueOn: nextActionOn({ ...termsOf(state), endDate: endOf(state) }, state.cursor, isEndRecorded),
+    dueOn: nextActionWith(change.plan, today, isEndRecorded),
     pendingKind: pending?.kind ?? null,
     pendingOn: pending?.on ?? null,
     pendingPackageVersionId: isOffer ? ((change.pendingOffer ?? kept)?.packageVersionId ?? null) : null,

@@ -4,7 +4,9 @@ import { countDuePeriods, firstCursor } from '../../engine/renewal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
-import { nextActionOn, termsOf } from './facts.ts'
+import { type ComponentSet, composeComponents, findComponents, type WishedComponent } from './component-choose.ts'
+import { nextActionWith, termsOf } from './facts.ts'
+import { stateOf } from './state.ts'
 import {
   findVersionById,
   findVersionOfPackage,
@@ -24,6 +26,7 @@ export const PERIODS_MAX = 1000
 export interface Chosen {
   customer: Customer
   terms: RateTerm[]
+  components: WishedComponent[]
 }
 
 type Body = Partial<SubscriptionBody>
@@ -40,19 +43,17 @@ export async function chooseReferences(
   const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
   if (body.customerID !== undefined && !customer)
     problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const components = await findComponents(tx, body.componentUsage, customer?.currency, [], problems)
   const versionId = await chooseVersion(tx, body, problems)
   if (!customer || versionId === undefined) return { ...(customer ? { customer } : {}) }
   const terms = await listRateTerms(tx, tx.account, versionId, customer.currency)
   await checkTerm(tx, body, terms, problems)
   checkDates(body, terms[0], context.moment.today, problems)
-  return { customer, terms }
+  return { customer, terms, components }
 }
 
 /** What this account cannot have yet, named in a body. */
 export function checkUnavailable(body: Body, problems: Problems): void {
-  for (const [index, { componentID }] of (body.componentUsage ?? []).entries()) {
-    problems.add('component_unknown', `componentUsage[${index}].componentID`, `There is no component ${componentID}.`)
-  }
   if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
   if (body.customerPaymentMethodID) {
     problems.add(
@@ -227,7 +228,7 @@ export function composeSubscription(
   chosen: Chosen,
   body: SubscriptionBody,
   context: RequestContext,
-): { row: NewSubscription; facts: Omit<Subscription, 'id'> } {
+): { row: NewSubscription; facts: Omit<Subscription, 'id'>; set: ComponentSet } {
   const { customer } = chosen
   if (customer.pausedOn !== null) {
     const state = customer.archivedAt === null ? 'suspended' : 'archived'
@@ -274,14 +275,19 @@ export function composeSubscription(
     )
     problems.throwIfAny()
   }
-  const facts = { ...draft, ...cursor, dueOn: nextActionOn(terms, cursor, false) }
-  return { row: facts, facts }
+  const started = { ...draft, ...cursor, id: 0n }
+  const state = stateOf(started)
+  const set = composeComponents(chosen.components, state, draft.currency)
+  const dueOn = nextActionWith({ state, components: set.components }, context.moment.today, false)
+  const facts = { ...draft, ...cursor, dueOn, componentsRevision: set.components.length > 0 ? 1 : 0 }
+  return { row: facts, facts, set }
 }
 
 const NOTHING_YET = {
   feesOn: null,
   lastFrom: null,
   lastInvoiceDate: null,
+  componentsRevision: 0,
   dueOn: null,
   pendingKind: null,
   pendingOn: null,

@@ -5,6 +5,11 @@ import {
   type PlannedInvoice,
   type SubscriptionTerms,
 } from '../../engine/renewal.ts'
+import { hasNextCycle, meteredDueOn, nextCycle } from '../../engine/componentCycles.ts'
+import { isMetered, type SubscriptionFacts } from '../../engine/components.ts'
+import { nextInvoiceOn } from '../../engine/extras.ts'
+import { planNextInvoice } from '../../engine/plan.ts'
+import { termsOf as stateTermsOf } from '../../engine/subscription.ts'
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Subscription } from './queries.ts'
@@ -66,6 +71,27 @@ export const cursorOf = (s: Pick<Subscription, 'feesOn' | 'nextFrom' | 'lastFrom
 /** The next day on which the run has something to do: an invoice, or writing down the end. */
 export const nextActionOn = (terms: SubscriptionTerms, cursor: Cursor, isEndRecorded: boolean): IsoDate | null =>
   isEndRecorded ? null : earliest(nextInvoiceDate(terms, cursor), terms.endDate)
+
+/** The same with components: their cycles, rises and late usage, which may come after the end too. */
+export const nextActionWith = (
+  { state, components }: SubscriptionFacts,
+  today: IsoDate,
+  isEndRecorded: boolean,
+): IsoDate | null =>
+  components.length === 0
+    ? nextActionOn(stateTermsOf(state), state.cursor, isEndRecorded)
+    : earliest(nextInvoiceOn({ state, components }, today), isEndRecorded ? null : stateTermsOf(state).endDate)
+
+/** The day on which the usage so far of a metered component is invoiced; null where none is counted any more. */
+function meteredOn({ state, components }: SubscriptionFacts): IsoDate | null {
+  const { endDate: end } = stateTermsOf(state)
+  const counted = components.filter((component) => isMetered(component) && hasNextCycle(component, end))
+  return earliest(...counted.map((component) => meteredDueOn(nextCycle(component, end, state.isProRata).piece, end)))
+}
+
+/** The day of the next invoice of any kind that is, or may be, made. Rule: a cycle of usage counts, whatever will be reported. */
+export const nextInvoiceShown = (facts: SubscriptionFacts, today: IsoDate): IsoDate | null =>
+  earliest(planNextInvoice(facts, today)?.scheduledOn ?? null, meteredOn(facts))
 
 /** The next invoice that will be made. What bills zero counts as billed and makes none, so it is passed over; undefined when none will follow. */
 export function nextInvoiceWithLines(

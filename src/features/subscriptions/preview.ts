@@ -28,9 +28,11 @@ export interface PreviewFacts {
 function nextComposed({ subscription, plans, moment }: PreviewFacts): ComposedInvoice | undefined {
   if (subscription.pausedOn !== null) return undefined
   const offer = plans.offers.get(subscription.id)
-  const planned = offer
-    ? planNextInvoice({ state: stateOf(subscription, offer), components: [] }, moment.today)
-    : nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
+  const components = plans.components.get(subscription.id) ?? []
+  const planned =
+    offer || components.length > 0
+      ? planNextInvoice({ state: stateOf(subscription, offer), components }, moment.today)
+      : nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
   return planned && composePlanned(subscription, planned, plans)
 }
 

@@ -6,6 +6,7 @@ import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/s
 import type { PackageOffer } from '../../engine/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
+import { listStoredComponents, type StoredComponent } from './component-queries.ts'
 import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 import type { CollectionMethod } from '../invoices/queries.ts'
 
@@ -48,6 +49,8 @@ export interface Subscription {
   gatewayId: Id | null
   paymentMethodId: Id | null
   lastModified: Instant
+  /** Counts changes of its components; 0 while it never had one. */
+  componentsRevision: number
   // Of its package.
   versionNo: number
   packageName: string
@@ -73,7 +76,7 @@ export interface PendingOffer extends PackageOffer {
   packageRateTermId: Id
 }
 
-const COLUMNS = fragment`
+export const SUBSCRIPTION_COLUMNS = fragment`
   s.subscription_id as "id", s.customer_id as "customerId", s.package_id as "packageId", s.package_version_id as "packageVersionId",
   s.package_rate_term_id as "packageRateTermId", s.currency, s.stretch, s.start_date as "startDate", s.trial_end_date as "trialEndDate",
   s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay",
@@ -82,13 +85,13 @@ const COLUMNS = fragment`
   s.last_invoice_date as "lastInvoiceDate", s.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
   s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId",
-  s.last_modified as "lastModified", v.version_no as "versionNo", p.name as "packageName", t.price,
+  s.last_modified as "lastModified", s.components_revision as "componentsRevision", v.version_no as "versionNo", p.name as "packageName", t.price,
   r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor",
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany", c.version as "customerVersion",
   c.paused_on as "pausedOn", c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
   c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
 
-const JOINED = fragment`
+export const SUBSCRIPTION_JOINED = fragment`
   join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
   join packages p on p.account_id = s.account_id and p.package_id = s.package_id
   join package_versions v on v.account_id = s.account_id and v.package_version_id = s.package_version_id
@@ -103,10 +106,26 @@ export interface SubscriptionView extends Subscription {
   pendingTermType: TermType | null
 }
 
-const VIEW_COLUMNS = fragment`${COLUMNS}, nv.package_id as "pendingPackageId", s.pending_package_version_id as "pendingPackageVersionId",
+/** With its components: what answers and events tell. */
+export interface ShownSubscription extends SubscriptionView {
+  components: readonly StoredComponent[]
+}
+
+/** Adds their components to subscriptions: no statement where none has any. */
+export async function withShownComponents(
+  db: Queryable,
+  account: AccountId,
+  views: readonly SubscriptionView[],
+): Promise<ShownSubscription[]> {
+  const ids = views.filter(({ componentsRevision }) => componentsRevision > 0).map(({ id }) => id)
+  const stored = await listStoredComponents(db, account, ids)
+  return views.map((view) => ({ ...view, components: stored.get(view.id) ?? [] }))
+}
+
+const VIEW_COLUMNS = fragment`${SUBSCRIPTION_COLUMNS}, nv.package_id as "pendingPackageId", s.pending_package_version_id as "pendingPackageVersionId",
   nt.term as "pendingTerm", nt.term_type as "pendingTermType"`
 
-const VIEW_JOINED = fragment`${JOINED}
+const VIEW_JOINED = fragment`${SUBSCRIPTION_JOINED}
   left join package_versions nv on nv.account_id = s.account_id and nv.package_version_id = s.pending_package_version_id
   left join package_rate_terms nt on nt.account_id = s.account_id and nt.package_rate_term_id = s.pending_package_rate_term_id`
 
@@ -185,8 +204,8 @@ export const countSubscriptions = async (
 /** All subscriptions of a customer that may still be billed; the customer is locked by the caller. */
 export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<Subscription>(sql`
-    select ${COLUMNS} from subscriptions s ${JOINED}
-     where s.account_id = ${account} and s.customer_id = ${customerId} and not s.is_end_recorded order by s.subscription_id`)
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+     where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or s.due_on is not null) order by s.subscription_id`)
 
 /** The next customers, in identifier order, with something due on a day that this run has not given up on; paused ones too. */
 export const listDueCustomers = async (
@@ -229,7 +248,7 @@ export async function listDueSubscriptions(
 ): Promise<Subscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const found = await tx.rows<Subscription>(sql`
-    select ${COLUMNS} from subscriptions s ${JOINED}
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
      where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id between ${first} and ${last}
        and c.customer_id between ${first} and ${last}
        and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
@@ -248,7 +267,7 @@ export const listDueForPlanning = (
   limit: number,
 ) =>
   db.rows<Subscription>(sql`
-    select ${COLUMNS} from subscriptions s ${JOINED}
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
      where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 

@@ -1,3 +1,4 @@
+import type { ComponentState } from '../../engine/components.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
@@ -13,6 +14,8 @@ import { addSubscription, lockedSubscription, reread, unknownSubscription } from
 import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
+import { componentOperations } from './component-routes.ts'
+import { usageOperations } from './usage-routes.ts'
 import { detailOperations } from './detail-routes.ts'
 import { type Chosen, chooseReferences, composeSubscription } from './choose.ts'
 import { writePreview } from './preview.ts'
@@ -21,7 +24,9 @@ import {
   findSubscription,
   listSubscriptions,
   type Subscription,
+  type ShownSubscription,
   type SubscriptionFilter,
+  withShownComponents,
 } from './queries.ts'
 import {
   subscriptionEtag,
@@ -47,7 +52,8 @@ async function answerList(
   const start = isFiltered
     ? { fromId: 0n, skip: (page.page - 1) * page.size }
     : await pageStart(db, account.id, 'subscriptions', page)
-  const rows = await listSubscriptions(db, account.id, filter, start, page.size + 1, moment.today)
+  const found = await listSubscriptions(db, account.id, filter, start, page.size + 1, moment.today)
+  const rows = await withShownComponents(db, account.id, found)
   const clock = { timeZone: account.timeZone, today: moment.today }
   const count = () =>
     isFiltered ? countSubscriptions(db, account.id, filter, moment.today) : countList(db, account.id, 'subscriptions')
@@ -58,16 +64,23 @@ async function answerList(
   )
 }
 
-async function previewOf(db: Queryable, context: RequestContext, subscription: Subscription): Promise<string> {
+/** `components` are those of a subscription that is not stored. */
+async function previewOf(
+  db: Queryable,
+  context: RequestContext,
+  subscription: Subscription,
+  components?: readonly ComponentState[],
+): Promise<string> {
   const customer = await findCustomerView(db, context.account.id, subscription.customerId, context.moment.today)
   assert(customer, `customer ${subscription.customerId} exists`)
   const account = await getAccountSettings(db, context.account.id)
+  const plans = await planContext(db, context, [subscription])
   return writePreview({
     subscription,
     customer,
     account,
     moment: context.moment,
-    plans: await planContext(db, context, [subscription]),
+    plans: components ? { ...plans, components: new Map([[subscription.id, components]]) } : plans,
   })
 }
 
@@ -119,7 +132,10 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
     read: async (db, { account, moment }, { params }) => {
       const found = await findSubscription(db, account.id, pathId(params, id, unknownSubscription))
       if (!found) throw unknownSubscription(params[id] ?? '')
-      const body = SubscriptionOut.write(subscriptionToWire(found, { timeZone: account.timeZone, today: moment.today }))
+      const [shown] = await withShownComponents(db, account.id, [found])
+      const body = SubscriptionOut.write(
+        subscriptionToWire(shown as ShownSubscription, { timeZone: account.timeZone, today: moment.today }),
+      )
       return { status: 200, body, etag: subscriptionEtag(found) }
     },
   }),
@@ -151,8 +167,8 @@ const previewing = (): Operation[] => [
     refusals: { 409: 'The package, version or customer takes no new subscriptions' },
     references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
     write: async (tx, context, { body }, _record, chosen) => {
-      const { facts } = composeSubscription(chosen as Chosen, body, context)
-      return { status: 200, body: await previewOf(tx, context, { ...facts, id: 0n }) }
+      const { facts, set } = composeSubscription(chosen as Chosen, body, context)
+      return { status: 200, body: await previewOf(tx, context, { ...facts, id: 0n }, set.components) }
     },
   }),
 ]
@@ -196,4 +212,6 @@ export const subscriptionOperations = (deps: { publicUrl: string | undefined }):
   ...changing(),
   ...detailOperations(),
   ...changeOperations(),
+  ...componentOperations(),
+  ...usageOperations(deps),
 ]

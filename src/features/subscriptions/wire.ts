@@ -1,13 +1,19 @@
+import { isMetered, type SubscriptionFacts } from '../../engine/components.ts'
+import { nextInvoiceOn } from '../../engine/extras.ts'
 import { nextRenewalOnOrAfter } from '../../engine/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/renewal.ts'
 import { subscriptionStatus } from '../../engine/status.ts'
+import type { SubscriptionState } from '../../engine/subscription.ts'
+import { cycleOfUsage } from '../../engine/usage.ts'
+import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
 import { date, flag, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
+  decimalDigits,
   orNull,
   outDate,
   outFlag,
@@ -22,8 +28,11 @@ import {
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../invoices/queries.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { cancellationDayOf, cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
-import { type Subscription, type SubscriptionView, SUBSCRIPTION_STATUSES } from './queries.ts'
+import type { StoredComponent } from './component-queries.ts'
+import { componentList } from './component-wire.ts'
+import { cancellationDayOf, cursorOf, nextInvoiceShown, nextInvoiceWithLines, termsOf } from './facts.ts'
+import { type ShownSubscription, type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
+import { stateOf } from './state.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
 
@@ -96,11 +105,14 @@ export const statusOf = (s: Subscription, today: IsoDate) =>
 
 /** The dates that are shown of what comes next; none of an ended subscription. */
 function comingDates(
-  s: Subscription,
+  s: ShownSubscription,
   status: string,
   today: IsoDate,
 ): { renewal: IsoDate | null; invoice: IsoDate | null } {
-  if (status === 'Cancelled' || status === 'Expired') return { renewal: null, invoice: null }
+  const components = s.components.map(({ state }) => state)
+  const facts: SubscriptionFacts = { state: stateOf(s), components }
+  if (status === 'Cancelled' || status === 'Expired')
+    return { renewal: null, invoice: components.length === 0 || s.pausedOn ? null : nextInvoiceOn(facts, today) }
   const terms = termsOf(s)
   const cursor = cursorOf(s)
   const isCancelling = s.pendingKind === 'cancellation' && (s.endDate === null || s.endDate >= (s.pendingOn as IsoDate))
@@ -108,8 +120,32 @@ function comingDates(
     return { renewal: isCancelling ? s.pendingOn : renewalAfterGap(terms, cursor, today), invoice: null }
   return {
     renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursor),
-    invoice: nextInvoiceWithLines(terms, cursor, today)?.scheduledOn ?? null,
+    invoice:
+      components.length > 0
+        ? nextInvoiceShown(facts, today)
+        : (nextInvoiceWithLines(terms, cursor, today)?.scheduledOn ?? null),
   }
+}
+
+/** Rule: what is metered shows the usage of its running cycle, before the first one that of the trial; anything else the number set last. */
+function unitsOf({ state: component }: StoredComponent, state: SubscriptionState, today: IsoDate): Decimal {
+  if (!isMetered(component)) return component.quantity
+  const running = cycleOfUsage(component, state, today)
+  return component.usage.find(({ from }) => from === (running?.from ?? state.startDate))?.total ?? ZERO
+}
+
+function componentsToWire(s: ShownSubscription, today: IsoDate) {
+  const state = stateOf(s)
+  return s.components
+    .filter((stored) => stored.state.leftOutOn === null)
+    .map((stored) => ({
+      componentID: stored.state.componentId,
+      componentVersionID: stored.versionId,
+      componentVersionNumber: stored.versionNo,
+      Memo: stored.memo,
+      NumUnits: decimalDigits(unitsOf(stored, state, today)),
+      isSetUnits: stored.isSetUnits,
+    }))
 }
 
 /** Where billing would go on if the customer came back today: what began in the gap is dropped. */
@@ -119,7 +155,7 @@ function renewalAfterGap(terms: SubscriptionTerms, cursor: Cursor, today: IsoDat
 }
 
 export function subscriptionToWire(
-  s: SubscriptionView,
+  s: ShownSubscription,
   { timeZone, today }: { timeZone: string; today: IsoDate },
 ): ShapeOf<typeof SubscriptionOut> {
   const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
@@ -156,7 +192,7 @@ export function subscriptionToWire(
     comp_nextInvDate: shownOrNull(coming.invoice),
     comp_Status: status,
     LastModified: s.lastModified,
-    componentUsage: [],
+    componentUsage: componentsToWire(s, today),
     poNumber: s.poNumber,
     CollectionMethod: s.collectionMethod,
     gatewayID: s.gatewayId,
@@ -189,15 +225,7 @@ const inputs = {
   firstProrataSyncDate: optional(date()),
   isProRata: optional(flag()),
   numDaysBeforeToInv: optional(whole(0, 90)),
-  componentUsage: optional(
-    listOf(
-      objectOf(
-        { componentID: required(requiredReference()) },
-        { ignored: ['componentVersionID', 'componentVersionNumber', 'Memo', 'NumUnits', 'isSetUnits'] },
-      ),
-      { max: 100, what: 'components' },
-    ),
-  ),
+  componentUsage: optional(componentList()),
   CollectionMethod: optional(word(COLLECTION_METHODS)),
   gatewayID: optional(reference()),
   customerPaymentMethodID: optional(reference()),
@@ -246,4 +274,5 @@ export const subscriptionEtag = (s: Subscription): string =>
     s.pendingKind,
     s.pendingOn,
     s.cancelledOn,
+    s.componentsRevision,
   )

@@ -1,0 +1,224 @@
+import {
+  attachComponent,
+  changeVersion,
+  type ComponentOffer,
+  componentAtStart,
+  type ComponentState,
+  isMetered,
+  leaveOut,
+  reattachComponent,
+  setQuantity,
+} from '../../engine/components.ts'
+import { isFuture, type SubscriptionState } from '../../engine/subscription.ts'
+import { type Decimal, equals, ONE, ZERO } from '../../kernel/decimal.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { ComponentId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { bracketFromJson } from '../invoices/brackets.ts'
+import { type AttachableVersion, listAttachable, type StoredComponent } from './component-queries.ts'
+import type { ComponentBody } from './component-wire.ts'
+
+/** From a list of components in a body to what it offers. Problems (400) are gathered, conflicts (409) thrown after. */
+
+export interface WishedComponent {
+  body: ComponentBody
+  field: string
+  version: AttachableVersion
+}
+
+type Body = Partial<ComponentBody>
+
+/** Finds the components and versions that a list names, and notes what is wrong with it. */
+export async function findComponents(
+  tx: Transaction,
+  list: readonly Body[] | null | undefined,
+  currency: string | undefined,
+  present: readonly StoredComponent[],
+  problems: Problems,
+): Promise<WishedComponent[]> {
+  if (!list || list.length === 0) return []
+  const ids = list.flatMap(({ componentID }) => (componentID === undefined ? [] : [componentID]))
+  const versions = await listAttachable(tx, tx.account, [...new Set(ids)], currency ?? '')
+  const seen = new Set<ComponentId>()
+  return list.flatMap((body, index) => {
+    const field = `componentUsage[${index}]`
+    const id = body.componentID
+    if (id === undefined) return []
+    if (seen.has(id)) {
+      problems.add('duplicate_component', `${field}.componentID`, `Component ${id} stands in the list twice.`)
+      return []
+    }
+    seen.add(id)
+    const offered = versions.filter(({ componentId }) => componentId === id)
+    if (offered.length === 0) {
+      problems.add('component_unknown', `${field}.componentID`, `There is no component ${id}.`)
+      return []
+    }
+    const known = present.find(({ state }) => state.componentId === id && state.leftOutOn === null)
+    const version = chosenVersion(body, field, offered, known, problems)
+    checkUnits(body, field, version ?? offered[0]!, known, problems)
+    return version ? [{ body: body as ComponentBody, field, version }] : []
+  })
+}
+
+/** Rule: the version given, else the one the subscription already has of it, else the default. */
+function chosenVersion(
+  body: Body,
+  field: string,
+  offered: readonly AttachableVersion[],
+  known: StoredComponent | undefined,
+  problems: Problems,
+): AttachableVersion | undefined {
+  const { componentVersionID: id, componentVersionNumber: number } = body
+  if (id) {
+    const version = offered.find(({ versionId }) => versionId === id)
+    if (!version)
+      problems.add(
+        'component_version_unknown',
+        `${field}.componentVersionID`,
+        `Component ${body.componentID} has no version with the identifier ${id}.`,
+      )
+    else if (number != null && number !== version.versionNo) {
+      problems.add(
+        'contradiction',
+        `${field}.componentVersionNumber`,
+        `Component version ${id} has the number ${version.versionNo}, not ${number}.`,
+      )
+      return undefined
+    }
+    return version
+  }
+  if (number != null) {
+    const version = offered.find(({ versionNo }) => versionNo === number)
+    if (!version)
+      problems.add(
+        'component_version_unknown',
+        `${field}.componentVersionNumber`,
+        `Component ${body.componentID} has no version ${number}.`,
+      )
+    return version
+  }
+  return offered.find(({ versionId }) => versionId === known?.versionId) ?? offered.find(({ isDefault }) => isDefault)
+}
+
+// A number that nobody set must not be guessed: it is money.
+function checkUnits(
+  body: Body,
+  field: string,
+  { type }: AttachableVersion,
+  known: StoredComponent | undefined,
+  problems: Problems,
+): void {
+  const path = `${field}.NumUnits`
+  if (type !== 'quantity' || body.NumUnits != null || known || problems.found.some((found) => found.field === path))
+    return
+  problems.add('required', path, `${path} is required: component ${body.componentID} is charged by its quantity.`)
+}
+
+/** Rule: an opt-in component is there or not. */
+export function checkOptIn(
+  type: ComponentState['type'],
+  units: Decimal,
+  componentId: ComponentId,
+  field: string,
+): void {
+  if (type !== 'opt-in' || equals(units, ZERO) || equals(units, ONE)) return
+  throw conflict('opt_in_units', `Component ${componentId} is opt-in: it has 0 units or 1.`, field)
+}
+
+/** A wish as the engine takes it. Throws what stands against it. */
+function offerOf({ body, field, version }: WishedComponent, currency: string, isNew: boolean): ComponentOffer {
+  const { componentId, versionId, versionNo, scheme, list, type } = version
+  if (isNew && !version.isComponentActive)
+    throw conflict(
+      'component_inactive',
+      `Component ${componentId} is inactive and takes no subscriptions.`,
+      `${field}.componentID`,
+    )
+  if (isNew && !version.isVersionActive)
+    throw conflict(
+      'component_version_inactive',
+      `Version ${versionNo} of component ${componentId} is inactive and takes no subscriptions.`,
+      `${field}.componentVersionNumber`,
+    )
+  if (!list || list.length === 0)
+    throw conflict(
+      'brackets_missing',
+      `Version ${versionNo} of component ${componentId} has no brackets in ${currency}.`,
+      `${field}.componentID`,
+    )
+  const quantity = type === 'metered' ? ZERO : (body.NumUnits ?? ONE)
+  checkOptIn(type, quantity, componentId, `${field}.NumUnits`)
+  const { name, term, termType } = version
+  return {
+    componentId,
+    name,
+    type,
+    term,
+    termType,
+    version: { versionId, scheme, list: list.map(bracketFromJson) },
+    quantity,
+  }
+}
+
+/** Usage that a metered component brings when it is added. */
+export interface OpeningUsage {
+  componentId: ComponentId
+  units: Decimal
+  memo: string | null
+}
+
+export interface ComponentSet {
+  components: ComponentState[]
+  opening: OpeningUsage[]
+}
+
+const openingOf = ({ body, version }: WishedComponent): OpeningUsage[] =>
+  version.type === 'metered' && body.NumUnits != null && body.NumUnits.coefficient > 0n
+    ? [{ componentId: version.componentId, units: body.NumUnits, memo: body.Memo ?? null }]
+    : []
+
+/** The components of a subscription that is added with them. */
+export const composeComponents = (
+  wished: readonly WishedComponent[],
+  state: SubscriptionState,
+  currency: string,
+): ComponentSet => ({
+  components: wished.map((wish) => componentAtStart(state, offerOf(wish, currency, true))),
+  opening: wished.flatMap(openingOf),
+})
+
+/**
+ * The components of a running subscription as a list wants them. Rule: the list is the whole set; what it leaves out leaves at once, and
+ * the number of a metered one counts only when it is added.
+ */
+export function modifyComponents(
+  wished: readonly WishedComponent[],
+  present: readonly ComponentState[],
+  state: SubscriptionState,
+  currency: string,
+  today: IsoDate,
+): ComponentSet {
+  const opening: OpeningUsage[] = []
+  const components = present.map((component) => {
+    const wish = wished.find(({ version }) => version.componentId === component.componentId)
+    if (!wish) return component.leftOutOn === null ? leaveOut(component, today) : component
+    if (component.leftOutOn !== null) {
+      opening.push(...openingOf(wish))
+      return reattachComponent(component, state, offerOf(wish, currency, true), today)
+    }
+    const isSameVersion = component.versions.at(-1)!.versionId === wish.version.versionId
+    const offer = offerOf(wish, currency, !isSameVersion)
+    const changed = isSameVersion ? component : changeVersion(component, offer.version, today)
+    if (isMetered(component) || wish.body.NumUnits == null) return changed
+    return equals(offer.quantity, changed.quantity) ? changed : setQuantity(changed, offer.quantity, state, today)
+  })
+  for (const wish of wished) {
+    if (present.some(({ componentId }) => componentId === wish.version.componentId)) continue
+    const offer = offerOf(wish, currency, true)
+    components.push(isFuture(state, today) ? componentAtStart(state, offer) : attachComponent(state, offer, today))
+    opening.push(...openingOf(wish))
+  }
+  return { components, opening }
+}

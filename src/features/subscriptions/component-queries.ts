@@ -1,0 +1,335 @@
+import type { ComponentState, CycleUsage, InvoicedCycle, OwedRise } from '../../engine/components.ts'
+import type { Scheme } from '../../engine/pricing.ts'
+import type { IsoDate, TermType } from '../../kernel/calendar.ts'
+import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
+import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
+import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
+
+/** The components of subscriptions and their usage by cycle: whole chunks a statement. */
+
+/** A component on a subscription: what planning needs of it, and what only answers show. */
+export interface StoredComponent {
+  subscriptionId: SubscriptionId
+  state: ComponentState
+  memo: string | null
+  isSetUnits: boolean
+  /** The version set last; it may count only from the next cycle. */
+  versionId: ComponentVersionId
+  versionNo: number
+}
+
+interface InvoicedJson extends Omit<InvoicedCycle, 'highest'> {
+  highest: string
+}
+interface OwedJson extends Omit<OwedRise, 'quantity' | 'before'> {
+  quantity: string
+  before: string
+}
+interface VersionJson {
+  versionId: string
+  from: IsoDate | null
+  scheme: Scheme
+  list: BracketJson[]
+}
+
+interface ComponentRow {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  name: string
+  type: ComponentState['type']
+  term: number
+  termType: TermType
+  memo: string | null
+  isSetUnits: boolean
+  versionId: ComponentVersionId
+  versionNo: number
+  quantity: Decimal
+  anchor: IsoDate
+  anchorDay: number
+  stretch: number
+  chargesFrom: IsoDate
+  leftOutOn: IsoDate | null
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  versions: VersionJson[]
+  invoiced: InvoicedJson[]
+  owed: OwedJson[]
+}
+
+export interface UsageCycleRow extends CycleUsage {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+}
+
+/** The components of subscriptions by subscription, in the order of their identifiers. */
+export async function listStoredComponents(
+  db: Queryable,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+): Promise<Map<SubscriptionId, StoredComponent[]>> {
+  const found = new Map<SubscriptionId, StoredComponent[]>()
+  if (ids.length === 0) return found
+  const rows = await db.rows<ComponentRow>(sql`
+    select s.subscription_id as "subscriptionId", s.component_id as "componentId", c.name, c.type, c.term, c.term_type as "termType", s.memo,
+           s.is_set_units as "isSetUnits", v.component_version_id as "versionId", v.version_no as "versionNo", s.quantity, s.anchor,
+           s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
+           s.last_from as "lastFrom", s.versions, s.invoiced, s.owed
+      from subscription_components s
+      join components c on c.account_id = s.account_id and c.component_id = s.component_id
+      join component_versions v
+        on v.account_id = s.account_id and v.component_version_id = coalesce(s.pending_component_version_id, s.component_version_id)
+     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])
+     order by s.subscription_id, s.component_id`)
+  const metered = rows.filter(({ type }) => type === 'metered').map(({ subscriptionId }) => subscriptionId)
+  const usage = metered.length === 0 ? [] : await listOpenUsage(db, account, metered)
+  const usageOf = new Map<string, CycleUsage[]>()
+  for (const { subscriptionId, componentId, ...cycle } of usage) {
+    const key = `${subscriptionId}/${componentId}`
+    const known = usageOf.get(key)
+    if (known) known.push(cycle)
+    else usageOf.set(key, [cycle])
+  }
+  for (const row of rows) {
+    const stored = storedOf(row, usageOf.get(`${row.subscriptionId}/${row.componentId}`) ?? [])
+    const known = found.get(row.subscriptionId)
+    if (known) known.push(stored)
+    else found.set(row.subscriptionId, [stored])
+  }
+  return found
+}
+
+const storedOf = (row: ComponentRow, usage: CycleUsage[]): StoredComponent => ({
+  subscriptionId: row.subscriptionId,
+  memo: row.memo,
+  isSetUnits: row.isSetUnits,
+  versionId: row.versionId,
+  versionNo: row.versionNo,
+  state: {
+    componentId: row.componentId,
+    name: row.name,
+    type: row.type,
+    versions: row.versions.map(({ versionId, from, scheme, list }) => ({
+      versionId: BigInt(versionId),
+      from,
+      scheme,
+      list: list.map(bracketFromJson),
+    })),
+    cycle: { anchor: row.anchor, dayOfMonth: row.anchorDay, term: row.term, termType: row.termType },
+    stretch: row.stretch,
+    quantity: row.quantity,
+    chargesFrom: row.chargesFrom,
+    leftOutOn: row.leftOutOn,
+    nextFrom: row.nextFrom,
+    lastFrom: row.lastFrom,
+    invoiced: row.invoiced.map((cycle) => ({ ...cycle, highest: decimal(cycle.highest) })),
+    owed: row.owed.map((rise) => ({ ...rise, quantity: decimal(rise.quantity), before: decimal(rise.before) })),
+    usage,
+  },
+})
+
+/** Usage that is not invoiced yet, or differs from what was. */
+const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<UsageCycleRow>(sql`
+    select subscription_id as "subscriptionId", component_id as "componentId", cycle_from as "from", cycle_until as "until", total, invoiced,
+           next_part as "nextPart", is_free as "isFree"
+      from usage_cycles
+     where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (invoiced is null or invoiced <> total)
+     order by cycle_from`)
+
+/** Named cycles, invoiced ones too: what late reports change. */
+export const listUsageCycles = (
+  db: Queryable,
+  account: AccountId,
+  cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
+) =>
+  db.rows<UsageCycleRow>(sql`
+    select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total,
+           u.invoiced, u.next_part as "nextPart", u.is_free as "isFree"
+      from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
+             as w(subscription_id, component_id, cycle_from)
+      join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
+                         and u.cycle_from = w.cycle_from`)
+
+const rowOf = (subscriptionId: SubscriptionId, c: ComponentState, today: IsoDate) => {
+  const newest = c.versions.at(-1)!
+  const before = c.versions.at(-2)
+  // A version that counts only from a later cycle is named beside the one that still counts.
+  const isPending = before !== undefined && newest.from !== null && newest.from > today
+  return {
+    subscriptionId,
+    componentId: c.componentId,
+    versionId: isPending ? before.versionId : newest.versionId,
+    pendingId: isPending ? newest.versionId : null,
+    quantity: decimalText(c.quantity),
+    anchor: c.cycle.anchor,
+    anchorDay: c.cycle.dayOfMonth,
+    stretch: c.stretch,
+    chargesFrom: c.chargesFrom,
+    leftOutOn: c.leftOutOn,
+    nextFrom: c.nextFrom,
+    lastFrom: c.lastFrom,
+    versions: JSON.stringify(
+      c.versions.map((version): VersionJson => ({
+        versionId: String(version.versionId),
+        from: version.from,
+        scheme: version.scheme,
+        list: version.list.map(bracketToJson),
+      })),
+    ),
+    invoiced: JSON.stringify(
+      c.invoiced.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })),
+    ),
+    owed: JSON.stringify(
+      c.owed.map((rise): OwedJson => ({
+        ...rise,
+        quantity: decimalText(rise.quantity),
+        before: decimalText(rise.before),
+      })),
+    ),
+  }
+}
+
+export interface ComponentChange {
+  subscriptionId: SubscriptionId
+  state: ComponentState
+}
+
+/** Adds components to subscriptions. */
+export async function insertComponents(
+  tx: Transaction,
+  account: AccountId,
+  changes: readonly ComponentChange[],
+  today: IsoDate,
+): Promise<void> {
+  if (changes.length === 0) return
+  const rows = changes.map(({ subscriptionId, state }) => rowOf(subscriptionId, state, today))
+  await tx.rows(sql`
+    insert into subscription_components (account_id, subscription_id, component_id, component_version_id, pending_component_version_id, quantity,
+      anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from, versions, invoiced, owed)
+    select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
+      ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
+      ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
+      ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
+      ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::jsonb[], ${column(rows, 'invoiced')}::jsonb[],
+      ${column(rows, 'owed')}::jsonb[])`)
+}
+
+/** Writes where components stand after billing or a change. */
+export async function updateComponents(
+  tx: Transaction,
+  account: AccountId,
+  changes: readonly ComponentChange[],
+  today: IsoDate,
+): Promise<void> {
+  if (changes.length === 0) return
+  const rows = changes.map(({ subscriptionId, state }) => rowOf(subscriptionId, state, today))
+  await tx.rows(sql`
+    update subscription_components c set component_version_id = r.version, pending_component_version_id = r.pending, quantity = r.quantity,
+      anchor = r.anchor, anchor_day = r.anchor_day, stretch = r.stretch, charges_from = r.charges_from, left_out_on = r.left_out_on,
+      next_from = r.next_from, last_from = r.last_from, versions = r.versions, invoiced = r.invoiced, owed = r.owed
+      from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
+        ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
+        ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
+        ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
+        ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::jsonb[], ${column(rows, 'invoiced')}::jsonb[],
+        ${column(rows, 'owed')}::jsonb[])
+        as r(subscription, component, version, pending, quantity, anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from,
+             versions, invoiced, owed)
+     where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
+}
+
+/** Writes usage by cycle, new cycles and known ones. */
+export async function upsertUsageCycles(
+  tx: Transaction,
+  account: AccountId,
+  cycles: readonly UsageCycleRow[],
+): Promise<void> {
+  if (cycles.length === 0) return
+  const rows = cycles.map((cycle) => ({
+    ...cycle,
+    total: decimalText(cycle.total),
+    invoiced: cycle.invoiced === null ? null : decimalText(cycle.invoiced),
+  }))
+  await tx.rows(sql`
+    insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, invoiced, next_part, is_free)
+    select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
+      ${column(rows, 'from')}::date[], ${column(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
+      ${column(rows, 'invoiced')}::numeric[], ${column(rows, 'nextPart')}::smallint[], ${column(rows, 'isFree')}::boolean[])
+    on conflict (account_id, subscription_id, component_id, cycle_from) do update set cycle_until = excluded.cycle_until,
+      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`)
+}
+
+/** What callers see of a component beside its billing. */
+export const updateShown = (
+  tx: Transaction,
+  account: AccountId,
+  subscriptionId: SubscriptionId,
+  shown: readonly { componentId: ComponentId; memo: string | null; isSetUnits: boolean }[],
+) =>
+  tx.rows(sql`
+    update subscription_components c set memo = r.memo, is_set_units = r.is_set
+      from unnest(${column(shown, 'componentId')}::bigint[], ${column(shown, 'memo')}::text[], ${column(shown, 'isSetUnits')}::boolean[])
+        as r(component, memo, is_set)
+     where c.account_id = ${account} and c.subscription_id = ${subscriptionId} and c.component_id = r.component`)
+
+/** Tells that what a subscription has was changed, and that billing must look for components. */
+export const raiseRevision = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
+  tx.rows(sql`
+    update subscriptions set components_revision = components_revision + 1 where account_id = ${account} and subscription_id = ${id}`)
+
+export const updateDueOn = (
+  tx: Transaction,
+  account: AccountId,
+  rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
+) =>
+  tx.rows(sql`
+    update subscriptions s set due_on = r.due_on
+      from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
+     where s.account_id = ${account} and s.subscription_id = r.id`)
+
+/** A component that may be attached: one row for each version in question, with its prices in the customer's currency. */
+export interface AttachableVersion {
+  componentId: ComponentId
+  name: string
+  type: ComponentState['type']
+  scheme: Scheme
+  term: number
+  termType: TermType
+  isComponentActive: boolean
+  versionId: ComponentVersionId
+  versionNo: number
+  isVersionActive: boolean
+  isDefault: boolean
+  list: BracketJson[] | null
+}
+
+/**
+ * All versions of components with their brackets in a currency. Locked, in identifier order, against changes of their prices by a
+ * statement of its own: one that waits goes on with what it saw before.
+ */
+export async function listAttachable(
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly ComponentId[],
+  currency: string,
+): Promise<AttachableVersion[]> {
+  if (ids.length === 0) return []
+  const wanted = arrayLiteral(ids)
+  await tx.rows(sql`
+    select 1 from components where account_id = ${account} and component_id = any(${wanted}::bigint[]) order by component_id for share`)
+  await tx.rows(sql`
+    select 1 from component_versions where account_id = ${account} and component_id = any(${wanted}::bigint[])
+     order by component_version_id for share`)
+  return tx.rows<AttachableVersion>(sql`
+    select c.component_id as "componentId", c.name, c.type, c.scheme, c.term, c.term_type as "termType", c.is_active as "isComponentActive",
+           v.component_version_id as "versionId", v.version_no as "versionNo", v.is_active as "isVersionActive", v.is_default as "isDefault",
+           (select jsonb_agg(jsonb_build_object('from', b.qty_from::text, 'till', b.qty_till::text, 'price', b.price::text) order by b.qty_from)
+              from component_version_currencies r
+              join component_brackets b on b.account_id = r.account_id and b.component_version_currency_id = r.component_version_currency_id
+             where r.account_id = v.account_id and r.component_version_id = v.component_version_id and r.currency = ${currency}) as "list"
+      from components c join component_versions v on v.account_id = c.account_id and v.component_id = c.component_id
+     where c.account_id = ${account} and c.component_id = any(${wanted}::bigint[])
+     order by c.component_id, v.component_version_id`)
+}

@@ -1,0 +1,51 @@
+import { planSubscriptionDue } from '../../engine/plan.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { shownOf } from './actions.ts'
+import { answerChange, checkRunning, recordOf } from './change-routes.ts'
+import { changeSubscription } from './change.ts'
+import { ChangePreviewOut, PreviewQuery } from './change-wire.ts'
+import { findComponents, modifyComponents } from './component-choose.ts'
+import { listStoredComponents } from './component-queries.ts'
+import { ModifyIn } from './component-wire.ts'
+import type { Subscription } from './queries.ts'
+import { subscriptionEtag } from './wire.ts'
+
+export const componentOperations = (): Operation[] => [
+  writeOperation({
+    id: 'modifyComponents',
+    method: 'PUT',
+    path: '/v1/subscriptions/{subscriptionID}/components/modify',
+    tag: 'Subscriptions',
+    summary: 'Set which components a subscription has, and how many of each: the list is the whole set',
+    body: ModifyIn,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
+    success: { status: 204 },
+    refusals: { 409: 'The subscription has ended, its customer is not billed, or a component cannot be used' },
+    record: (tx, _context, { params }) => recordOf(tx, params),
+    etag: (s: Subscription) => subscriptionEtag(s),
+    references: async (tx, _context, { body }, problems, s: Subscription) => {
+      const present =
+        s.componentsRevision === 0 ? [] : ((await listStoredComponents(tx, tx.account, [s.id])).get(s.id) ?? [])
+      return findComponents(tx, body.componentUsage, s.currency, present, problems)
+    },
+    write: async (tx, context, { body, query }, s: Subscription, wished) => {
+      const { today } = context.moment
+      const made = await changeSubscription(tx, context, s, (subject) => {
+        checkRunning(subject, today)
+        const { state, components } = subject
+        const set = modifyComponents(wished, components, state, s.currency, today)
+        const plan = planSubscriptionDue({ state, components: set.components }, today, {
+          extrasNow: body.When === 'now',
+        })
+        return {
+          plan: { ...plan, givenBack: [] },
+          opening: set.opening,
+          shown: shownOf(body.componentUsage),
+          event: 'subscription.changed',
+        }
+      })
+      return answerChange(tx, context, made, query.preview)
+    },
+  }),
+]

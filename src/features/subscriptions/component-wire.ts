@@ -1,0 +1,137 @@
+import { type Decimal, ZERO } from '../../kernel/decimal.ts'
+import {
+  flag,
+  date,
+  decimalField,
+  longText,
+  reference,
+  requiredReference,
+  text,
+  whole,
+} from '../../platform/wire/fields.ts'
+import { isJsonNumber } from '../../platform/wire/json.ts'
+import {
+  type BodyOf,
+  type Field,
+  listOf,
+  objectOf,
+  optional,
+  type Properties,
+  REFUSED,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
+import { listQuery } from '../../platform/http/query.ts'
+import {
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outInteger,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+} from '../../platform/wire/write.ts'
+
+export const COMPONENTS_MAX = 100
+export const BULK_MAX = 10_000
+export const BULK_BYTES_MAX = 8 * 1024 * 1024
+const UNIT_DECIMALS = 8
+
+const units = (min?: Decimal): Field<Decimal> =>
+  decimalField({ decimalsMax: UNIT_DECIMALS, ...(min ? { min } : {}), description: 'Units, up to 8 decimals' })
+
+/** The interface lists it as a number and answers a boolean: both are taken. */
+const flagOrNumber = (): Field<boolean> => ({
+  isBlankNull: false,
+  schema: { type: ['boolean', 'integer'], description: 'true or 1 sets the units, false or 0 adds to them' },
+  read(value, path, context) {
+    if (isJsonNumber(value) && ['0', '1'].includes(value.toString())) return value.toString() === '1'
+    const read = flag().read(value, path, context)
+    return read === REFUSED ? REFUSED : read
+  },
+})
+
+const componentInputs = {
+  componentID: required(requiredReference()),
+  componentVersionID: optional(reference()),
+  componentVersionNumber: optional(whole(1, 2_147_483_647)),
+  Memo: optional(longText()),
+  NumUnits: optional(units(ZERO)),
+} satisfies Properties
+
+export type ComponentBody = BodyOf<typeof componentInputs>
+
+/** The components of a subscription; what only reports of usage say is passed over. */
+export const componentList = () =>
+  listOf(objectOf(componentInputs, { ignored: ['isSetUnits'] }), { max: COMPONENTS_MAX, what: 'components' })
+
+export const ModifyIn = objectOf({
+  componentUsage: required(componentList()),
+  When: optional(word(['now'] as const, { anyCase: true })),
+})
+
+const usageInputs = {
+  NumUnits: required(units()),
+  isSetUnits: optional(flagOrNumber()),
+  Date: optional(date()),
+  UsageKey: optional(text()),
+  Memo: optional(longText()),
+} satisfies Properties
+
+const ignored = { ignored: ['componentVersionID', 'componentVersionNumber'] }
+const entryInputs = { componentID: required(requiredReference()), ...usageInputs } satisfies Properties
+export type UsageBody = BodyOf<typeof entryInputs>
+
+const recordInputs = {
+  componentUsage: optional(listOf(objectOf(entryInputs, ignored), { min: 1, max: 1000, what: 'entries' })),
+  componentID: optional(reference()),
+  NumUnits: optional(units()),
+  isSetUnits: optional(flagOrNumber()),
+  Date: optional(date()),
+  UsageKey: optional(text()),
+  Memo: optional(longText()),
+} satisfies Properties
+
+/** A list of entries, or one entry by itself. */
+export const RecordUsageIn = objectOf(recordInputs, ignored)
+export type RecordUsageBody = BodyOf<typeof recordInputs>
+
+const bulkInputs = {
+  subscriptionID: required(requiredReference()),
+  componentID: required(requiredReference()),
+  NumUnits: required(units()),
+  Date: optional(date()),
+  UsageKey: required(text()),
+  Memo: optional(longText()),
+} satisfies Properties
+export type BulkBody = BodyOf<typeof bulkInputs>
+
+export const BulkUsageIn = objectOf({
+  Usage: required(listOf(objectOf(bulkInputs), { max: BULK_MAX, what: 'entries' })),
+})
+export const BulkUsageOut = outObject({ Recorded: outInteger(), Duplicates: outInteger() }, 'RecordedUsage')
+
+export const UsageOut = outList(
+  outObject(
+    {
+      usageID: outId(),
+      componentID: outId(),
+      NumUnits: outNumber(),
+      isSetUnits: outFlag(),
+      Date: outDate('Calendar date'),
+      UsageKey: orNull(outText()),
+      Memo: orNull(outText()),
+      RecordedDate: outDate('Instant'),
+      invoiceID: orNull(outId('The invoice that charged it; null before, and where it cost nothing')),
+    },
+    'Usage',
+  ),
+)
+
+export const UsageQuery = listQuery({
+  from: optional(date()),
+  to: optional(date()),
+  componentID: optional(reference()),
+})

@@ -1,0 +1,53 @@
+import type { PlannedCharge } from '../../engine/charges.ts'
+import { type ComponentState, isMetered } from '../../engine/components.ts'
+import { givenBackAtEnd } from '../../engine/endings.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { getAccountSettings } from '../accounts/queries.ts'
+import { makeCorrection, makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
+import type { IssueContext } from '../invoices/issue.ts'
+import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
+import { endOf } from './facts.ts'
+import type { Subscription } from './queries.ts'
+
+/** Credits that billing itself brings. */
+
+const causeOf = async (tx: Transaction, s: Subscription, made: readonly InvoiceId[]) => ({
+  customerId: s.customerId,
+  subscriptionId: s.id,
+  currency: s.currency,
+  made,
+  isAutoApply: (await getAccountSettings(tx, tx.account)).isAutoApply,
+})
+
+/** Rule: negative lines of an invoice that would be negative become credit notes for the invoices that charged those cycles. */
+export async function creditNegativeLines(
+  tx: Transaction,
+  context: IssueContext,
+  s: Subscription,
+  credited: readonly PlannedCharge[],
+  made: readonly InvoiceId[],
+): Promise<MadeCreditNote[]> {
+  const notes: MadeCreditNote[] = []
+  for (const { itemId, from, netMinor } of credited) {
+    if (from === null) continue
+    const charges = await listUsageCharges(tx, tx.account, s.id, { componentId: itemId, from })
+    notes.push(...(await makeCorrection(tx, context, await causeOf(tx, s, made), -netMinor, charges)))
+  }
+  return notes
+}
+
+/** Rule: a cancellation at renewal gives back, on the end day, what cycles of components were charged beyond it. */
+export async function creditBeyondEnd(
+  tx: Transaction,
+  context: IssueContext,
+  s: Subscription,
+  components: readonly ComponentState[],
+  made: readonly InvoiceId[],
+): Promise<void> {
+  const end = endOf(s)
+  if (end === null || !components.some((component) => !isMetered(component) && component.nextFrom > end)) return
+  const charges = await listChargesBeyond(tx, tx.account, s.id, end)
+  const givenBack = givenBackAtEnd(s, charges, end)
+  await makeCreditNotes(tx, context, { ...(await causeOf(tx, s, made)), givenBack })
+}

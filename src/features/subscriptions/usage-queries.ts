@@ -1,0 +1,149 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { type Decimal, decimalText } from '../../kernel/decimal.ts'
+import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { SUBSCRIPTION_COLUMNS, SUBSCRIPTION_JOINED, type Subscription } from './queries.ts'
+
+/** Reports of usage as they came. */
+
+export interface UsageEntry {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  units: Decimal
+  isSet: boolean
+  day: IsoDate
+  key: string | null
+  memo: string | null
+  /** The cycle it counts for, and the part of its charges that invoices it; null for what is not metered. */
+  cycleFrom: IsoDate | null
+  part: number | null
+}
+
+/** Writes reports, in order, and answers their identifiers. */
+export async function insertUsage(
+  tx: Transaction,
+  account: AccountId,
+  entries: readonly UsageEntry[],
+  at: Instant,
+): Promise<Id[]> {
+  if (entries.length === 0) return []
+  const rows = entries.map((entry) => ({ ...entry, units: decimalText(entry.units) }))
+  const added = await tx.rows<{ id: Id }>(sql`
+    insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
+    select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part
+      from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[], ${column(rows, 'units')}::numeric[],
+        ${column(rows, 'isSet')}::boolean[], ${column(rows, 'day')}::date[], ${column(rows, 'key')}::text[], ${column(rows, 'memo')}::text[],
+        ${column(rows, 'cycleFrom')}::date[], ${column(rows, 'part')}::smallint[])
+        as r(subscription, component, units, is_set, day, key, memo, cycle_from, part)
+    returning usage_id as "id"`)
+  return added.map(({ id }) => id)
+}
+
+export interface KnownKey {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  key: string
+  units: Decimal
+  isSet: boolean
+  day: IsoDate
+}
+
+/** Those of some keys that were used before, with what was then reported. */
+export const listKnownKeys = (
+  db: Queryable,
+  account: AccountId,
+  keys: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; key: string }[],
+): Promise<KnownKey[]> | KnownKey[] =>
+  keys.length === 0
+    ? []
+    : db.rows<KnownKey>(sql`
+    select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.usage_key as "key", u.units, u.is_set as "isSet",
+           u.usage_date as "day"
+      from unnest(${column(keys, 'subscriptionId')}::bigint[], ${column(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
+             as w(subscription_id, component_id, usage_key)
+      join usage_entries u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
+                          and u.usage_key = w.usage_key`)
+
+export interface ReadUsage extends Omit<UsageEntry, 'cycleFrom' | 'part' | 'subscriptionId'> {
+  id: Id
+  recordedAt: Instant
+  invoiceId: InvoiceId | null
+}
+
+export interface UsageFilter {
+  from?: IsoDate | null
+  to?: IsoDate | null
+  componentId?: ComponentId | null
+}
+
+const conditions = ({ from, to, componentId }: UsageFilter): Fragment => fragment`
+  ${from == null ? NOTHING : fragment`and u.usage_date >= ${from}`}
+  ${to == null ? NOTHING : fragment`and u.usage_date <= ${to}`}
+  ${componentId == null ? NOTHING : fragment`and u.component_id = ${componentId}`}`
+
+/** Reports of a subscription, each with the invoice that charged it. */
+export const listUsage = (
+  db: Queryable,
+  account: AccountId,
+  id: SubscriptionId,
+  filter: UsageFilter,
+  skip: number,
+  limit: number,
+) =>
+  db.rows<ReadUsage>(sql`
+    select u.usage_id as "id", u.component_id as "componentId", u.units, u.is_set as "isSet", u.usage_date as "day", u.usage_key as "key", u.memo,
+           u.recorded_at as "recordedAt",
+           (select max(c.invoice_id) from charges c
+             where c.account_id = u.account_id and c.subscription_id = u.subscription_id and c.item_id = u.component_id
+               and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
+      from usage_entries u
+     where u.account_id = ${account} and u.subscription_id = ${id} ${conditions(filter)}
+     order by u.usage_id offset ${skip} limit ${limit}`)
+
+export const countUsage = async (
+  db: Queryable,
+  account: AccountId,
+  id: SubscriptionId,
+  filter: UsageFilter,
+): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} and u.subscription_id = ${id} ${conditions(filter)}`,
+      )
+    ).n,
+  )
+
+/** Locks the customers of subscriptions in identifier order, as every writer does; answers which subscriptions there are. */
+export async function lockCustomersOf(
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+): Promise<void> {
+  await tx.rows<{ id: CustomerId }>(sql`
+    select c.customer_id as "id" from customers c
+     where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
+             where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[]))
+     order by c.customer_id for no key update of c`)
+}
+
+export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<Subscription>(sql`
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
+
+/** Which of some components there are at all. */
+export const listComponentIds = async (
+  db: Queryable,
+  account: AccountId,
+  ids: readonly ComponentId[],
+): Promise<Set<ComponentId>> =>
+  new Set(
+    (
+      await db.rows<{ id: ComponentId }>(
+        sql`select component_id as "id" from components where account_id = ${account} and component_id = any(${arrayLiteral(ids)}::bigint[])`,
+      )
+    ).map(({ id }) => id),
+  )

@@ -1,0 +1,243 @@
+import { isMetered, type ComponentState } from '../../engine/components.ts'
+import { usageFrom } from '../../engine/componentCycles.ts'
+import { firstPeriodFrom } from '../../engine/renewal.ts'
+import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscription.ts'
+import { cycleOfUsage, reportUsage, withUsage } from '../../engine/usage.ts'
+import { assert } from '../../kernel/assert.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { type Decimal, decimalText, equals } from '../../kernel/decimal.ts'
+import { conflict, Fault } from '../../kernel/fault.ts'
+import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { insertEvents } from '../events/queries.ts'
+import { listStoredComponents, listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './component-queries.ts'
+import type { OpeningUsage } from './component-choose.ts'
+import { findSubscription, type Subscription } from './queries.ts'
+import { stateOf } from './state.ts'
+import { insertUsage, type KnownKey, type UsageEntry } from './usage-queries.ts'
+
+/** Counting reports of usage: for which cycle each counts, and what it makes of that cycle's total. */
+
+/** One report of usage, as a body says it. */
+export interface UsageReport {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  units: Decimal
+  isSet: boolean
+  /** Null: the present day. */
+  day: IsoDate | null
+  key: string | null
+  memo: string | null
+  /** Where it stands in the body; empty for a body that is one entry. */
+  field: string
+}
+
+/** A subscription whose usage is counted. */
+export interface CountedSubscription {
+  subscription: Pick<Subscription, 'id' | 'customerId' | 'isEndRecorded'>
+  state: SubscriptionState
+  components: Map<ComponentId, ComponentState>
+}
+
+export const fieldIn = ({ field }: Pick<UsageReport, 'field'>, name: string): string =>
+  field === '' ? name : `${field}.${name}`
+
+const keyOf = ({ subscriptionId, componentId, key }: Pick<KnownKey, 'subscriptionId' | 'componentId' | 'key'>) =>
+  `${subscriptionId}/${componentId}/${key}`
+
+/** Keys that were used, in the database or earlier in the same request. */
+export class UsedKeys {
+  readonly used = new Map<string, Pick<KnownKey, 'units' | 'isSet' | 'day'>>()
+
+  constructor(known: readonly KnownKey[]) {
+    for (const one of known) this.used.set(keyOf(one), one)
+  }
+
+  /** Whether a report repeats one that is known. Rule: with other values that is refused (409). */
+  isRepeated(report: UsageReport, day: IsoDate): boolean {
+    if (report.key === null) return false
+    const key = keyOf({ ...report, key: report.key })
+    const known = this.used.get(key)
+    if (!known) {
+      this.used.set(key, { units: report.units, isSet: report.isSet, day })
+      return false
+    }
+    const isSame =
+      equals(known.units, report.units) && known.isSet === report.isSet && (report.day ?? known.day) === known.day
+    if (isSame) return true
+    throw conflict(
+      'usage_key_reused',
+      `UsageKey ${JSON.stringify(report.key)} was used for component ${report.componentId} of subscription ${report.subscriptionId} with other values.`,
+      fieldIn(report, 'UsageKey'),
+    )
+  }
+}
+
+interface CountedCycle {
+  from: IsoDate
+  until: IsoDate
+  isFree: boolean
+}
+
+/** The cycle of a day. Rule: usage of the trial is kept, shown and priced 0. */
+function cycleFor(component: ComponentState, state: SubscriptionState, day: IsoDate): CountedCycle {
+  const cycle = cycleOfUsage(component, state, day)
+  if (cycle) return { ...cycle, isFree: false }
+  return { from: state.startDate, until: firstPeriodFrom(state), isFree: true }
+}
+
+/** The component that a report names; refused (409) where the subscription does not have it on that day. */
+export function componentOf({ components }: CountedSubscription, report: UsageReport, day: IsoDate): ComponentState {
+  const component = components.get(report.componentId)
+  const isThere = component && (component.leftOutOn === null || (isMetered(component) && day < component.leftOutOn))
+  if (isThere) return component
+  throw conflict(
+    'component_not_attached',
+    `Subscription ${report.subscriptionId} does not have component ${report.componentId}.`,
+    fieldIn(report, 'componentID'),
+  )
+}
+
+/** The day that a report counts for. Rules: a subscription that ended takes only what is dated before its end, one to come nothing yet. */
+export function dayOf({ state }: CountedSubscription, report: UsageReport, today: IsoDate): IsoDate {
+  const day = report.day ?? today
+  const end = endOf(state)
+  if (hasEnded(state, today) && (report.day === null || day >= end!))
+    throw conflict(
+      'subscription_ended',
+      `Subscription ${report.subscriptionId} ended on ${end}: only usage dated before that day is taken.`,
+      fieldIn(report, 'Date'),
+    )
+  if (day < state.startDate)
+    throw conflict(
+      'subscription_not_begun',
+      `Subscription ${report.subscriptionId} begins on ${state.startDate}: there is no usage before that day.`,
+      fieldIn(report, 'Date'),
+    )
+  return day
+}
+
+/** Loads the cycles that reports count for and that are invoiced already: billing does not look at those any more. */
+export async function loadLateCycles(
+  tx: Transaction,
+  counted: ReadonlyMap<SubscriptionId, CountedSubscription>,
+  reports: readonly UsageReport[],
+  today: IsoDate,
+): Promise<void> {
+  const wanted = new Map<string, { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }>()
+  for (const { subscriptionId, componentId, day } of reports) {
+    const one = counted.get(subscriptionId)
+    const component = one?.components.get(componentId)
+    if (!one || !component || !isMetered(component)) continue
+    const { from } = cycleFor(component, one.state, day ?? today)
+    if (from >= component.nextFrom || component.usage.some((cycle) => cycle.from === from)) continue
+    wanted.set(`${subscriptionId}/${componentId}/${from}`, { subscriptionId, componentId, from })
+  }
+  if (wanted.size === 0) return
+  for (const { subscriptionId, componentId, ...cycle } of await listUsageCycles(tx, tx.account, [...wanted.values()])) {
+    const { components } = counted.get(subscriptionId)!
+    components.set(componentId, withUsage(components.get(componentId)!, cycle))
+  }
+}
+
+/** Cycles that reports changed, by what names them. */
+export type TouchedCycles = Map<string, UsageCycleRow>
+
+/** Counts one report of a metered component, and answers the entry to keep. */
+export function countReport(
+  counted: CountedSubscription,
+  report: UsageReport,
+  day: IsoDate,
+  touched: TouchedCycles,
+): UsageEntry {
+  const { componentId, subscriptionId, units, isSet, key, memo } = report
+  const component = counted.components.get(componentId)
+  assert(component, `component ${componentId} was found`)
+  const { isFree, ...cycle } = cycleFor(component, counted.state, day)
+  const before = usageFrom(component, cycle.from)
+  let next = reportedAt(component, cycle, report)
+  if (isFree) next = withUsage(next, { ...usageFrom(next, cycle.from), isFree: true })
+  counted.components.set(componentId, next)
+  const total = usageFrom(next, cycle.from)
+  touched.set(`${subscriptionId}/${componentId}/${cycle.from}`, { ...total, subscriptionId, componentId })
+  const part = before.invoiced === null ? 0 : before.nextPart
+  return { subscriptionId, componentId, units, isSet, day, key, memo, cycleFrom: cycle.from, part }
+}
+
+function reportedAt(component: ComponentState, cycle: { from: IsoDate; until: IsoDate }, report: UsageReport) {
+  try {
+    return reportUsage(component, cycle, report)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    throw new Fault(
+      error.kind,
+      error.problems.map((problem) => ({ ...problem, field: fieldIn(report, 'NumUnits') })),
+    )
+  }
+}
+
+/** Keeps the reports of one request and what they made of their cycles, and tells so. */
+export async function keepUsage(
+  tx: Transaction,
+  context: RequestContext,
+  entries: readonly UsageEntry[],
+  touched: TouchedCycles,
+  customerOf: (id: SubscriptionId) => Id,
+): Promise<void> {
+  if (entries.length === 0) return
+  const { now } = context.moment
+  await upsertUsageCycles(tx, tx.account, [...touched.values()])
+  const ids = await insertUsage(tx, tx.account, entries, now)
+  const told = new Map<SubscriptionId, unknown[]>()
+  entries.forEach((entry, index) => {
+    const list = told.get(entry.subscriptionId) ?? []
+    if (list.length === 0) told.set(entry.subscriptionId, list)
+    list.push({
+      usageID: Number(ids[index]),
+      componentID: Number(entry.componentId),
+      NumUnits: Number(decimalText(entry.units)),
+      isSetUnits: entry.isSet,
+      Date: entry.day,
+      UsageKey: entry.key,
+      Memo: entry.memo,
+    })
+  })
+  await insertEvents(
+    tx,
+    [...told].map(([id, Usage]) => ({
+      type: 'usage.recorded' as const,
+      recordId: id,
+      customerId: customerOf(id),
+      happenedAt: now,
+      actor: context.actor,
+      reason: null,
+      record: JSON.stringify({ subscriptionID: Number(id), Usage }),
+    })),
+  )
+}
+
+/** Rule: the number of a metered component counts as usage when it is added. */
+export async function recordOpening(
+  tx: Transaction,
+  context: RequestContext,
+  id: SubscriptionId,
+  opening: readonly OpeningUsage[],
+): Promise<void> {
+  const subscription = await findSubscription(tx, tx.account, id)
+  assert(subscription, `subscription ${id} exists`)
+  const stored = (await listStoredComponents(tx, tx.account, [id])).get(id) ?? []
+  const state = stateOf(subscription)
+  const components = new Map(stored.map((one) => [one.state.componentId, one.state]))
+  const day = later(context.moment.today, state.startDate)
+  const touched: TouchedCycles = new Map()
+  const entries = opening.map(({ componentId, units, memo }) =>
+    countReport(
+      { subscription, state, components },
+      { subscriptionId: id, componentId, units, isSet: false, day, key: null, memo, field: '' },
+      day,
+      touched,
+    ),
+  )
+  await keepUsage(tx, context, entries, touched, () => subscription.customerId)
+}

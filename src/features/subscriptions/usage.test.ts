@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
+import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from './components.testing.ts'
+
+const service = await startTestService()
+
+const rows = async (client: TestClient) => (await invoicesOf(client)).map(linesOf)
+
+/** A shop with one subscription that has a metered component in tiers; its package is free unless wished otherwise. */
+async function meteredShop(
+  wish: ComponentWish = {},
+  plan: Parameters<typeof shop>[1] = { price: 0 },
+  body: object = {},
+) {
+  const made = await shop(service, plan)
+  const component = await addComponent(made.client, {
+    type: 'metered',
+    scheme: 'tiered',
+    brackets: TIERS,
+    name: 'Messages',
+    ...wish,
+  })
+  const { componentID } = component
+  const added = await made.add({ componentUsage: [{ componentID }], ...body })
+  expect(added.status).toBe(201)
+  const id: number = added.body.subscriptionID
+  return { ...made, componentID, id, report: (entry: object) => use(made.client, id, { componentID, ...entry }) }
+}
+
+const unitsOf = async (client: TestClient, id: number) =>
+  (await readSubscription(client, id)).componentUsage[0].NumUnits
+
+describe('usage', () => {
+  test('is charged on the day its cycle ends, then counts from 0; what is late comes as the difference', async () => {
+    const { client, id, report } = await meteredShop()
+    await moveTo(client, '2027-01-20')
+    expect((await report({ NumUnits: 8 })).status).toBe(204)
+    expect(await unitsOf(client, id)).toBe(8)
+    expect(day((await readSubscription(client, id)).comp_nextInvDate)).toBe('2027-02-01')
+    await moveTo(client, '2027-02-03')
+    expect(await unitsOf(client, id)).toBe(0)
+    await report({ NumUnits: 5, Date: '2027-01-30' })
+    await moveTo(client, '2027-03-01')
+    expect(await rows(client)).toEqual([
+      '2027-02-01: Messages 2027-01-01 to 2027-01-31 40',
+      '2027-03-01: Messages 2027-01-01 to 2027-01-31 22',
+    ])
+    const read = (await client.get(`/v1/subscriptions/${id}/usage`)).body
+    const [first, second] = await invoicesOf(client)
+    expect(read.map(({ NumUnits, invoiceID }: any) => [NumUnits, invoiceID])).toEqual([
+      [8, first.invoiceID],
+      [5, second.invoiceID],
+    ])
+    expect((await client.get(`/v1/subscriptions/${id}/usage?from=2027-01-25&to=2027-01-31`)).body).toHaveLength(1)
+    await checkBooks(service, client)
+  })
+
+  test('comes at once with the end: a cancellation charges what was used so far', async () => {
+    const { client, id, report } = await meteredShop({}, { price: 31 })
+    await moveTo(client, '2027-01-11')
+    await report({ NumUnits: 12 })
+    const preview = await client.put(`/v1/subscriptions/${id}/cancel/norefund?preview=true`, {})
+    expect(preview.body.Invoices.map(linesOf)).toEqual([
+      '2027-01-11: Messages 2027-01-01 to 2027-01-10 50 + Messages 2027-01-01 to 2027-01-10 8',
+    ])
+    await client.put(`/v1/subscriptions/${id}/cancel/norefund`, {})
+    expect(codesOf(await report({ NumUnits: 1 }))).toEqual(['subscription_ended'])
+    expect((await report({ NumUnits: 1, Date: '2027-01-05' })).status).toBe(204)
+    await moveTo(client, '2027-01-12')
+    expect((await rows(client)).slice(1)).toEqual([
+      ...preview.body.Invoices.map(linesOf),
+      '2027-01-11: Messages 2027-01-01 to 2027-01-10 4',
+    ])
+    await checkBooks(service, client)
+  })
+
+  test('of the running cycle costs nothing with full credit, whenever it is reported', async () => {
+    const { client, id, report } = await meteredShop()
+    await moveTo(client, '2027-01-11')
+    await report({ NumUnits: 12 })
+    await client.put(`/v1/subscriptions/${id}/cancel/fullcredit`, {})
+    await report({ NumUnits: 3, Date: '2027-01-10' })
+    await moveTo(client, '2027-02-10')
+    expect(await rows(client)).toEqual([])
+  })
+
+  test('that lowers what was invoiced makes a negative line, and a credit where the invoice would be negative', async () => {
+    const { client, report } = await meteredShop()
+    await report({ NumUnits: 12 })
+    await moveTo(client, '2027-02-03')
+    await report({ NumUnits: -4, Date: '2027-01-01' })
+    expect(codesOf(await report({ NumUnits: -9, Date: '2027-01-01' }))).toEqual(['usage_below_zero'])
+    await moveTo(client, '2027-03-01')
+    // 58 before, 40 after: 18 come back on a credit note for the invoice of January.
+    expect(await rows(client)).toEqual([
+      '2027-02-01: Messages 2027-01-01 to 2027-01-31 50 + Messages 2027-01-01 to 2027-01-31 8',
+    ])
+    const [invoice] = await invoicesOf(client)
+    expect([invoice.Total, invoice.TotalNegativeAdjs, invoice.ActualBalance]).toEqual([58, 18, 40])
+  })
+
+  test('can be set instead of added, and says so', async () => {
+    const { client, id, report } = await meteredShop()
+    await report({ NumUnits: 12 })
+    expect((await readSubscription(client, id)).componentUsage[0].isSetUnits).toBe(false)
+    await report({ NumUnits: 3, isSetUnits: 1 })
+    expect((await readSubscription(client, id)).componentUsage[0]).toMatchObject({ NumUnits: 3, isSetUnits: true })
+    await moveTo(client, '2027-02-01')
+    expect(await rows(client)).toEqual(['2027-02-01: Messages 2027-01-01 to 2027-01-31 15'])
+  })
+
+  test('of a key is counted once; the key with other values is 409', async () => {
+    const { client, id, componentID, report } = await meteredShop()
+    const entry = { NumUnits: 2, UsageKey: 'a-1' }
+    expect((await report(entry)).status).toBe(204)
+    expect((await report(entry)).status).toBe(204)
+    expect(codesOf(await report({ ...entry, NumUnits: 3 }))).toEqual(['usage_key_reused'])
+    const list = [
+      { componentID, NumUnits: 1 },
+      { componentID, NumUnits: -9 },
+    ]
+    expect((await use(client, id, { componentUsage: list })).body.Errors[0]).toMatchObject({
+      Code: 'usage_below_zero',
+      Field: 'componentUsage[1].NumUnits',
+    })
+    expect(await unitsOf(client, id)).toBe(2)
+  })
+
+  test('is neither in the future nor before the start, and names what is missing', async () => {
+    const { client, id, report } = await meteredShop()
+    await moveTo(client, '2027-01-05')
+    expect(codesOf(await report({ NumUnits: 1, Date: '2027-01-06' }))).toEqual(['date_future'])
+    expect(codesOf(await report({ NumUnits: 1, Date: '2026-12-31' }))).toEqual(['date_order'])
+    expect(codesOf(await use(client, id, {}))).toEqual(['required', 'required'])
+    expect(codesOf(await use(client, id, { componentID: 999_999, NumUnits: 1 }))).toEqual(['component_unknown'])
+    const other = await addComponent(client)
+    expect(codesOf(await use(client, id, { componentID: other.componentID, NumUnits: 1 }))).toEqual([
+      'component_not_attached',
+    ])
+  })
+
+  test('of a trial is kept, shown and costs nothing', async () => {
+    const { client, id, report } = await meteredShop({}, { price: 0, trialPeriod: 14 })
+    await moveTo(client, '2027-01-05')
+    await report({ NumUnits: 7 })
+    expect(await unitsOf(client, id)).toBe(7)
+    await moveTo(client, '2027-01-15')
+    expect(await unitsOf(client, id)).toBe(0)
+    await report({ NumUnits: 2 })
+    await report({ NumUnits: 4, Date: '2027-01-14' })
+    await moveTo(client, '2027-02-15')
+    expect(await rows(client)).toEqual(['2027-02-15: Messages 2027-01-15 to 2027-02-14 10'])
+  })
+
+  test('that opens with a component counts, and a component left out is billed at the end of its cycle', async () => {
+    const { client, componentID, id } = await meteredShop({}, { price: 0 }, {})
+    await modify(client, id, [])
+    await moveTo(client, '2027-01-10')
+    await modify(client, id, [{ componentID, NumUnits: 3 }])
+    expect(await unitsOf(client, id)).toBe(3)
+    await moveTo(client, '2027-01-12')
+    await modify(client, id, [])
+    expect(codesOf(await use(client, id, { componentID, NumUnits: 1 }))).toEqual(['component_not_attached'])
+    await moveTo(client, '2027-03-01')
+    const [only, ...more] = await invoicesOf(client)
+    expect([only.Total, more]).toEqual([15, []])
+  })
+
+  test('of a suspended customer is taken, and comes on the day of the return', async () => {
+    const { client, customerID, report } = await meteredShop({}, { price: 31 })
+    await moveTo(client, '2027-01-20')
+    await client.put(`/v1/customers/${customerID}/suspend`)
+    await report({ NumUnits: 8 })
+    await moveTo(client, '2027-02-10')
+    await report({ NumUnits: 2 })
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    await moveTo(client, '2027-03-01')
+    expect((await rows(client)).slice(1)).toEqual([
+      '2027-02-10: Messages 2027-01-01 to 2027-01-31 40',
+      '2027-03-01: Plan 2027-03-01 to 2027-03-31 31 + Messages 2027-02-01 to 2027-02-28 10',
+    ])
+  })
+
+  test('of a subscription cancelled while its customer was suspended comes when the customer is back', async () => {
+    const { client, customerID, id, report } = await meteredShop()
+    await moveTo(client, '2027-01-20')
+    await client.put(`/v1/customers/${customerID}/suspend`)
+    await report({ NumUnits: 8 })
+    expect((await client.put(`/v1/subscriptions/${id}/cancel/norefund`, {})).status).toBe(204)
+    expect(await rows(client)).toEqual([])
+    await moveTo(client, '2027-02-10')
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    await moveTo(client, '2027-02-11')
+    expect((await invoicesOf(client)).map(({ Total }) => Total)).toEqual([40])
+  })
+
+  test('has cycles of its own term, whatever the package has', async () => {
+    const { client, report } = await meteredShop({ term: 10, termType: 'days' }, { price: 31 })
+    await report({ NumUnits: 1 })
+    await moveTo(client, '2027-01-10')
+    await report({ NumUnits: 1 })
+    await moveTo(client, '2027-01-11')
+    await report({ NumUnits: 3 })
+    await moveTo(client, '2027-01-21')
+    expect((await rows(client)).slice(1)).toEqual([
+      '2027-01-11: Messages 2027-01-01 to 2027-01-10 10',
+      '2027-01-21: Messages 2027-01-11 to 2027-01-20 15',
+    ])
+  })
+})
+
+describe('usage in bulk', () => {
+  test('records all or nothing, counts keys once, and names the entry that is wrong', async () => {
+    const { client, componentID, id } = await meteredShop()
+    const entry = (n: number) => ({ subscriptionID: id, componentID, NumUnits: 1, UsageKey: `k${n}` })
+    const Usage = Array.from({ length: 200 }, (_, n) => entry(n % 150))
+    const recorded = await client.post('/v1/usage', { Usage })
+    expect([recorded.status, recorded.body]).toEqual([201, { Recorded: 150, Duplicates: 50 }])
+    expect((await client.post('/v1/usage', { Usage })).body).toEqual({ Recorded: 0, Duplicates: 200 })
+    expect(await unitsOf(client, id)).toBe(150)
+    const wrong = Usage.map((one, n) => (n === 17 ? { ...one, NumUnits: 'x' } : one))
+    const refused = await client.post('/v1/usage', { Usage: wrong })
+    expect([refused.status, refused.body.Errors[0].Field]).toEqual([400, 'Usage[17].NumUnits'])
+    const missing = await client.post('/v1/usage', {
+      Usage: [entry(999), { ...entry(1), subscriptionID: 999_999 }, { ...entry(1), componentID: 999_999 }],
+    })
+    expect(missing.body.Errors.map(({ Field }: any) => Field)).toEqual([
+      'Usage[1].subscriptionID',
+      'Usage[2].componentID',
+    ])
+    expect(await unitsOf(client, id)).toBe(150)
+  })
+
+  test('of a cycle already invoiced comes late, like any other', async () => {
+    const { client, componentID, id } = await meteredShop()
+    await use(client, id, { componentID, NumUnits: 8 })
+    await moveTo(client, '2027-02-03')
+    const late = { subscriptionID: id, componentID, NumUnits: 5, Date: '2027-01-31', UsageKey: 'late' }
+    expect((await client.post('/v1/usage', { Usage: [late] })).body).toEqual({ Recorded: 1, Duplicates: 0 })
+    await moveTo(client, '2027-03-01')
+    expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31 22')
+  })
+
+  test('takes 10,000 entries and no more, and needs a key for each', async () => {
+    const { client, componentID, id } = await meteredShop()
+    const entry = (n: number) => ({ subscriptionID: id, componentID, NumUnits: 0.5, UsageKey: `k${n}` })
+    const Usage = Array.from({ length: 10_000 }, (_, n) => entry(n))
+    expect((await client.post('/v1/usage', { Usage })).body).toEqual({ Recorded: 10_000, Duplicates: 0 })
+    expect(await unitsOf(client, id)).toBe(5000)
+    expect(codesOf(await client.post('/v1/usage', { Usage: [...Usage, entry(10_001)] }))).toEqual(['wrong_count'])
+    expect(codesOf(await client.post('/v1/usage', { Usage: [{ ...entry(1), UsageKey: '' }] }))).toEqual(['required'])
+  })
+})

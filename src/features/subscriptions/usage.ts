@@ -1,0 +1,224 @@
+import { type ComponentState, isMetered, setQuantity } from '../../engine/components.ts'
+import type { OperationPlan } from '../../engine/operations.ts'
+import { planSubscriptionDue } from '../../engine/plan.ts'
+import { hasEnded } from '../../engine/subscription.ts'
+import { nextTotal } from '../../engine/usage.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { record, reread } from './actions.ts'
+import { billSubscription } from './bill.ts'
+import { checkPaused, subjectOf, writeChange } from './change.ts'
+import { checkOptIn } from './component-choose.ts'
+import { listStoredComponents, raiseRevision, updateDueOn, updateShown } from './component-queries.ts'
+import { nextActionWith } from './facts.ts'
+import type { ShownSubscription, Subscription } from './queries.ts'
+import { stateOf } from './state.ts'
+import {
+  listComponentIds,
+  listKnownKeys,
+  listSubscriptionsByIds,
+  lockCustomersOf,
+  type UsageEntry,
+} from './usage-queries.ts'
+import {
+  componentOf,
+  type CountedSubscription,
+  countReport,
+  dayOf,
+  fieldIn,
+  keepUsage,
+  loadLateCycles,
+  type TouchedCycles,
+  UsedKeys,
+  type UsageReport,
+} from './usage-write.ts'
+
+/** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
+
+const knownKeysOf = (tx: Transaction, reports: readonly UsageReport[]) =>
+  listKnownKeys(
+    tx,
+    tx.account,
+    reports.flatMap((report) => (report.key === null ? [] : [{ ...report, key: report.key }])),
+  )
+
+/** Records entries of one subscription, all or none. Quantities and opt-ins change as a modification would change them. */
+export async function recordUsage(
+  tx: Transaction,
+  context: RequestContext,
+  given: Subscription,
+  reports: readonly UsageReport[],
+): Promise<Subscription> {
+  const { today } = context.moment
+  await billSubscription(tx, context, given)
+  const subject = await subjectOf(tx, given.id)
+  const { subscription, state } = subject
+  const counted: CountedSubscription = {
+    subscription,
+    state,
+    components: new Map(subject.components.map((component) => [component.componentId, component])),
+  }
+  const keys = new UsedKeys(await knownKeysOf(tx, reports))
+  await loadLateCycles(tx, new Map([[given.id, counted]]), reports, today)
+  const touched: TouchedCycles = new Map()
+  const entries: UsageEntry[] = []
+  let isSetChanged = false
+  for (const report of reports) {
+    const day = dayOf(counted, report, today)
+    const component = componentOf(counted, report, day)
+    if (keys.isRepeated(report, day)) continue
+    if (isMetered(component)) entries.push(countReport(counted, report, day, touched))
+    else {
+      isSetChanged = true
+      counted.components.set(report.componentId, quantityAfter(counted, component, report, today))
+      entries.push({ ...report, day, cycleFrom: null, part: null })
+    }
+  }
+  if (entries.length === 0) return subscription
+  await keepUsage(tx, context, entries, touched, () => subscription.customerId)
+  await showSetUnits(tx, subscription, entries)
+  const facts = { state, components: [...counted.components.values()] }
+  if (!isSetChanged) {
+    await moveDueOn(tx, [{ counted, was: subscription.dueOn }], today)
+    return subscription
+  }
+  const plan: OperationPlan = { ...planSubscriptionDue(facts, today), givenBack: [] }
+  checkPaused(subject, plan)
+  await writeChange(tx, context, subject, { plan, event: 'subscription.changed' })
+  await raiseRevision(tx, tx.account, given.id)
+  const changed = await reread(tx, given.id)
+  await record(tx, context, 'subscription.changed', changed)
+  return changed
+}
+
+/** Rule: on what is charged in advance a report changes the set number. */
+function quantityAfter(
+  { state }: CountedSubscription,
+  component: ComponentState,
+  report: UsageReport,
+  today: IsoDate,
+): ComponentState {
+  const path = fieldIn(report, 'NumUnits')
+  if (hasEnded(state, today))
+    throw conflict(
+      'subscription_ended',
+      `Subscription ${report.subscriptionId} has ended; only reactivating is possible.`,
+    )
+  const number = nextTotal(component.quantity, report.units, report.isSet)
+  checkOptIn(component.type, number, component.componentId, path)
+  return setQuantity(component, number, state, today)
+}
+
+/** Rule: isSetUnits is answered as the last entry said. */
+async function showSetUnits(tx: Transaction, s: ShownSubscription, entries: readonly UsageEntry[]): Promise<void> {
+  const shown = s.components.flatMap(({ state: { componentId }, memo, isSetUnits }) => {
+    const last = entries.findLast((entry) => entry.componentId === componentId)
+    return last && last.isSet !== isSetUnits ? [{ componentId, memo, isSetUnits: last.isSet }] : []
+  })
+  if (shown.length > 0) await updateShown(tx, tx.account, s.id, shown)
+}
+
+/** Late usage is invoiced with the next invoice, or by the next run: the day that the run looks at a subscription may come sooner. */
+async function moveDueOn(
+  tx: Transaction,
+  changed: readonly { counted: CountedSubscription; was: IsoDate | null }[],
+  today: IsoDate,
+): Promise<void> {
+  const rows = changed.flatMap(({ counted: { subscription, state, components }, was }) => {
+    const dueOn = nextActionWith({ state, components: [...components.values()] }, today, subscription.isEndRecorded)
+    return dueOn === was ? [] : [{ id: subscription.id, dueOn }]
+  })
+  if (rows.length > 0) await updateDueOn(tx, tx.account, rows)
+}
+
+/** What entries of many subscriptions refer to, with the customers locked. */
+export interface FoundUsage {
+  counted: Map<SubscriptionId, CountedSubscription>
+  dueOn: Map<SubscriptionId, IsoDate | null>
+}
+
+/** Finds the subscriptions of entries and notes what is wrong with them. */
+export async function findUsage(
+  tx: Transaction,
+  context: RequestContext,
+  reports: readonly UsageReport[],
+  problems: Problems,
+): Promise<FoundUsage> {
+  const ids = [...new Set(reports.map(({ subscriptionId }) => subscriptionId))]
+  await lockCustomersOf(tx, tx.account, ids)
+  const subscriptions = await listSubscriptionsByIds(tx, tx.account, ids)
+  const stored = await listStoredComponents(tx, tx.account, ids)
+  const counted = new Map(
+    subscriptions.map((subscription): [SubscriptionId, CountedSubscription] => [
+      subscription.id,
+      {
+        subscription,
+        state: stateOf(subscription),
+        components: new Map((stored.get(subscription.id) ?? []).map(({ state }) => [state.componentId, state])),
+      },
+    ]),
+  )
+  const isKnown = (report: UsageReport) => counted.get(report.subscriptionId)?.components.has(report.componentId)
+  const others = reports.filter((report) => !isKnown(report)).map(({ componentId }) => componentId)
+  const components = others.length === 0 ? new Set<ComponentId>() : await listComponentIds(tx, tx.account, others)
+  for (const report of reports) {
+    const one = counted.get(report.subscriptionId)
+    if (!one)
+      problems.add(
+        'subscription_unknown',
+        fieldIn(report, 'subscriptionID'),
+        `There is no subscription ${report.subscriptionId}.`,
+      )
+    else checkDay(report, one.state.startDate, context.moment.today, problems)
+    if (!isKnown(report) && !components.has(report.componentId))
+      problems.add('component_unknown', fieldIn(report, 'componentID'), `There is no component ${report.componentId}.`)
+  }
+  return { counted, dueOn: new Map(subscriptions.map(({ id, dueOn }) => [id, dueOn])) }
+}
+
+/** Rule: usage is neither in the future nor before the start. */
+export function checkDay(report: UsageReport, startDate: IsoDate, today: IsoDate, problems: Problems): void {
+  const { day } = report
+  const field = fieldIn(report, 'Date')
+  if (day === null) return
+  if (day > today) problems.add('date_future', field, `${field} ${day} lies in the future; today is ${today}.`)
+  else if (day < startDate)
+    problems.add('date_order', field, `${field} ${day} lies before the start of the subscription, ${startDate}.`)
+}
+
+/** Records entries of many subscriptions, all or none, in a few statements. Only metered components take them. */
+export async function recordBulk(
+  tx: Transaction,
+  context: RequestContext,
+  { counted, dueOn }: FoundUsage,
+  reports: readonly UsageReport[],
+): Promise<{ recorded: number; duplicates: number }> {
+  const { today } = context.moment
+  const keys = new UsedKeys(await knownKeysOf(tx, reports))
+  await loadLateCycles(tx, counted, reports, today)
+  const touched: TouchedCycles = new Map()
+  const entries: UsageEntry[] = []
+  for (const report of reports) {
+    const one = counted.get(report.subscriptionId)!
+    const day = dayOf(one, report, today)
+    const component = componentOf(one, report, day)
+    if (!isMetered(component))
+      throw conflict(
+        'component_not_metered',
+        `Component ${report.componentId} is charged by its set number: change it on its subscription.`,
+        fieldIn(report, 'componentID'),
+      )
+    if (!keys.isRepeated(report, day)) entries.push(countReport(one, report, day, touched))
+  }
+  await keepUsage(tx, context, entries, touched, (id) => counted.get(id)!.subscription.customerId)
+  const changed = [...new Set(entries.map(({ subscriptionId }) => subscriptionId))]
+  await moveDueOn(
+    tx,
+    changed.map((id) => ({ counted: counted.get(id)!, was: dueOn.get(id) ?? null })),
+    today,
+  )
+  return { recorded: entries.length, duplicates: reports.length - entries.length }
+}
