@@ -361,19 +361,23 @@ const owe = (tx: Transaction, { customerId, currency }: Invoice, amountMinor: bi
     amountsMinor: `{${amountMinor}}`,
   })
 
+/** Frees what is allocated to an invoice before it is cancelled, or refuses; given by the feature that owns allocations. */
+export type OnCancel = (tx: Transaction, context: RequestContext, invoice: Invoice) => Promise<void>
+
 /** Deletes a draft; cancels any other, which keeps its number and is owed no longer. */
-export async function removeInvoice(tx: Transaction, context: RequestContext, present: HandRecord): Promise<void> {
+export async function removeInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  present: HandRecord,
+  onCancel: OnCancel,
+): Promise<void> {
   const { invoice } = present
   if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled already.`)
   if (invoice.isDraft) {
     await recordInvoice(tx, context, 'invoice.deleted', present)
     return deleteDraftWithLines(tx, invoice.id)
   }
-  if (invoice.negativeMinor !== 0n || invoice.paidMinor !== 0n || invoice.pendingMinor !== 0n)
-    throw conflict(
-      'invoice_allocated',
-      `Invoice ${invoice.id} has credits or payments allocated to it and cannot be cancelled until those are taken off.`,
-    )
+  await onCancel(tx, context, invoice)
   await owe(tx, invoice, -invoice.totalMinor)
   await updateCancelled(tx, invoice.id, context.moment.now)
   await recordInvoice(tx, context, 'invoice.cancelled', await rereadInvoice(tx, context, invoice.id))
