@@ -221,6 +221,12 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     await world.client.put(`${path}/cancel/norefund`)
     return { path: `${path}/reactivate`, body: {} }
   },
+  deletePackageGroup: async (world) => {
+    const { packageGroupID } = await mustPost(world.client, '/v1/packagegroups', {
+      GroupName: `Fresh ${world.random(1e9)}`,
+    })
+    return { path: `/v1/packagegroups/${packageGroupID}` }
+  },
   editRecurringInvoice: newRecurringInvoice,
   reactivateRecurringInvoice: async (world) => {
     const { path } = await newRecurringInvoice(world)
