@@ -297,6 +297,16 @@ describe('drafts', () => {
     expect(codes(await client.put(path, { customerID, Charges: [] }))).toEqual(['wrong_count Charges'])
   })
 
+  test('given taxes that are kept are taken of the new lines', async () => {
+    const { client, customerID } = await shop()
+    const draft = await draftOf(client, customerID, { Taxes: [{ Name: 'GST', Perc: 0.1 }] })
+    const path = `/v1/invoices/${draft.invoiceID}`
+    await client.put(path, { customerID, Charges: [{ UnitCostEx: 200 }] })
+    expect((await client.get(path)).body).toMatchObject({ Total: 220, Charges: [{ AmountInc: 220 }] })
+    const explained = await client.get(`${path}/explanation`)
+    expect(explained.body.Taxes).toMatchObject([{ Name: 'GST', Base: 200, Amount: 20 }])
+  })
+
   test('a draft can move to another customer; a deleted one is gone, its customer too', async () => {
     const { client, customerID } = await shop()
     const other = (await client.post('/v1/customers', { Name: 'Other', isCompany: true })).body.customerID

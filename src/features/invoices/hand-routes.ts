@@ -2,17 +2,15 @@ import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import {
   addInvoice,
-  chooseInvoice,
   editDraft,
-  type HandRecord,
   issueDraft,
   lockedInvoice,
   type OnCancel,
   removeInvoice,
   unknownInvoice,
-  type Wanted,
   writtenInvoice,
 } from './by-hand.ts'
+import { chooseInvoice, type HandRecord, type Wanted } from './choose-hand.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './hand-wire.ts'
 import { InvoiceOut, invoiceEtag } from './wire.ts'
