@@ -10,7 +10,7 @@ import { attachComponent, changeVersion, type ComponentOffer, leaveOut, reattach
 import { creditCharges } from './credits.ts'
 import { givenBackAtEnd } from './endings.ts'
 import { nextInvoiceOn } from './extras.ts'
-import { cancelSubscription, reactivateSubscription, withComponents } from './operations.ts'
+import { cancelSubscription, modifyComponents, reactivateSubscription, withComponents } from './operations.ts'
 import { cycleFrom } from './period.ts'
 import { planNextInvoice, planSubscriptionDue } from './plan.ts'
 import { planReturn } from './returning.ts'
@@ -131,6 +131,28 @@ describe('a quantity', () => {
     expect(life.on('2027-03-10')).toEqual([])
     life.set(0, (component) => reattachComponent(component, life.state, seats, '2027-03-10'))
     expect(life.on('2027-04-01')).toEqual(['2027-04-01: component 04-01..05-01 15.50 + rise 03-10..04-01 11.00'])
+  })
+
+  test('is set by a list that is the whole set of components', () => {
+    const life = new Life(subscription(), [seats, messages])
+    life.on('2027-01-11')
+    life.use(1, '8')
+    const other = { ...seats, componentId: 30n, quantity: ONE }
+    life.components = modifyComponents(life.facts, [{ ...seats, quantity: decimal('6') }, other], '2027-01-11')
+    expect(life.components.map(({ leftOutOn }) => leftOutOn)).toEqual([null, '2027-01-11', null])
+    expect(life.on('2027-02-01')).toEqual([
+      '2027-02-01: component 02-01..03-01 18.60 + component 02-01..03-01 3.10 + rise 01-11..02-01 2.10 + ' +
+        'rise 01-11..02-01 2.10 + metered 01-01..02-01 40.00',
+    ])
+  })
+
+  test('that rises in a cycle which an earlier end then cuts off owes nothing, and waits no longer', () => {
+    const life = new Life(subscription({ leadDays: 7 }), [seats])
+    life.on('2027-01-27')
+    life.quantity(0, '10')
+    life.keep(withComponents(changeEndDate(life.state, '2027-01-27', life.changes), life.components))
+    expect(life.on('2027-01-27')).toEqual([])
+    expect(nextInvoiceOn(life.facts, '2027-01-27')).toBeNull()
   })
 
   test('has another version from the next cycle not yet invoiced', () => {

@@ -11,8 +11,9 @@ import { givenBackAtEnd } from './endings.ts'
 import { Life } from './life.testing.ts'
 import { cancelSubscription, type OperationPlan, reactivateSubscription, withComponents } from './operations.ts'
 import { cycleFrom } from './period.ts'
-import { planNextInvoice, planSubscriptionDue } from './plan.ts'
-import { firstCursor, firstPeriodFrom } from './renewal.ts'
+import { collectDue, startCollecting } from './due.ts'
+import { finish, planNextInvoice, planSubscriptionDue } from './plan.ts'
+import { firstCursor, firstPeriodFrom, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from './renewal.ts'
 import { planReturn } from './returning.ts'
 import { endOf, hasEnded, type PackageOffer, type SubscriptionState, termsOf } from './subscription.ts'
 import { cycleOfUsage, reportUsage } from './usage.ts'
@@ -329,5 +330,29 @@ test('the preview is the next invoice that is made', () => {
       expect(charges).toEqual(next.charges)
     }),
     { numRuns: 50 },
+  )
+}, 60_000)
+
+test('without components it is the package alone, on the short way and on the long one, with and without a suspension', () => {
+  const rows = (invoices: readonly PlannedInvoice[]) =>
+    invoices.map(({ scheduledOn, charges }) => ({ scheduledOn, charges }))
+  fc.assert(
+    fc.property(start, fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 200 }), (from, after, days) => {
+      const { state } = livingFrom(from)
+      const terms = termsOf(state)
+      const today = addDays(state.startDate, after)
+      const alone = planDue(terms, state.cursor, today)
+      const long = startCollecting({ state, components: [] }, today)
+      collectDue(long)
+      expect(finish(long, {}).invoices).toEqual(alone.invoices)
+      expect(planSubscriptionDue({ state, components: [] }, today).invoices).toEqual(alone.invoices)
+
+      const returnsOn = addDays(today, days)
+      const owed = planBeforeGap(terms, state.cursor, today, returnsOn)
+      const resumed = planDue(terms, resumeAfterGap(terms, owed.cursor, today, returnsOn), returnsOn)
+      const plan = planReturn({ state, components: [] }, today, returnsOn)
+      expect(rows(plan.invoices)).toEqual(rows([...owed.invoices, ...resumed.invoices]))
+      expect(plan.state.cursor).toEqual(resumed.cursor)
+    }),
   )
 }, 60_000)
