@@ -107,7 +107,8 @@ describe('exactly once', () => {
   test('a run that its worker lets go of is taken by the next at once', async () => {
     const { client } = await dueAccount(2)
     const run = await newRun(service, client.id, '2027-01-01')
-    expect(await takeRun(deps(), client.id, run)).toMatchObject({ total: 2 })
+    const taken = await service.db.transaction(client.id, (tx) => takeRun(tx, REAL_NOW, run))
+    expect(taken).toMatchObject({ total: 2 })
     expect(await workRun(deps(), client.id, run)).toBeUndefined()
     await service.db.transaction(client.id, (tx) => releaseRun(tx, client.id, run))
     expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
