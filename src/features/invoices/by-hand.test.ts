@@ -451,3 +451,16 @@ test('numbers have no gap though invoices are made at once and some are refused'
     1, 2, 3, 4, 5, 6, 7, 8, 9,
   ])
 })
+
+test('a draft that is issued twice at the same moment gets one number and is owed once; edits beside it are before or refused', async () => {
+  const { client, customerID } = await shop()
+  const draft = await draftOf(client, customerID)
+  const path = `/v1/invoices/${draft.invoiceID}`
+  const edit = () => client.put(path, { customerID, Charges: [{ UnitCostEx: 20 }] })
+  const replies = await Promise.all([client.put(`${path}/issue`), edit(), client.put(`${path}/issue`), edit()])
+  expect(replies.map(({ status }) => status).filter((status) => status !== 204 && status !== 409)).toEqual([])
+  expect([replies[0]?.status, replies[2]?.status].sort()).toEqual([204, 409])
+  const { body } = await client.get(path)
+  expect(body).toMatchObject({ invoiceNum: 1, isDraft: false })
+  expect((await client.get(`/v1/customers/${customerID}`)).body.Balance).toBe(body.Total)
+})
