@@ -325,6 +325,14 @@ describe('an end', () => {
     expect(life.on('2027-02-01')).toEqual(['2027-02-01: component 02-01..03-01 31.00'])
   })
 
+  test('moved out of a cycle that cost nothing counts its rest as charged, so that a rise pays for it once', () => {
+    const life = new Life(subscription({ endDate: '2027-01-21' }), [{ ...seats, quantity: ZERO }])
+    life.on('2027-01-15')
+    life.keep(withComponents(changeEndDate(life.state, null, life.changes), life.components))
+    life.quantity(0, '10')
+    expect(life.on('2027-02-01')).toEqual(['2027-02-01: component 02-01..03-01 31.00 + rise 01-15..02-01 17.00'])
+  })
+
   test('at renewal gives back, on its day, what component cycles were charged beyond it', () => {
     const life = new Life(subscription(), [{ ...seats, term: 2 }])
     life.on('2027-01-10')

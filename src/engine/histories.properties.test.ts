@@ -266,17 +266,23 @@ function noDayTwice(life: Life): void {
       )
 }
 
-/** Every day of the present life of the subscription up to the cursor is charged, if no rule dropped or gave back any. */
+/** Every day of the present life of the subscription up to the cursor is charged, where no rule drops days. */
 function noDayLeftOut(life: Life): void {
   const { state } = life
-  const end = endOf(state)
-  const from = firstPeriodFrom(state)
-  const until = end !== null && end < state.cursor.nextFrom ? end : state.cursor.nextFrom
-  if (hasEnded(state, life.today) || until <= from) return
+  if (hasEnded(state, life.today)) return
+  const covered = coveredBy(life)
+  isCovered(life, covered.get('package') ?? [], state.cursor.nextFrom)
+  const seats = life.components[0]!
+  if (seats.quantity.coefficient > 0n) isCovered(life, covered.get(String(seats.componentId)) ?? [], seats.nextFrom)
+}
+
+function isCovered(life: Life, spans: readonly { from: IsoDate; until: IsoDate }[], cursor: IsoDate): void {
+  const end = endOf(life.state)
+  const from = firstPeriodFrom(life.state)
+  const until = end !== null && end < cursor ? end : cursor
   let reached = from
-  for (const span of coveredBy(life).get('package') ?? [])
-    if (span.from <= reached && span.until > reached) reached = span.until
-  expect(reached >= until, `the package is charged from ${from} to ${until}, and not only to ${reached}`).toBe(true)
+  for (const span of spans) if (span.from <= reached && span.until > reached) reached = span.until
+  if (until > from) expect(reached >= until, `charged from ${from} to ${until}, and not only to ${reached}`).toBe(true)
 }
 
 test('whatever happens, credits stay inside charges, no day is charged twice, and planning again makes nothing', () => {
@@ -291,11 +297,14 @@ test('whatever happens, credits stay inside charges, no day is charged twice, an
   )
 }, 60_000)
 
-test('without suspensions no day of the package is left out', () => {
+test('no day of package or component is left out where nothing is suspended, left out or free', () => {
   fc.assert(
     fc.property(start, history, (from, acts) => {
-      const steady = acts.filter((given) => given.act !== 'suspend')
-      live(from, steady, 90, noDayLeftOut)
+      const steady = acts
+        .filter((given) => given.act !== 'suspend' && given.act !== 'leave')
+        .map((given) => (given.act === 'quantity' ? { ...given, n: given.n + 1 } : given))
+      const seats = { ...from.seats, quantity: decimal('3') }
+      live({ ...from, seats }, steady, 90, noDayLeftOut)
     }),
     { numRuns: 200 },
   )
