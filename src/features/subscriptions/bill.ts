@@ -18,7 +18,7 @@ import { type EventType, insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
 import { cancellationDayOf, cursorOf, nextActionOn, termsOf } from './facts.ts'
-import type { PendingOffer, Subscription } from './queries.ts'
+import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates } from './state-queries.ts'
 
@@ -26,7 +26,7 @@ import { type BillingState, updateBillingStates } from './state-queries.ts'
 
 /** What one subscription's due day brings: invoices, periods billed at zero, the state after it, and how it ended, if it did. */
 export interface BillingPlan {
-  subscription: Subscription
+  subscription: BillableSubscription
   invoices: ComposedInvoice[]
   zeroCharges: ZeroCharge[]
   state: BillingState
@@ -34,7 +34,7 @@ export interface BillingPlan {
   /** Periods begun that are not the first. */
   renewals: number
   /** The subscription with its new package or term, where a pending change took effect. */
-  taken?: Subscription
+  taken?: BillableSubscription
 }
 
 export interface PlanContext {
@@ -49,7 +49,7 @@ export interface PlanContext {
 export async function planContext(
   db: Queryable,
   context: Pick<IssueContext, 'account' | 'moment'>,
-  subscriptions: readonly Subscription[] = [],
+  subscriptions: readonly BillableSubscription[] = [],
 ): Promise<PlanContext> {
   const changing = subscriptions
     .filter(({ pendingKind }) => pendingKind === 'package' || pendingKind === 'term')
@@ -65,7 +65,7 @@ export async function planContext(
 
 /** The rules that tax a customer today. */
 export const taxesOf = (
-  s: Pick<Subscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
+  s: Pick<BillableSubscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
   context: PlanContext,
 ): readonly TaxRule[] =>
   s.isWaiveTaxes
@@ -77,7 +77,7 @@ export const taxesOf = (
 
 /** A planned invoice with its taxes and dates; undefined when all its charges round to zero. */
 export function composePlanned(
-  s: Subscription,
+  s: BillableSubscription,
   planned: PlannedInvoice,
   context: PlanContext,
 ): ComposedInvoice | undefined {
@@ -102,7 +102,11 @@ export function composePlanned(
  * Plans everything that fell due on a subscription by a day, today's at the latest; what is late is dated today. Throws a Fault when an
  * amount is out of bounds.
  */
-export function planSubscription(s: Subscription, context: PlanContext, dueBy: IsoDate = context.today): BillingPlan {
+export function planSubscription(
+  s: BillableSubscription,
+  context: PlanContext,
+  dueBy: IsoDate = context.today,
+): BillingPlan {
   const offer = context.offers.get(s.id)
   if (offer) return planWithOffer(s, offer, context, dueBy)
   const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), dueBy)
@@ -110,23 +114,32 @@ export function planSubscription(s: Subscription, context: PlanContext, dueBy: I
 }
 
 /** With a pending change of package or term: it takes effect with the invoice of its renewal. */
-function planWithOffer(s: Subscription, offer: PendingOffer, context: PlanContext, dueBy: IsoDate): BillingPlan {
+function planWithOffer(
+  s: BillableSubscription,
+  offer: PendingOffer,
+  context: PlanContext,
+  dueBy: IsoDate,
+): BillingPlan {
   const { invoices, state } = planSubscriptionDue({ state: stateOf(s, offer), components: [] }, dueBy)
   if (state.stretch === s.stretch) return planOf(s, dated(invoices, context), state.cursor, context, dueBy)
-  const taken: Subscription = { ...s, ...packageOf(state), ...idsOf(offer), pendingKind: null, pendingOn: null }
+  const taken: BillableSubscription = { ...s, ...packageOf(state), ...idsOf(offer), pendingKind: null, pendingOn: null }
   return { ...planOf(taken, dated(invoices, context), state.cursor, context, dueBy), taken }
 }
 
 /** What is late is dated today, and its payment terms count from today. */
 const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): PlannedInvoice[] =>
-  invoices.map((planned) => ({
-    ...planned,
-    invoiceDate: later(planned.invoiceDate, context.today),
-    dueFrom: later(planned.dueFrom, context.today),
-  }))
+  invoices.map((planned) =>
+    planned.invoiceDate >= context.today && planned.dueFrom >= context.today
+      ? planned
+      : {
+          ...planned,
+          invoiceDate: later(planned.invoiceDate, context.today),
+          dueFrom: later(planned.dueFrom, context.today),
+        },
+  )
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
-export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
+export function planReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const terms = termsOf(s)
   const before = planBeforeGap(terms, cursorOf(s), gapFrom, context.today)
   const resumed = resumeAfterGap(terms, before.cursor, gapFrom, context.today)
@@ -135,7 +148,7 @@ export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanConte
 }
 
 function planOf(
-  s: Subscription,
+  s: BillableSubscription,
   planned: readonly PlannedInvoice[],
   cursor: Cursor,
   context: PlanContext,
@@ -158,7 +171,7 @@ function planOf(
 }
 
 function stateAfter(
-  s: Subscription,
+  s: BillableSubscription,
   cursor: Cursor,
   lastInvoiceDate: IsoDate | null,
   dueBy: IsoDate,
@@ -230,7 +243,7 @@ function endEvent({ subscription: s, ended, state }: BillingPlan, context: Issue
 }
 
 /** Invoices what is due today on one subscription, as the run would. */
-export async function billSubscription(tx: Transaction, context: IssueContext, s: Subscription): Promise<void> {
+export async function billSubscription(tx: Transaction, context: IssueContext, s: BillableSubscription): Promise<void> {
   if (s.pausedOn !== null || s.dueOn === null || s.dueOn > context.moment.today) return
   await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context, [s]))])
 }
