@@ -17,6 +17,7 @@ import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { contactOperations } from './features/contacts/routes.ts'
+import { freeCredits } from './features/credit-notes/free.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
@@ -93,7 +94,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...noteOperations(deps),
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
-  ...invoiceOperations(deps),
+  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits }),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),

@@ -6,8 +6,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }
 
-const shown = (value: number): string =>
-  value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3).replace(/\.?0+$/, '')
+const shown = (value: number): string => {
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)))
+  return value.toLocaleString('en', { maximumFractionDigits: digits })
+}
 
 /** "1,234 (1,100–1,300)". */
 export const spread = (values: readonly number[]): string =>

@@ -320,6 +320,20 @@ describe('starting again', () => {
     expect(last.credits).toBe('26.00')
   })
 
+  test('leaves the days between two lives alone when an end moves', () => {
+    const life = billed(P31, '2027-01-10')
+    const ended = changed(life, cancel(life.state, 'prorata', factsOf(life, '2027-01-10')))
+    const again = reactivate(
+      ended.life.state,
+      { startDate: '2027-01-20', endDate: '2027-02-01' },
+      factsOf(ended.life, '2027-01-20'),
+    )
+    const second = billed(again.state, '2027-01-20', ended.life.book)
+    expect(changed(second, changeEndDate(second.state, null, factsOf(second, '2027-01-20'))).invoices).toEqual([
+      '2027-01-20: package_extension 02-01..02-20 19.00',
+    ])
+  })
+
   test('is refused before the day it ended, and of one that runs', () => {
     const life = billed(P31, '2027-01-10')
     const ended = cancel(life.state, 'prorata', factsOf(life, '2027-01-10')).state

@@ -3,29 +3,18 @@ import { addDays } from '../kernel/calendar.ts'
 import { decimal, ONE, ZERO } from '../kernel/decimal.ts'
 import { Fault } from '../kernel/fault.ts'
 import { minorText } from '../kernel/money.ts'
-import { type Book, creditsText, emptyBook, invoiceRows, keepCredits, keepInvoices } from './book.testing.ts'
+import { creditsText, keepCredits } from './book.testing.ts'
+import { freeSubscription as subscription, Life, madeRows as rows } from './life.testing.ts'
 import { changeAtRenewal, changeEndDate, changeNow, dropPending } from './changes.ts'
-import {
-  attachComponent,
-  changeVersion,
-  componentAtStart,
-  type ComponentOffer,
-  type ComponentState,
-  leaveOut,
-  reattachComponent,
-  setQuantity,
-} from './components.ts'
+import { attachComponent, changeVersion, type ComponentOffer, leaveOut, reattachComponent } from './components.ts'
 import { creditCharges } from './credits.ts'
 import { givenBackAtEnd } from './endings.ts'
-import { nextInvoiceOn, type PlanOptions } from './extras.ts'
-import { cancelSubscription, type OperationPlan, reactivateSubscription, withComponents } from './operations.ts'
+import { nextInvoiceOn } from './extras.ts'
+import { cancelSubscription, modifyComponents, reactivateSubscription, withComponents } from './operations.ts'
 import { cycleFrom } from './period.ts'
-import { planNextInvoice, planSubscriptionDue, type SubscriptionPlan } from './plan.ts'
-import type { PlannedInvoice } from './renewal.ts'
-import { firstCursor } from './renewal.ts'
+import { planNextInvoice, planSubscriptionDue } from './plan.ts'
 import { planReturn } from './returning.ts'
-import { type SubscriptionState, termsOf } from './subscription.ts'
-import { cycleOfUsage, nextTotal, reportUsage } from './usage.ts'
+import { cycleOfUsage, nextTotal } from './usage.ts'
 
 const seats: ComponentOffer = {
   componentId: 21n,
@@ -48,92 +37,6 @@ const messages: ComponentOffer = {
   version: { versionId: 2n, scheme: 'tiered', list: TIERS },
   quantity: ZERO,
 }
-
-/** A free package from 1 January 2027, so that only components show. */
-function subscription(over: Partial<SubscriptionState> = {}): SubscriptionState {
-  const state: SubscriptionState = {
-    startDate: '2027-01-01',
-    trialEndDate: null,
-    syncDate: null,
-    endDate: null,
-    cancelledOn: null,
-    pending: null,
-    cycle: cycleFrom('2027-01-01', 1, 'months'),
-    componentAnchor: '2027-01-01',
-    isProRata: true,
-    leadDays: 0,
-    cursor: { feesOn: null, nextFrom: '2027-01-01', lastFrom: null },
-    stretch: 1,
-    packageId: 7n,
-    packageName: 'Basic',
-    price: ZERO,
-    setupFeeMinor: 0n,
-    trialFeeMinor: 0n,
-    digits: 2,
-    ...over,
-  }
-  return { ...state, cursor: firstCursor(termsOf(state)) }
-}
-
-/** A subscription that lives: what was invoiced and credited is kept, and nothing may be charged twice. */
-class Life {
-  state: SubscriptionState
-  components: readonly ComponentState[]
-  book: Book = emptyBook()
-  today = '2027-01-01'
-
-  constructor(state: SubscriptionState, offers: readonly ComponentOffer[]) {
-    this.state = state
-    this.components = offers.map((offer) => componentAtStart(state, offer))
-  }
-
-  get facts() {
-    return { state: this.state, components: this.components }
-  }
-
-  get changes() {
-    return { charges: this.book.charges, today: this.today }
-  }
-
-  /** Bills what is due on a day, and tells the invoices that are made. */
-  on(today: string, options?: PlanOptions): string[] {
-    this.today = today
-    return this.keep(planSubscriptionDue(this.facts, today, options))
-  }
-
-  keep(plan: SubscriptionPlan | OperationPlan): string[] {
-    this.state = plan.state
-    this.components = plan.components
-    keepInvoices(this.book, plan.invoices, [])
-    return rows(plan.invoices)
-  }
-
-  credits(plan: OperationPlan): string {
-    return creditsText(keepCredits(this.book, plan.givenBack))
-  }
-
-  set(index: number, change: (component: ComponentState) => ComponentState): void {
-    this.components = this.components.map((component, at) => (at === index ? change(component) : component))
-  }
-
-  quantity(index: number, units: string): void {
-    this.set(index, (component) => setQuantity(component, decimal(units), this.state, this.today))
-  }
-
-  use(index: number, units: string, day: string = this.today): void {
-    this.set(index, (component) =>
-      reportUsage(component, cycleOfUsage(component, this.state, day)!, { units: decimal(units), isSet: false }),
-    )
-  }
-}
-
-/** Invoices as made: lines of 0 are not written, and an invoice without a line is not made. */
-const rows = (invoices: readonly PlannedInvoice[]): string[] =>
-  invoiceRows(
-    invoices
-      .map((invoice) => ({ ...invoice, charges: invoice.charges.filter(({ netMinor }) => netMinor !== 0n) }))
-      .filter(({ charges }) => charges.length > 0),
-  )
 
 describe('a quantity', () => {
   test('is charged in advance; a rise from the highest so far, a fall from the next cycle', () => {
@@ -228,6 +131,28 @@ describe('a quantity', () => {
     expect(life.on('2027-03-10')).toEqual([])
     life.set(0, (component) => reattachComponent(component, life.state, seats, '2027-03-10'))
     expect(life.on('2027-04-01')).toEqual(['2027-04-01: component 04-01..05-01 15.50 + rise 03-10..04-01 11.00'])
+  })
+
+  test('is set by a list that is the whole set of components', () => {
+    const life = new Life(subscription(), [seats, messages])
+    life.on('2027-01-11')
+    life.use(1, '8')
+    const other = { ...seats, componentId: 30n, quantity: ONE }
+    life.components = modifyComponents(life.facts, [{ ...seats, quantity: decimal('6') }, other], '2027-01-11')
+    expect(life.components.map(({ leftOutOn }) => leftOutOn)).toEqual([null, '2027-01-11', null])
+    expect(life.on('2027-02-01')).toEqual([
+      '2027-02-01: component 02-01..03-01 18.60 + component 02-01..03-01 3.10 + rise 01-11..02-01 2.10 + ' +
+        'rise 01-11..02-01 2.10 + metered 01-01..02-01 40.00',
+    ])
+  })
+
+  test('that rises in a cycle which an earlier end then cuts off owes nothing, and waits no longer', () => {
+    const life = new Life(subscription({ leadDays: 7 }), [seats])
+    life.on('2027-01-27')
+    life.quantity(0, '10')
+    life.keep(withComponents(changeEndDate(life.state, '2027-01-27', life.changes), life.components))
+    expect(life.on('2027-01-27')).toEqual([])
+    expect(nextInvoiceOn(life.facts, '2027-01-27')).toBeNull()
   })
 
   test('has another version from the next cycle not yet invoiced', () => {
@@ -398,6 +323,14 @@ describe('an end', () => {
     const outward = withComponents(changeEndDate(life.state, null, life.changes), life.components)
     expect(life.keep(outward)).toEqual(['2027-01-11: component_extension 01-21..02-01 11.00'])
     expect(life.on('2027-02-01')).toEqual(['2027-02-01: component 02-01..03-01 31.00'])
+  })
+
+  test('moved out of a cycle that cost nothing counts its rest as charged, so that a rise pays for it once', () => {
+    const life = new Life(subscription({ endDate: '2027-01-21' }), [{ ...seats, quantity: ZERO }])
+    life.on('2027-01-15')
+    life.keep(withComponents(changeEndDate(life.state, null, life.changes), life.components))
+    life.quantity(0, '10')
+    expect(life.on('2027-02-01')).toEqual(['2027-02-01: component 02-01..03-01 31.00 + rise 01-15..02-01 17.00'])
   })
 
   test('at renewal gives back, on its day, what component cycles were charged beyond it', () => {

@@ -151,7 +151,7 @@ export function extendTo(
     const { from, price } = lastCovered(lines)
     let until = earlier(first.wholeUntil!, end ?? first.wholeUntil!)
     if (takeover !== null) until = earlier(until, takeover)
-    if (from >= until || price.coefficient === 0n) continue
+    if (from >= until) continue
     extension.charges.push(extensionCharge(lines, price, from, until, digits))
     extension.until.push({ kind: first.kind, itemId: first.itemId, until })
   }
@@ -173,9 +173,7 @@ function invoicedPeriods(charges: readonly InvoicedCharge[], startDate: IsoDate)
 
 /** Where what is covered of a period ends, and the exact price of a whole period of what was charged up to there. */
 function lastCovered(lines: readonly InvoicedCharge[]): { from: IsoDate; price: Decimal } {
-  // A line of 0 covers nothing that could be extended, and nothing marks it when its days are given back.
-  const priced = lines.filter(({ price }) => price.coefficient !== 0n)
-  const ends = priced.map((line) => ({
+  const ends = lines.map((line) => ({
     line,
     from: line.from!,
     end: earlier(line.creditedFrom ?? line.until!, line.until!),

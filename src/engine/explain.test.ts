@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { decimal, ONE, ZERO } from '../kernel/decimal.ts'
-import { type ChargeFacts, describeCharge, explainCharge, explainTax, recomputeCharge } from './explain.ts'
+import {
+  type ChargeFacts,
+  describeCharge,
+  explainCharge,
+  explainCredit,
+  explainTax,
+  recomputeCharge,
+} from './explain.ts'
 
 const february: ChargeFacts = {
   kind: 'package',
@@ -149,5 +156,37 @@ describe('an amount is recomputed from its facts alone', () => {
       'Seats, usage that was reported after the cycle had been invoiced, of the cycle from 2027-01-01 to 2027-01-31: ' +
         'price of 13 units (62.00) − price of 8 units (40.00) = 22.00 ZAR.',
     )
+  })
+})
+
+describe('a credit is explained by what was unused', () => {
+  const line = {
+    chargeId: 1n,
+    kind: 'package' as const,
+    name: 'Basic',
+    from: '2027-01-26',
+    until: '2027-02-01',
+    wholeFrom: '2027-01-01',
+    wholeUntil: '2027-02-01',
+    price: decimal('31'),
+    creditedBeforeMinor: 0n,
+    mostMinor: 3100n,
+    netMinor: 600n,
+  }
+
+  test('of a part of a period', () => {
+    const { facts, sentence } = explainCredit(line, 2, 'ZAR')
+    expect(facts).toMatchObject({ to: '2027-01-31', wholeTo: '2027-01-31', unusedDays: 6, wholeDays: 31 })
+    expect(sentence).toBe(
+      'Basic from 2027-01-26 to 2027-01-31 is given back: 6 of the 31 days of the period from 2027-01-01 to 2027-01-31 are unused, ' +
+        'so 31.00 × 6 ÷ 31 = 6.00 ZAR.',
+    )
+  })
+
+  test('of a fee, and where less was left than was unused', () => {
+    const fee = { ...line, from: null, until: null, wholeFrom: null, wholeUntil: null, name: 'Trial fee' }
+    expect(explainCredit({ ...fee, netMinor: 3100n }, 2, 'ZAR').sentence).toBe('Trial fee is given back: 31.00 ZAR.')
+    const capped = { ...line, creditedBeforeMinor: 2700n, mostMinor: 400n, netMinor: 400n }
+    expect(explainCredit(capped, 2, 'ZAR').formula).toBe('31.00 × 6 ÷ 31 = 6.00, at most what was left: 4.00')
   })
 })

@@ -3,6 +3,7 @@ import { addDays, daysBetween, type IsoDate } from '../kernel/calendar.ts'
 import { type Decimal, decimalText, equals, multiply, ONE, powerOfTen } from '../kernel/decimal.ts'
 import { amountOf, minorText, minorToDecimal } from '../kernel/money.ts'
 import type { ChargeKind } from './charges.ts'
+import type { CreditLine } from './credits.ts'
 import { exactDifference, exactPrice, type PricedBrackets } from './pricing.ts'
 
 export type { PricedBrackets } from './pricing.ts'
@@ -88,6 +89,62 @@ export function explainCharge(facts: ChargeFacts): ChargeExplanation {
     formula: formulaOf(facts, covered),
     sentence: sentenceOf(facts, covered),
   }
+}
+
+export interface CreditExplanation {
+  /** `to` and `wholeTo` are the last unused day and the last day of the whole period. */
+  facts: {
+    from: IsoDate | null
+    to: IsoDate | null
+    wholeFrom: IsoDate | null
+    wholeTo: IsoDate | null
+    unusedDays: number | null
+    wholeDays: number | null
+    price: Decimal
+    creditedBeforeMinor: bigint
+  }
+  formula: string
+  sentence: string
+}
+
+/** A line of a credit note: what of its charge was unused, and what it was cut to where less was left. */
+export function explainCredit(line: CreditLine, digits: number, currency: string): CreditExplanation {
+  const unused = daysOf(line)
+  const part = BigInt(unused?.days ?? 1)
+  const whole = BigInt(unused?.wholeDays ?? 1)
+  const amount = minorText(line.netMinor, digits)
+  const wantedMinor = amountOf(line.price, ONE, part, whole, digits)
+  const price = priceText(line.price, digits)
+  const product = part === whole ? price : `${price} × ${part} ÷ ${whole}`
+  const isWhole =
+    line.price.coefficient * part * powerOfTen(digits) === wantedMinor * powerOfTen(line.price.scale) * whole
+  const wanted = minorText(wantedMinor, digits)
+  const computed = product === wanted ? wanted : product + resultText(isWhole, wanted)
+  const formula = wantedMinor > line.netMinor ? `${computed}, at most what was left: ${amount}` : computed
+  return {
+    facts: {
+      from: unused?.from ?? null,
+      to: unused?.to ?? null,
+      wholeFrom: unused?.wholeFrom ?? null,
+      wholeTo: unused?.wholeTo ?? null,
+      unusedDays: unused?.days ?? null,
+      wholeDays: unused?.wholeDays ?? null,
+      price: line.price,
+      creditedBeforeMinor: line.creditedBeforeMinor,
+    },
+    formula,
+    sentence: creditSentence(line.name, unused, `${formula} ${currency}`),
+  }
+}
+
+function creditSentence(name: string, unused: Days | null, result: string): string {
+  if (unused === null) return `${name} is given back: ${result}.`
+  const { from, to, wholeFrom, wholeTo, days, wholeDays } = unused
+  if (days === wholeDays) return `${name} for the whole period from ${from} to ${to} is given back: ${result}.`
+  return (
+    `${name} from ${from} to ${to} is given back: ${days} of the ${wholeDays} days of the period from ${wholeFrom} to ${wholeTo} ` +
+    `are unused, so ${result}.`
+  )
 }
 
 /** A tax in words: its base, its rate and the one rounding. */

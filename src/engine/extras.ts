@@ -15,6 +15,8 @@ export interface PlanOptions {
   risesByDay?: boolean
 }
 
+export const hasExtras = ({ owed, usage }: ComponentState): boolean => owed.length > 0 || usage.some(isLate)
+
 /** Owed rises and late usage, as lines. */
 export function extraCharges({ state, components }: SubscriptionFacts, { risesByDay }: PlanOptions): PlannedCharge[] {
   const cutOn = state.isProRata || risesByDay ? endOf(state) : null
@@ -75,7 +77,6 @@ function nextScheduled({ state, components }: SubscriptionFacts): IsoDate | null
  */
 export function nextInvoiceOn(facts: SubscriptionFacts, today: IsoDate): IsoDate | null {
   const scheduled = nextScheduled(facts)
-  const hasExtras = facts.components.some(({ owed, usage }) => owed.length > 0 || usage.some(isLate))
-  if (!hasExtras) return scheduled
+  if (!facts.components.some(hasExtras)) return scheduled
   return areExtrasDue(facts, today) ? earlier(today, scheduled ?? today) : nextOpportunity(facts, today)
 }

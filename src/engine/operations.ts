@@ -2,7 +2,19 @@ import type { IsoDate } from '../kernel/calendar.ts'
 import type { PlannedCharge } from './charges.ts'
 import type { ChangeFacts, ChangePlan } from './changes.ts'
 import { usageFrom } from './componentCycles.ts'
-import { chargedUntil, type ComponentState, isMetered, restartComponent, type SubscriptionFacts } from './components.ts'
+import {
+  attachComponent,
+  changeVersion,
+  chargedUntil,
+  type ComponentOffer,
+  type ComponentState,
+  isMetered,
+  leaveOut,
+  reattachComponent,
+  restartComponent,
+  setQuantity,
+  type SubscriptionFacts,
+} from './components.ts'
 import type { GivenBack } from './coverage.ts'
 import { cancel, type CancelKind, reactivate } from './endings.ts'
 import { periodContaining } from './period.ts'
@@ -77,4 +89,27 @@ export function reactivateSubscription(
   const plan = reactivate(facts.state, given, changes)
   if (plan.state.stretch === facts.state.stretch) return withComponents(plan, facts.components)
   return withComponentsAnew(plan, facts.components)
+}
+
+/**
+ * The components after a list that is the whole set: new ones join, those not in it are left out, the others take quantity and version.
+ * A rise is owed afterwards; `planSubscriptionDue` invoices it (at once with `extrasNow`). Opening usage of a new metered component is
+ * reported by the caller; a metered one's quantity is ignored.
+ */
+export function modifyComponents(
+  { state, components }: SubscriptionFacts,
+  offers: readonly ComponentOffer[],
+  today: IsoDate,
+): ComponentState[] {
+  const known = components.map((component): ComponentState => {
+    const offer = offers.find(({ componentId }) => componentId === component.componentId)
+    if (offer === undefined) return component.leftOutOn === null ? leaveOut(component, today) : component
+    if (component.leftOutOn !== null) return reattachComponent(component, state, offer, today)
+    const versioned = changeVersion(component, offer.version, today)
+    return isMetered(versioned) ? versioned : setQuantity(versioned, offer.quantity, state, today)
+  })
+  const added = offers
+    .filter(({ componentId }) => components.every((component) => component.componentId !== componentId))
+    .map((offer) => attachComponent(state, offer, today))
+  return [...known, ...added]
 }

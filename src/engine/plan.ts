@@ -2,7 +2,7 @@ import { addDays, type IsoDate, later } from '../kernel/calendar.ts'
 import type { PlannedCharge } from './charges.ts'
 import type { SubscriptionFacts } from './components.ts'
 import { collectDue, type Collecting, groupsOf, startCollecting } from './due.ts'
-import { areExtrasDue, extraCharges, nextInvoiceOn, type PlanOptions, withoutExtras } from './extras.ts'
+import { areExtrasDue, extraCharges, hasExtras, nextInvoiceOn, type PlanOptions, withoutExtras } from './extras.ts'
 import { byLine, datesOf, splitNegative } from './lines.ts'
 import { planDue, type PlannedInvoice } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
@@ -32,7 +32,8 @@ export function planSubscriptionDue(
   const { state, components } = facts
   if (components.length === 0 && (state.pending === null || state.pending.kind === 'cancellation')) {
     const { invoices, cursor } = planDue(termsOf(state), state.cursor, today)
-    return { ...withEnd({ ...state, cursor }, today), components: [], invoices, credited: [] }
+    const after = withEnd({ ...state, cursor }, today)
+    return { state: after.state, components: [], invoices, credited: [], ended: after.ended }
   }
   const collecting = startCollecting(facts, today)
   collectDue(collecting)
@@ -44,16 +45,15 @@ export function finish(collecting: Collecting, options: PlanOptions): Subscripti
   const { items, today } = collecting
   const { state, ended } = withEnd(collecting.state, today)
   const facts = { state, components: collecting.components }
-  const extras = extraCharges(facts, options)
   const groups = groupsOf(items)
-  if (extras.length > 0) {
+  let { components } = facts
+  // What an end has left nothing of makes no line, and waits no longer either.
+  if (components.some(hasExtras) && (groups.length > 0 || options.extrasNow || areExtrasDue(facts, today))) {
+    const extras = extraCharges(facts, options)
     if (groups[0]) groups[0].charges.push(...extras)
-    else if (options.extrasNow || areExtrasDue(facts, today))
-      groups.push({ scheduledOn: today, ahead: null, charges: extras })
+    else if (extras.length > 0) groups.push({ scheduledOn: today, ahead: null, charges: extras })
+    components = components.map(withoutExtras)
   }
-  // Rises of which an end left no day bring no line: they are done with when their invoice would come.
-  const areDone = groups.length > 0 || (extras.length === 0 && areExtrasDue(facts, today))
-  const components = areDone ? facts.components.map(withoutExtras) : facts.components
   const invoices: PlannedInvoice[] = []
   const credited: PlannedCharge[] = []
   for (const { scheduledOn, charges } of groups) {

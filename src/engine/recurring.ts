@@ -36,12 +36,12 @@ export const nextRecurringRenewal = ({ endDate }: RecurringTerms, { nextFrom }: 
 
 /**
  * The day on which the next invoice falls due (it may have passed); null when nothing will follow. Rule: lead days move renewals only,
- * and never before the period before it starts; the first invoice comes on its own day.
+ * and never before the newest invoiced period starts; the first invoice comes on its own day.
  */
 export function nextRecurringInvoice(terms: RecurringTerms, cursor: RecurringCursor): IsoDate | null {
   const from = nextRecurringRenewal(terms, cursor)
   if (from === null || cursor.lastFrom === null || terms.leadDays === 0) return from
-  return later(addDays(from, -terms.leadDays), periodContaining(terms.cycle, addDays(from, -1)).from)
+  return later(addDays(from, -terms.leadDays), cursor.lastFrom)
 }
 
 /** The next invoice with its own date, whenever it comes; undefined when nothing will follow. */

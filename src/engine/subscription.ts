@@ -47,7 +47,11 @@ export const endOf = ({
 }: Pick<SubscriptionState, 'endDate' | 'cancelledOn' | 'pending'>): IsoDate | null =>
   earliest(endDate, cancelledOn, pending?.kind === 'cancellation' ? pending.on : null)
 
-export const termsOf = (state: SubscriptionState): SubscriptionTerms => ({ ...state, endDate: endOf(state) })
+/** The state as package terms: itself where EndDate is the end, because a copy costs more than planning a period. */
+export function termsOf(state: SubscriptionState): SubscriptionTerms {
+  const endDate = endOf(state)
+  return endDate === state.endDate ? state : { ...state, endDate }
+}
 
 export const isFuture = (state: SubscriptionState, today: IsoDate): boolean => today < state.startDate
 

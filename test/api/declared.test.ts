@@ -116,7 +116,8 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
       status = await send(operation, { headers: { 'if-match': '"another"' } })
     return status
   },
-  413: (operation) => send(operation, { payload: Buffer.alloc(1_100_000, 32) }),
+  413: (operation) =>
+    send(operation, { payload: Buffer.alloc(operation.id === 'recordUsageInBulk' ? 8_500_000 : 1_100_000, 32) }),
   415: (operation) =>
     send(operation, { payload: '{"a":1}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
   422: (operation) => send(operation, { headers: { 'idempotency-key': 'used' } }),

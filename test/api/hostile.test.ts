@@ -169,7 +169,8 @@ async function rightRequest(operation: DocumentedOperation, world: World): Promi
   return { method: operation.method, url, headers, ...(payload ? { payload } : {}) }
 }
 
-const RIGHT_TRIES = 12
+/** Records are picked at random, and not every one can be deleted or changed. */
+const RIGHT_TRIES = 40
 
 /** One worker's account: right requests to all of its operations while its records are new, then the hostile ones. */
 async function attack(world: World, mine: readonly DocumentedOperation[], owner: pg.Client): Promise<Outcome> {

@@ -206,6 +206,36 @@ async function newRecurringInvoice(world: World): Promise<Recipe & { body: Recor
   return { path: `/v1/recurring-invoices/${recurInvoiceID}`, body }
 }
 
+/** A subscription with a component of a type: its path, and the entry that names the component. */
+async function withComponent(world: World, Type: 'quantity' | 'metered') {
+  const { packageGroupID } = await mustPost(world.client, '/v1/packagegroups', {
+    GroupName: `Components ${world.random(1e9)}`,
+  })
+  const { componentID } = await mustPost(world.client, '/v1/components', {
+    ComponentCode: `X${world.random(1e9)}`,
+    Name: 'Units',
+    Descrip: 'Units',
+    Type,
+    Scheme: 'unit',
+    UnitName: 'each',
+    packageGroupID,
+    Term: 1,
+    TermType: 'months',
+    isActive: true,
+    ComponentVersion: {
+      VersionName: 'First',
+      ComponentVersionCurrencies: [
+        { CurrencyCode: 'USD', ComponentBracketPrices: [{ Price: 5, QtyFrom: 1, QtyTill: null }] },
+      ],
+    },
+  })
+  const path = await newSubscription(world)
+  const entry = { componentID, NumUnits: 2 }
+  const set = await world.client.put(`${path}/components/modify`, { componentUsage: [entry] })
+  if (set.status !== 204) throw new Error(`${path} ${set.status} ${set.text}`)
+  return { path, entry }
+}
+
 /** Operations whose right request needs a state that the records of a world are not in. */
 export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   changeStartDate: async (world) => ({
@@ -220,6 +250,25 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const path = await newSubscription(world)
     await world.client.put(`${path}/cancel/norefund`)
     return { path: `${path}/reactivate`, body: {} }
+  },
+  deletePackageGroup: async (world) => {
+    const { packageGroupID } = await mustPost(world.client, '/v1/packagegroups', {
+      GroupName: `Fresh ${world.random(1e9)}`,
+    })
+    return { path: `/v1/packagegroups/${packageGroupID}` }
+  },
+  modifyComponents: async (world) => {
+    const { path, entry } = await withComponent(world, 'quantity')
+    return { path: `${path}/components/modify`, body: { componentUsage: [{ ...entry, NumUnits: 3 }] } }
+  },
+  recordUsage: async (world) => {
+    const { path, entry } = await withComponent(world, 'metered')
+    return { path: `${path}/components/recordusage`, body: entry }
+  },
+  recordUsageInBulk: async (world) => {
+    const { path, entry } = await withComponent(world, 'metered')
+    const subscriptionID = Number(path.split('/').at(-1))
+    return { path: '/v1/usage', body: { Usage: [{ ...entry, subscriptionID, UsageKey: 'key' }] } }
   },
   editRecurringInvoice: newRecurringInvoice,
   reactivateRecurringInvoice: async (world) => {

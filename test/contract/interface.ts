@@ -154,6 +154,58 @@ const version = {
   packageVersionRates: 'list',
 } as const satisfies Fields
 
+const component = {
+  componentID: 'integer',
+  ComponentCode: 'string',
+  Name: 'string',
+  Descrip: 'string?',
+  isActive: 'boolean',
+  packageGroupID: 'integer',
+  UnitName: 'string',
+  Term: 'integer',
+  TermType: 'string',
+  Type: 'string',
+  Scheme: 'string',
+  ComponentVersions: 'list',
+} as const satisfies Fields
+
+const componentVersion = {
+  componentVersionID: 'integer',
+  componentID: 'integer',
+  VersionNo: 'integer',
+  VersionName: 'string',
+  isDefault: 'boolean',
+  isActive: 'boolean',
+  ComponentVersionCurrencies: 'list',
+} as const satisfies Fields
+
+const recurringInvoice = {
+  recurInvoiceID: 'integer',
+  customerID: 'integer',
+  CurrencyCode: 'string',
+  Reference: 'string',
+  Term: 'integer',
+  TermType: 'string',
+  StartDate: 'date',
+  EndDate: 'date?',
+  lastInvDate: 'date?',
+  lastRenewDate: 'date?',
+  nextRenewDate: 'date?',
+  isExpired: 'boolean',
+  isCancelled: 'boolean',
+  numDaysBeforeToInv: 'integer',
+  LastModified: 'date',
+  SuspendedDate: 'date?',
+  comp_Status: 'string',
+  CollectionMethod: 'string?',
+  gatewayID: 'integer?',
+  customerPaymentMethodID: 'integer?',
+  InvoiceTerms: 'string?',
+  InvoiceNotes: 'string?',
+  Taxes: 'list?',
+  RecurInvoiceCharges: 'list',
+} as const satisfies Fields
+
 const group = { packageGroupID: 'integer', GroupName: 'string' } as const satisfies Fields
 const taxSetting = { taxSettingID: 'integer', Name: 'string', rules: 'list' } as const satisfies Fields
 
@@ -207,6 +259,36 @@ export const NESTED: Record<string, Record<string, Fields>> = {
       ChargeTermType: 'string',
     },
   },
+  'GET /v1/components/{componentID}': {
+    ComponentVersions: componentVersion,
+    'ComponentVersions.ComponentVersionCurrencies': {
+      componentVersionCurrencyID: 'integer',
+      componentVersionID: 'integer',
+      CurrencyCode: 'string',
+      ComponentBracketPrices: 'list',
+    },
+    'ComponentVersions.ComponentVersionCurrencies.ComponentBracketPrices': {
+      componentBracketID: 'integer',
+      componentVersionCurrencyID: 'integer',
+      Price: 'number',
+      QtyFrom: 'integer',
+      QtyTill: 'integer?',
+    },
+  },
+  'GET /v1/recurring-invoices': {
+    Taxes: { recurringinvoiceTaxID: 'integer', recurringinvoiceID: 'integer', Name: 'string', Perc: 'number' },
+    RecurInvoiceCharges: {
+      recurInvoiceChargeID: 'integer',
+      recurInvoiceID: 'integer',
+      Line: 'string?',
+      Descrip: 'string?',
+      Qty: 'number',
+      UnitCostEx: 'number',
+      AmountEx: 'number',
+      AmountInc: 'number',
+      DisplayOrder: 'integer',
+    },
+  },
   'GET /v1/tax/{taxSettingID}': {
     rules: {
       taxRuleID: 'integer',
@@ -243,6 +325,15 @@ const inVersion = VERSION.split(' ')
   .join(' ')
 const CONTACT = 'customerID! Name! LastName! Email! Username Password Cell isActive'
 const NOTE = 'customerID! Note! NoteType'
+const inComponentVersion = (prefix: string): string =>
+  [
+    'CurrencyCode!',
+    'ComponentBracketPrices.Price!',
+    'ComponentBracketPrices.QtyFrom!',
+    'ComponentBracketPrices.QtyTill',
+  ]
+    .map((field) => `${prefix}ComponentVersionCurrencies.${field}`)
+    .join(' ')
 const TAX = 'Name! rules.Perc! rules.countryID rules.countryStateID rules.TaxNumber'
 
 const list = (path: string, answer: Fields, query = PAGING): Row => ({
@@ -306,6 +397,40 @@ export const INTERFACE: readonly Row[] = [
   { method: 'POST', path: '/v1/packagegroups', success: 201, answer: group, input: 'GroupName!' },
   { method: 'PUT', path: '/v1/packagegroups/{packageGroupID}', success: 204, input: 'GroupName!' },
   { method: 'DELETE', path: '/v1/packagegroups/{packageGroupID}', success: 204 },
+  list('/v1/customers/{customerID}/recurring-invoices', recurringInvoice),
+  list('/v1/recurring-invoices', recurringInvoice),
+  list('/v1/components', component),
+  { method: 'GET', path: '/v1/components/{componentID}', success: 200, answer: component },
+  {
+    method: 'POST',
+    path: '/v1/components',
+    success: 201,
+    answer: component,
+    input: `ComponentCode! Name! Type! Scheme! UnitName! packageGroupID! Term! TermType! Descrip isActive ComponentVersion! ComponentVersion.VersionName! ${inComponentVersion('ComponentVersion.')}`,
+  },
+  {
+    method: 'PUT',
+    path: '/v1/components/{componentID}',
+    success: 200,
+    input: 'Name! Type! Scheme! UnitName! packageGroupID! Term! TermType! Descrip isActive ComponentCode',
+  },
+  { method: 'DELETE', path: '/v1/components/{componentID}', success: 204 },
+  list('/v1/components/{componentID}/versions', componentVersion),
+  { method: 'GET', path: '/v1/components/{componentID}/versions/{versionno}', success: 200, answer: componentVersion },
+  {
+    method: 'POST',
+    path: '/v1/components/{componentID}/versions',
+    success: 201,
+    answer: componentVersion,
+    input: `VersionName! isActive! isDefault! ${inComponentVersion('')}`,
+  },
+  {
+    method: 'PUT',
+    path: '/v1/components/{componentID}/versions/{versionno}',
+    success: 204,
+    input: `VersionName! isActive! isDefault ${inComponentVersion('')}`,
+  },
+  { method: 'DELETE', path: '/v1/components/{componentID}/versions/{versionno}', success: 204 },
   list('/v1/tax', taxSetting),
   { method: 'GET', path: '/v1/tax/{taxSettingID}', success: 200, answer: taxSetting },
   { method: 'POST', path: '/v1/tax', success: 201, answer: taxSetting, input: TAX },

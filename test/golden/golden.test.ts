@@ -169,7 +169,19 @@ describe('calendar days in a zone', () => {
   })
 })
 
-const TABLES = ['periods', 'pieces', 'shares', 'pricing', 'taxes', 'taxmatching', 'statuses', 'zones']
+const TABLES = [
+  'periods',
+  'pieces',
+  'shares',
+  'pricing',
+  'changes',
+  'cancellations',
+  'components',
+  'taxes',
+  'taxmatching',
+  'statuses',
+  'zones',
+]
 
 /** The rows of the figures that were gathered from other systems: each is in a table, or the documents say why it is not. */
 const GATHERED = `

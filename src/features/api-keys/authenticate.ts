@@ -16,7 +16,7 @@ import { WrongCredentials } from './wrong-credentials.ts'
 
 const KEPT_MS = 700
 const KEPT_MAX = 10_000
-const FLUSH_EVERY_MS = 20_000
+const FLUSH_AFTER_MS = 20_000
 
 interface Known {
   account: Account
@@ -52,7 +52,7 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
   const wrong = new WrongCredentials()
   // A look-up that was on its way while something changed must not be kept.
   let changes = 0
-  let flushedAtMs = Date.now()
+  let flushing: NodeJS.Timeout | undefined
 
   async function load(account: AccountId, hash: Buffer): Promise<Known | undefined> {
     const loadedAtMs = Date.now()
@@ -88,6 +88,8 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
     key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > realClock())
 
   async function flushLastUse(): Promise<void> {
+    clearTimeout(flushing)
+    flushing = undefined
     const batch = [...used]
     used.clear()
     for (const [name, use] of batch) {
@@ -100,12 +102,10 @@ export function makeAuthenticator(db: Database, realClock: RealClock): Authentic
     }
   }
 
-  /** Notes a use, and writes down what was noted so far now and then, beside the requests and without a timer to stop. */
+  /** Notes a use; what was noted is written down together, beside the requests. A waiting timer keeps no process alive. */
   function noteUse(account: AccountId, key: bigint): void {
     used.set(`${account}:${key}`, { account, key, atMs: realClock() })
-    if (Date.now() - flushedAtMs < FLUSH_EVERY_MS) return
-    flushedAtMs = Date.now()
-    void flushLastUse()
+    flushing ??= setTimeout(() => void flushLastUse(), FLUSH_AFTER_MS).unref()
   }
 
   return {

@@ -1,11 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { clientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { addDays } from '../../kernel/calendar.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { addPackage, checkBooks, day, moveTo, rowsOf, shop, subscribe } from '../subscriptions/billing.testing.ts'
+import {
+  addPackage,
+  checkBooks,
+  day,
+  invoicesOf,
+  moveTo,
+  rowsOf,
+  shop,
+  subscribe,
+} from '../subscriptions/billing.testing.ts'
 import { moveClock } from './clock.ts'
-import { insertSubscribers, rateTermOf } from './run.testing.ts'
+import { insertSubscribers, rateTermOf, startClockProcess } from './run.testing.ts'
 
 const service = await startTestService()
 const put = (client: TestClient, Now: string) => client.put('/v1/clock', { Now })
@@ -225,6 +235,29 @@ describe('when it cannot go on', () => {
       '2027-03-01: 2027-03-01 to 2027-03-31 31 = 31',
       '2027-04-01: 2027-04-01 to 2027-04-30 31 = 31',
     ])
+    await checkBooks(service, client)
+  })
+
+  test('killed on its way, it stands at a day that is done or begun, and the next call goes on from there', async () => {
+    const { client, add } = await shop(service, { termType: 'days', price: 1 })
+    await add()
+    const to = '2027-02-10T00:00:00.000Z'
+    const killed = startClockProcess({ connection: service.connection, account: client.id, to })
+    expect(await killed.said('day 2027-01-03')).toBeDefined()
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    const rows = await service.db
+      .reader(client.id)
+      .rows<{ now: string }>(sql`select clock_at as "now" from accounts where account_id = ${client.id}`)
+    const reached = day(rows[0]?.now ?? null) as string
+    const billedUntil = day((await invoicesOf(client)).at(-1).InvoiceDate) as string
+    expect([reached, addDays(reached, -1)]).toContain(billedUntil)
+    // The database needs a moment to notice that the holder of the lock is gone; until then it is 409, to be tried again.
+    let moved = await put(client, to)
+    while (moved.status === 409) moved = await put(client, to)
+    expect(moved.body).toMatchObject({ Now: to, Failed: [] })
+    const dates = (await invoicesOf(client)).map(({ InvoiceDate }) => day(InvoiceDate))
+    expect(dates).toEqual(Array.from({ length: 41 }, (_, index) => addDays('2027-01-01', index)))
     await checkBooks(service, client)
   })
 

@@ -148,12 +148,14 @@ function clockStopped(reached: IsoDate, cause: unknown): Fault {
   return Object.assign(new Fault('broken', [{ code: 'clock_stopped', message, field: null }]), { cause })
 }
 
+/** Made and taken at once, so that no worker takes it for one that waits. */
 async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {
-  const createdAt = instantOf(deps.realClock())
-  const { id } = await deps.db.transaction(account, (tx) =>
-    insertRun(tx, account, { cause: 'clock', untilDate, createdAt }),
-  )
-  await takeRun(deps, account, id)
+  const nowMs = deps.realClock()
+  const { id } = await deps.db.transaction(account, async (tx) => {
+    const run = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs) })
+    await takeRun(tx, nowMs, run.id)
+    return run
+  })
   return id
 }
 

@@ -127,6 +127,13 @@ describe('in the run', () => {
     expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 3, invoices: 3 })
   })
 
+  test('an invoice of the run is told in the events as it was issued', async () => {
+    const { client } = await dueAccount(1)
+    await workRun(deps(), client.id, await newRun(service, client.id, '2027-01-01'))
+    const [{ Record }] = (await client.get('/v1/events?type=invoice.issued')).body
+    expect(Record).toMatchObject({ invoiceNum: 1, Total: 17.25, Status: 'Due', Charges: [{ Line: 'Line' }, {}] })
+  })
+
   test('one whose amounts are out of bounds is listed with its reason and is tried again by the next run', async () => {
     const { client, ids } = await dueAccount(2)
     const price = (value: number) =>

@@ -3,7 +3,15 @@ import { startTestService } from '../../../test/support/app.ts'
 import { scheduleRuns } from '../../worker.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import { addCustomer, addPackage, addTax, checkBooks, moveTo, rowsOf } from '../subscriptions/billing.testing.ts'
+import {
+  addCustomer,
+  addPackage,
+  addTax,
+  checkBooks,
+  invoicesOf,
+  moveTo,
+  rowsOf,
+} from '../subscriptions/billing.testing.ts'
 import { releaseRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
 import { countRows, insertSubscribers, newRun, rateTermOf, sleepUntil, startWorkerProcess } from './run.testing.ts'
@@ -99,7 +107,8 @@ describe('exactly once', () => {
   test('a run that its worker lets go of is taken by the next at once', async () => {
     const { client } = await dueAccount(2)
     const run = await newRun(service, client.id, '2027-01-01')
-    expect(await takeRun(deps(), client.id, run)).toMatchObject({ total: 2 })
+    const taken = await service.db.transaction(client.id, (tx) => takeRun(tx, REAL_NOW, run))
+    expect(taken).toMatchObject({ total: 2 })
     expect(await workRun(deps(), client.id, run)).toBeUndefined()
     await service.db.transaction(client.id, (tx) => releaseRun(tx, client.id, run))
     expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
@@ -121,6 +130,23 @@ describe('exactly once', () => {
 })
 
 describe('customers in the way', () => {
+  test('requests beside a run: what they bill themselves the run leaves, what they suspend it passes over', async () => {
+    const { client, ids, customerIds } = await dueAccount(40)
+    const run = newRun(service, client.id, '2027-01-01').then((id) => workRun(deps(3), client.id, id))
+    const requests = ids.flatMap((id, index) => [
+      ...(index % 3 === 0 ? [client.put(`/v1/subscriptions/${id}/cancel/renewal`)] : []),
+      ...(index % 5 === 0 ? [client.put(`/v1/customers/${customerIds[index]}/suspend`)] : []),
+    ])
+    const statuses = (await Promise.all(requests)).map(({ status }) => status)
+    expect(statuses).toEqual(statuses.map(() => 204))
+    expect(await run).toMatchObject({ failures: [] })
+    const billed = (await invoicesOf(client)).map(({ customerID }) => BigInt(customerID))
+    expect(new Set(billed).size).toBe(billed.length)
+    const paused = customerIds.filter((_, index) => index % 5 === 0)
+    expect(customerIds.filter((id) => !billed.includes(id) && !paused.includes(id))).toEqual([])
+    await checkBooks(service, client)
+  })
+
   test('a locked customer is passed over and come back to before the run ends', async () => {
     const { client, customerIds } = await dueAccount(6)
     const held = customerIds[1] as bigint

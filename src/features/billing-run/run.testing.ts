@@ -13,16 +13,27 @@ import { insertRun, type RunCause } from './queries.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-// Each chunk is told after its commit, so a kill after a line hits the next chunk somewhere in its middle.
-const CODE = `
+const OPENED = `
 import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
 import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
-import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
-const { connection, account, run, chunk, realNow } = JSON.parse(process.argv[1])
+const { connection, account, run, chunk, realNow, to } = JSON.parse(process.argv[1])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
+const deps = { db, realClock: () => realNow, chunk }
 const say = (line) => process.stdout.write(line + '\\n')
-const totals = await workRun({ db, realClock: () => realNow, chunk }, BigInt(account), BigInt(run), ({ done }) => say('chunk ' + done))
+`
+
+// Each chunk is told after its commit, so a kill after a line hits the next chunk somewhere in its middle.
+const RUN = `${OPENED}
+import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
+const totals = await workRun(deps, BigInt(account), BigInt(run), ({ done }) => say('chunk ' + done))
 say(totals ? 'done ' + totals.done : 'taken')
+await db.close()
+`
+
+const CLOCK = `${OPENED}
+import { moveClock } from '${new URL('./clock.ts', import.meta.url).href}'
+const onProgress = (day) => say('day ' + day)
+await moveClock(deps, { account: BigInt(account), to, actor: 'test', onProgress })
 await db.close()
 `
 
@@ -41,8 +52,15 @@ export function startWorkerProcess(wish: {
   chunk: number
   realNow: number
 }): KillableWorker {
-  const given = JSON.stringify({ ...wish, account: String(wish.account), run: String(wish.run) })
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', CODE, given], {
+  return startProcess(RUN, { ...wish, account: String(wish.account), run: String(wish.run) })
+}
+
+/** A process of its own that moves a clock and tells each day that is done. */
+export const startClockProcess = (wish: { connection: Connection; account: bigint; to: Instant }): KillableWorker =>
+  startProcess(CLOCK, { ...wish, account: String(wish.account), realNow: Date.now() })
+
+function startProcess(code: string, wish: object): KillableWorker {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code, JSON.stringify(wish)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -88,7 +88,7 @@ export async function workRun(
   runId: Id,
   onChunk?: Work['onChunk'],
 ): Promise<RunTotals | undefined> {
-  const run = await takeRun(deps, account, runId)
+  const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps.realClock(), runId))
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
   // The run of a clock that was cut short names a day that the clock has not reached.
@@ -101,14 +101,12 @@ export async function workRun(
 export const endRun = (deps: RunDeps, account: AccountId, runId: Id) =>
   deps.db.transaction(account, (tx) => finishRun(tx, account, runId, instantOf(deps.realClock())))
 
-export function takeRun(deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun | undefined> {
-  const nowMs = deps.realClock()
-  return deps.db.transaction(account, async (tx) => {
-    const run = await findRun(tx, account, runId)
-    if (!run || run.finishedAt !== null) return undefined
-    const total = await countDue(tx, account, run.untilDate)
-    return leaseRun(tx, account, runId, instantOf(nowMs), instantOf(nowMs + LEASE_MS), total)
-  })
+/** Takes a run for this worker, inside the caller's transaction; undefined when it is finished or another worker has it. */
+export async function takeRun(tx: Transaction, nowMs: number, runId: Id): Promise<BillingRun | undefined> {
+  const run = await findRun(tx, tx.account, runId)
+  if (!run || run.finishedAt !== null) return undefined
+  const total = await countDue(tx, tx.account, run.untilDate)
+  return leaseRun(tx, tx.account, runId, instantOf(nowMs), instantOf(nowMs + LEASE_MS), total)
 }
 
 /** Bills day by day, oldest first, until nothing due is left but what failed. */

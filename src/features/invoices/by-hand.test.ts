@@ -297,6 +297,16 @@ describe('drafts', () => {
     expect(codes(await client.put(path, { customerID, Charges: [] }))).toEqual(['wrong_count Charges'])
   })
 
+  test('given taxes that are kept are taken of the new lines', async () => {
+    const { client, customerID } = await shop()
+    const draft = await draftOf(client, customerID, { Taxes: [{ Name: 'GST', Perc: 0.1 }] })
+    const path = `/v1/invoices/${draft.invoiceID}`
+    await client.put(path, { customerID, Charges: [{ UnitCostEx: 200 }] })
+    expect((await client.get(path)).body).toMatchObject({ Total: 220, Charges: [{ AmountInc: 220 }] })
+    const explained = await client.get(`${path}/explanation`)
+    expect(explained.body.Taxes).toMatchObject([{ Name: 'GST', Base: 200, Amount: 20 }])
+  })
+
   test('a draft can move to another customer; a deleted one is gone, its customer too', async () => {
     const { client, customerID } = await shop()
     const other = (await client.post('/v1/customers', { Name: 'Other', isCompany: true })).body.customerID
@@ -440,4 +450,17 @@ test('numbers have no gap though invoices are made at once and some are refused'
   expect(body.map(({ invoiceNum }: any) => invoiceNum).sort((a: number, b: number) => a - b)).toEqual([
     1, 2, 3, 4, 5, 6, 7, 8, 9,
   ])
+})
+
+test('a draft that is issued twice at the same moment gets one number and is owed once; edits beside it are before or refused', async () => {
+  const { client, customerID } = await shop()
+  const draft = await draftOf(client, customerID)
+  const path = `/v1/invoices/${draft.invoiceID}`
+  const edit = () => client.put(path, { customerID, Charges: [{ UnitCostEx: 20 }] })
+  const replies = await Promise.all([client.put(`${path}/issue`), edit(), client.put(`${path}/issue`), edit()])
+  expect(replies.map(({ status }) => status).filter((status) => status !== 204 && status !== 409)).toEqual([])
+  expect([replies[0]?.status, replies[2]?.status].sort()).toEqual([204, 409])
+  const { body } = await client.get(path)
+  expect(body).toMatchObject({ invoiceNum: 1, isDraft: false })
+  expect((await client.get(`/v1/customers/${customerID}`)).body.Balance).toBe(body.Total)
 })

@@ -1,22 +1,20 @@
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { assert } from '../../kernel/assert.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { equals } from '../../kernel/decimal.ts'
 import { conflict, missing, Problems } from '../../kernel/fault.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
-import { holdCurrencies } from '../currencies/queries.ts'
 import { addReceivable, type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
-import { checkCollection } from './collection.ts'
+import type { HandRecord, Wanted } from './choose-hand.ts'
+import { hasSameLines } from './compare.ts'
 import type { InvoiceBody } from './hand-wire.ts'
 import { insertInvoiceTaxes, listTaxRules } from './issue-queries.ts'
-import { collectionMethodOf } from './issue.ts'
-import { amountsOf, checkAmounts, foundRates, givenRate, type LineAmounts, lineOf, type TaxRate } from './lines.ts'
+import { amountsOf, checkAmounts, foundRates, type LineAmounts } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
 import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
 import { chargeRows, type WrittenInvoice, writeInvoices, writtenTaxRows } from './write.ts'
@@ -40,11 +38,6 @@ import {
 
 export const unknownInvoice = (id: bigint | string) =>
   missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
-
-/** An invoice as it is, with its lines, and what it remembers while it is a draft. */
-export interface HandRecord extends InvoiceParts {
-  draft: Draft | null
-}
 
 /** Lines, taxes and customer of an invoice, one after the other: a transaction has one connection. */
 async function partsOf(tx: Transaction, { moment }: RequestContext, invoice: Invoice): Promise<InvoiceParts> {
@@ -85,123 +78,6 @@ export async function recordInvoice(
 ): Promise<void> {
   const { id: recordId, customerId } = parts.invoice
   await recordEvent(tx, context, { type, recordId, customerId, record: writtenInvoice(parts, context) })
-}
-
-/** What a body means: everything that an invoice says, with its amounts. */
-export interface Wanted extends Draft {
-  customer: Customer
-  invoice: Omit<WrittenInvoice, 'notes' | 'terms'>
-}
-
-/** Finds what the body refers to, and notes what is wrong with it. `present` is the draft that it edits. */
-export async function chooseInvoice(
-  tx: Transaction,
-  context: RequestContext,
-  body: Partial<InvoiceBody>,
-  problems: Problems,
-  present?: HandRecord,
-): Promise<Wanted | undefined> {
-  checkCollection(body, problems, present?.invoice.collectionMethod)
-  const dates = chooseDates(context, body, present)
-  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
-  if (body.customerID !== undefined && !customer)
-    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
-  if (body.DueDate && body.DueDate < dates.invoiceDate && dates.isDueDateGiven)
-    problems.add(
-      'date_order',
-      'DueDate',
-      `DueDate ${body.DueDate} must not be before InvoiceDate ${dates.invoiceDate}.`,
-    )
-  const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
-  if (body.CurrencyCode && (await holdCurrencies(tx, tx.account, [body.CurrencyCode])).length === 0)
-    problems.add(
-      'currency_unknown',
-      'CurrencyCode',
-      `This account does not have the currency ${body.CurrencyCode}; add it first.`,
-    )
-  if (!customer || !currency || !isComplete(body)) return undefined
-  const taxes = await chooseTaxes(tx, body, customer, present)
-  const lines = body.Charges.map(lineOf)
-  const amounts = amountsOf(lines, taxes.rates, digitsOf(currency))
-  checkAmounts(amounts, currency, 'Charges', problems)
-  const termDays = customer.paymentTermDays ?? context.account.paymentTermDays
-  return {
-    customer,
-    isInvoiceDateGiven: dates.isInvoiceDateGiven,
-    isDueDateGiven: dates.isDueDateGiven,
-    hasOwnTaxes: taxes.isOwn,
-    invoice: {
-      customerId: customer.id,
-      customerVersion: customer.version,
-      recurringInvoiceId: null,
-      period: null,
-      reference: referenceOf(body, present?.invoice),
-      poNumber: body.poNumber ?? null,
-      currency,
-      invoiceDate: dates.invoiceDate,
-      dueDate: dates.isDueDateGiven ? (body.DueDate as IsoDate) : addDays(dates.invoiceDate, termDays),
-      source: 'App',
-      collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
-      lines,
-      amounts,
-      totalMinor: amounts.totalMinor,
-    },
-  }
-}
-
-/** Entries of lists come without their fields that had a problem. */
-const isComplete = (body: Partial<InvoiceBody>): body is Partial<InvoiceBody> & Pick<InvoiceBody, 'Charges'> =>
-  body.Charges !== undefined && hasPrices(body.Charges) && hasRates(body.Taxes)
-
-export const hasPrices = (charges: readonly { UnitCostEx?: unknown }[]): boolean =>
-  charges.every(({ UnitCostEx }) => UnitCostEx !== undefined)
-
-export const hasRates = (taxes: readonly { Name?: unknown; Perc?: unknown }[] | null | undefined): boolean =>
-  taxes?.every(({ Name, Perc }) => Name !== undefined && Perc !== undefined) ?? true
-
-/** Rule: a date that is sent back as it was stays the default that it was. */
-function chooseDates(
-  { moment }: RequestContext,
-  body: Partial<InvoiceBody>,
-  present?: HandRecord,
-): Pick<Draft, 'isInvoiceDateGiven' | 'isDueDateGiven'> & { invoiceDate: IsoDate } {
-  const isGiven = (sent: IsoDate | null | undefined, before: IsoDate | undefined, wasGiven: boolean | undefined) =>
-    sent != null && (sent !== before || (wasGiven ?? true))
-  const isInvoiceDateGiven = isGiven(body.InvoiceDate, present?.invoice.invoiceDate, present?.draft?.isInvoiceDateGiven)
-  const isDueDateGiven = isGiven(body.DueDate, present?.invoice.dueDate, present?.draft?.isDueDateGiven)
-  return {
-    isInvoiceDateGiven,
-    isDueDateGiven,
-    invoiceDate: isInvoiceDateGiven ? (body.InvoiceDate as IsoDate) : moment.today,
-  }
-}
-
-/** Rule: given taxes are used as they are, an empty list means none; null goes to the rules; absent keeps. Found ones sent back stay found. */
-async function chooseTaxes(
-  tx: Transaction,
-  body: Partial<InvoiceBody>,
-  customer: Customer,
-  present?: HandRecord,
-): Promise<{ isOwn: boolean; rates: TaxRate[] }> {
-  const found = async () => ({ isOwn: false, rates: foundRates(await listTaxRules(tx, tx.account), customer) })
-  if (body.Taxes === null) return found()
-  const wasOwn = present?.draft?.hasOwnTaxes ?? false
-  if (body.Taxes === undefined) return wasOwn && present ? { isOwn: true, rates: [...present.taxes] } : found()
-  const isSentBack = present !== undefined && !wasOwn && hasSameTaxes(body.Taxes, present)
-  return isSentBack ? found() : { isOwn: true, rates: body.Taxes.map(givenRate) }
-}
-
-export const hasSameTaxes = (
-  sent: NonNullable<InvoiceBody['Taxes']>,
-  { taxes }: Pick<InvoiceParts, 'taxes'>,
-): boolean =>
-  sent.length === taxes.length &&
-  taxes.every((tax, index) => tax.name === sent[index]?.Name && equals(tax.rate, sent[index].Perc))
-
-/** Rule: blank is not given, and what is not given keeps what there is. The service's own reference of the invoice is none of the caller's. */
-function referenceOf(body: Partial<InvoiceBody>, present?: Invoice): string | null {
-  const reference = body.Reference ?? present?.reference ?? null
-  return present && reference === `I${present.id}` ? null : reference
 }
 
 const OWN_REFERENCE = /^I[1-9]\d*$/
@@ -294,18 +170,6 @@ async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: LineAmounts
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
 }
 
-export const hasSameLines = (sent: InvoiceBody['Charges'], { charges }: Pick<InvoiceParts, 'charges'>): boolean =>
-  sent.length === charges.length &&
-  charges.every((charge, index) => {
-    const line = lineOf(sent[index]!)
-    return (
-      line.name === charge.name &&
-      line.description === charge.description &&
-      equals(line.quantity, charge.quantity) &&
-      equals(line.unitPrice, charge.unitPrice)
-    )
-  })
-
 /** Issues a draft: its dates where they were defaults, its taxes where they were found, and its number are of now. */
 export async function issueDraft(tx: Transaction, context: RequestContext, present: HandRecord): Promise<InvoiceParts> {
   const { invoice, draft } = present
@@ -361,19 +225,23 @@ const owe = (tx: Transaction, { customerId, currency }: Invoice, amountMinor: bi
     amountsMinor: `{${amountMinor}}`,
   })
 
+/** Frees what is allocated to an invoice before it is cancelled, or refuses; given by the feature that owns allocations. */
+export type OnCancel = (tx: Transaction, context: RequestContext, invoice: Invoice) => Promise<void>
+
 /** Deletes a draft; cancels any other, which keeps its number and is owed no longer. */
-export async function removeInvoice(tx: Transaction, context: RequestContext, present: HandRecord): Promise<void> {
+export async function removeInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  present: HandRecord,
+  onCancel: OnCancel,
+): Promise<void> {
   const { invoice } = present
   if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled already.`)
   if (invoice.isDraft) {
     await recordInvoice(tx, context, 'invoice.deleted', present)
     return deleteDraftWithLines(tx, invoice.id)
   }
-  if (invoice.negativeMinor !== 0n || invoice.paidMinor !== 0n || invoice.pendingMinor !== 0n)
-    throw conflict(
-      'invoice_allocated',
-      `Invoice ${invoice.id} has credits or payments allocated to it and cannot be cancelled until those are taken off.`,
-    )
+  await onCancel(tx, context, invoice)
   await owe(tx, invoice, -invoice.totalMinor)
   await updateCancelled(tx, invoice.id, context.moment.now)
   await recordInvoice(tx, context, 'invoice.cancelled', await rereadInvoice(tx, context, invoice.id))

@@ -2,16 +2,15 @@ import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import {
   addInvoice,
-  chooseInvoice,
   editDraft,
-  type HandRecord,
   issueDraft,
   lockedInvoice,
+  type OnCancel,
   removeInvoice,
   unknownInvoice,
-  type Wanted,
   writtenInvoice,
 } from './by-hand.ts'
+import { chooseInvoice, type HandRecord, type Wanted } from './choose-hand.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './hand-wire.ts'
 import { InvoiceOut, invoiceEtag } from './wire.ts'
@@ -21,7 +20,7 @@ const path = '/v1/invoices/{invoiceID}'
 const id = 'invoiceID'
 
 /** What callers do with invoices that they write, and with the rules' ones where those can still change. */
-export const handInvoiceOperations = (): Operation[] => [
+export const handInvoiceOperations = ({ onCancel }: { onCancel: OnCancel }): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -68,11 +67,11 @@ export const handInvoiceOperations = (): Operation[] => [
     tag,
     summary: 'Delete a draft; cancel any other invoice, which keeps its number',
     success: { status: 204 },
-    refusals: { 409: 'The invoice is cancelled already' },
+    refusals: { 409: 'The invoice is cancelled already, credited, or a caller allocated something to it' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
     etag: (record: HandRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) => {
-      await removeInvoice(tx, context, record)
+      await removeInvoice(tx, context, record, onCancel)
       return noContent()
     },
   }),

@@ -111,3 +111,10 @@ const COMPUTED = [
 
 export const InvoiceIn = objectOf(inputs, { ignored: COMPUTED })
 export type InvoiceBody = BodyOf<typeof inputs>
+
+/** Entries of lists come without their fields that had a problem. */
+export const hasPrices = (charges: readonly { UnitCostEx?: unknown }[]): boolean =>
+  charges.every(({ UnitCostEx }) => UnitCostEx !== undefined)
+
+export const hasRates = (taxes: readonly { Name?: unknown; Perc?: unknown }[] | null | undefined): boolean =>
+  taxes?.every(({ Name, Perc }) => Name !== undefined && Perc !== undefined) ?? true

@@ -40,7 +40,10 @@ export function amountsOf(lines: readonly WrittenLine[], rates: readonly TaxRate
     netMinor,
     grossMinor,
     totalMinor,
-    taxes: taxes.map((tax, index) => ({ ...tax, ...(rates[index] as TaxRate) })),
+    taxes: taxes.map((tax, index) => {
+      const { name, rate, taxNumber } = rates[index] as TaxRate
+      return { name, rate, taxNumber, ...tax }
+    }),
   }
 }
 

@@ -9,7 +9,7 @@ import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { unknownInvoice } from './by-hand.ts'
+import { type OnCancel, unknownInvoice } from './by-hand.ts'
 import { handInvoiceOperations } from './hand-routes.ts'
 import { loadInvoiceParts, loadLines } from './load.ts'
 import {
@@ -31,6 +31,11 @@ import {
 } from './wire.ts'
 
 const tag = 'Invoices'
+
+interface Deps {
+  publicUrl: string | undefined
+  onCancel: OnCancel
+}
 
 const unknownNumber = (number: bigint | string) =>
   missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')
@@ -81,7 +86,7 @@ async function answerOne(db: Queryable, { account, moment }: RequestContext, inv
   return { status: 200, body, etag: invoiceEtag(parts!) }
 }
 
-export const invoiceOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
+export const invoiceOperations = ({ publicUrl, onCancel }: Deps): Operation[] => [
   readOperation({
     id: 'listInvoices',
     method: 'GET',
@@ -149,5 +154,5 @@ export const invoiceOperations = ({ publicUrl }: { publicUrl: string | undefined
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, account.timeZone)) }
     },
   }),
-  ...handInvoiceOperations(),
+  ...handInvoiceOperations({ onCancel }),
 ]

@@ -158,7 +158,7 @@ export async function reactivateRecurring(tx: Transaction, context: RequestConte
       'recurring_invoice_running',
       `Recurring invoice ${r.id} is ${status.toLowerCase()}; only an ended one can be started again.`,
     )
-  checkBilled({ id: r.customerId, pausedOn: r.pausedOn, archivedAt: archivedOf(r) })
+  checkBilled({ ...r, id: r.customerId })
   const endDate = endAfterReturn(r, today)
   const terms = { ...termsOf(r), endDate }
   const cursor = resumeRecurring(terms, cursorOf(r), today)
@@ -173,9 +173,6 @@ export async function reactivateRecurring(tx: Transaction, context: RequestConte
 /** An end that has passed was the end; one still to come stays. */
 const endAfterReturn = ({ endDate }: RecurringInvoice, today: string): string | null =>
   endDate !== null && endDate > today ? endDate : null
-
-const archivedOf = ({ suspendedAt, pausedOn }: RecurringInvoice): string | null =>
-  suspendedAt === null ? pausedOn : null
 
 /** Goes on with the recurring invoices of a customer that is billed again from today. */
 export const resumeRecurringInvoices: OnReturn = async (tx, context, customer, gapFrom) => {

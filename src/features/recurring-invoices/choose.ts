@@ -5,9 +5,9 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { holdCurrencies } from '../currencies/queries.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
-import { hasPrices, hasRates } from '../invoices/by-hand.ts'
+import { hasPrices, hasRates } from '../invoices/hand-wire.ts'
+import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
 import { checkCollection } from '../invoices/collection.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import {
@@ -52,12 +52,7 @@ export async function chooseRecurring(
   if (body.customerID !== undefined && !customer)
     problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
   const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
-  if (body.CurrencyCode && (await holdCurrencies(tx, tx.account, [body.CurrencyCode])).length === 0)
-    problems.add(
-      'currency_unknown',
-      'CurrencyCode',
-      `This account does not have the currency ${body.CurrencyCode}; add it first.`,
-    )
+  await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const charges = body.RecurInvoiceCharges
   if (!customer || !currency || !charges || !hasPrices(charges) || !hasRates(body.Taxes)) return undefined
   const lines = charges.map(lineOf)

@@ -35,6 +35,7 @@ export interface RecurringInvoice {
   // Of its customer.
   customerVersion: number
   suspendedAt: Instant | null
+  archivedAt: Instant | null
   pausedOn: IsoDate | null
   countryId: bigint | null
   countryStateId: bigint | null
@@ -65,7 +66,7 @@ const COLUMNS = fragment`
   r.lead_days as "leadDays", r.next_from as "nextFrom", r.last_from as "lastFrom", r.last_invoice_date as "lastInvoiceDate", r.due_on as "dueOn",
   r.cancelled_on as "cancelledOn", r.is_end_recorded as "isEndRecorded", r.has_own_taxes as "hasOwnTaxes",
   r.collection_method as "collectionMethod", r.gateway_id as "gatewayId", r.payment_method_id as "paymentMethodId", r.notes, r.terms,
-  r.last_modified as "lastModified", c.version as "customerVersion", c.suspended_at as "suspendedAt", c.paused_on as "pausedOn",
+  r.last_modified as "lastModified", c.version as "customerVersion", c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
   c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
   c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
 

@@ -114,9 +114,8 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
       const { account, moment } = context
       const customer = await findCustomerView(db, account.id, loaded.recurring.customerId, moment.today)
       assert(customer, `customer ${loaded.recurring.customerId} exists`)
-      const settings = await getAccountSettings(db, account.id)
-      const facts = { loaded, customer, account: settings, moment, context: await recurringContext(db, context) }
-      return { status: 200, body: writeRecurringPreview(facts) }
+      const about = { customer, moment, account: await getAccountSettings(db, account.id) }
+      return { status: 200, body: writeRecurringPreview(loaded, await recurringContext(db, context), about) }
     },
   }),
 ]

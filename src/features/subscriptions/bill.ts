@@ -24,7 +24,7 @@ import { listStoredComponents } from './component-queries.ts'
 import { type ComponentsMoved, writeComponents } from './component-write.ts'
 import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
 import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } from './facts.ts'
-import type { PendingOffer, Subscription } from './queries.ts'
+import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates } from './state-queries.ts'
 
@@ -32,7 +32,7 @@ import { type BillingState, updateBillingStates } from './state-queries.ts'
 
 /** What one subscription's due day brings: invoices, periods billed at zero, the state after it, and how it ended, if it did. */
 export interface BillingPlan {
-  subscription: Subscription
+  subscription: BillableSubscription
   invoices: ComposedInvoice[]
   zeroCharges: ZeroCharge[]
   state: BillingState
@@ -40,7 +40,7 @@ export interface BillingPlan {
   /** Periods begun that are not the first. */
   renewals: number
   /** The subscription with its new package or term, where a pending change took effect. */
-  taken?: Subscription
+  taken?: BillableSubscription
   /** With components: what became of them, and negative lines and days that go back to the customer as credits. */
   moved?: ComponentsMoved
   credited?: readonly PlannedCharge[]
@@ -60,7 +60,7 @@ export interface PlanContext {
 export async function planContext(
   db: Queryable,
   context: Pick<IssueContext, 'account' | 'moment'>,
-  subscriptions: readonly Subscription[] = [],
+  subscriptions: readonly BillableSubscription[] = [],
 ): Promise<PlanContext> {
   const changing = subscriptions
     .filter(({ pendingKind }) => pendingKind === 'package' || pendingKind === 'term')
@@ -79,7 +79,7 @@ export async function planContext(
 
 /** The rules that tax a customer today. */
 export const taxesOf = (
-  s: Pick<Subscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
+  s: Pick<BillableSubscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
   context: PlanContext,
 ): readonly TaxRule[] =>
   s.isWaiveTaxes
@@ -91,7 +91,7 @@ export const taxesOf = (
 
 /** A planned invoice with its taxes and dates; undefined when all its charges round to zero. */
 export function composePlanned(
-  s: Subscription,
+  s: BillableSubscription,
   planned: PlannedInvoice,
   context: PlanContext,
 ): ComposedInvoice | undefined {
@@ -116,7 +116,11 @@ export function composePlanned(
  * Plans everything that fell due on a subscription by a day, today's at the latest; what is late is dated today. Throws a Fault when an
  * amount is out of bounds.
  */
-export function planSubscription(s: Subscription, context: PlanContext, dueBy: IsoDate = context.today): BillingPlan {
+export function planSubscription(
+  s: BillableSubscription,
+  context: PlanContext,
+  dueBy: IsoDate = context.today,
+): BillingPlan {
   const offer = context.offers.get(s.id)
   const components = context.components.get(s.id) ?? []
   if (offer || components.length > 0) {
@@ -129,7 +133,7 @@ export function planSubscription(s: Subscription, context: PlanContext, dueBy: I
 
 /** From what the engine planned of package and components together; a change at renewal takes effect with its invoice. */
 function planFrom(
-  s: Subscription,
+  s: BillableSubscription,
   before: SubscriptionFacts,
   plan: SubscriptionPlan,
   context: PlanContext,
@@ -137,7 +141,7 @@ function planFrom(
 ): BillingPlan {
   const { state, invoices, credited } = plan
   const offer = state.stretch === s.stretch ? undefined : context.offers.get(s.id)
-  const taken: Subscription | undefined = offer && {
+  const taken: BillableSubscription | undefined = offer && {
     ...s,
     ...packageOf(state),
     ...idsOf(offer),
@@ -157,14 +161,18 @@ function planFrom(
 
 /** What is late is dated today, and its payment terms count from today. */
 const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): PlannedInvoice[] =>
-  invoices.map((planned) => ({
-    ...planned,
-    invoiceDate: later(planned.invoiceDate, context.today),
-    dueFrom: later(planned.dueFrom, context.today),
-  }))
+  invoices.map((planned) =>
+    planned.invoiceDate >= context.today && planned.dueFrom >= context.today
+      ? planned
+      : {
+          ...planned,
+          invoiceDate: later(planned.invoiceDate, context.today),
+          dueFrom: later(planned.dueFrom, context.today),
+        },
+  )
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
-export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
+export function planReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const offer = context.offers.get(s.id)
   const components = context.components.get(s.id) ?? []
   if (components.length > 0) {
@@ -179,7 +187,7 @@ export function planReturn(s: Subscription, gapFrom: IsoDate, context: PlanConte
 }
 
 function planOf(
-  s: Subscription,
+  s: BillableSubscription,
   planned: readonly PlannedInvoice[],
   cursor: Cursor,
   context: PlanContext,
@@ -203,7 +211,7 @@ function planOf(
 }
 
 function stateAfter(
-  s: Subscription,
+  s: BillableSubscription,
   cursor: Cursor,
   lastInvoiceDate: IsoDate | null,
   dueBy: IsoDate,
@@ -301,7 +309,7 @@ function endEvent({ subscription: s, ended, state }: BillingPlan, context: Issue
 }
 
 /** Invoices what is due today on one subscription, as the run would. */
-export async function billSubscription(tx: Transaction, context: IssueContext, s: Subscription): Promise<void> {
+export async function billSubscription(tx: Transaction, context: IssueContext, s: BillableSubscription): Promise<void> {
   if (s.pausedOn !== null || s.dueOn === null || s.dueOn > context.moment.today) return
   await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context, [s]))])
 }

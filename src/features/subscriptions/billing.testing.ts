@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 import { recomputeCharge } from '../../engine/explain.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { multiply } from '../../kernel/decimal.ts'
+import { roundToMinor } from '../../kernel/money.ts'
 import { oneRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { listCharges } from '../invoices/queries.ts'
@@ -142,7 +145,10 @@ export async function checkBooks(service: TestService, client: TestClient): Prom
   for (const { id, currency, totalMinor } of invoices) {
     const lines = charges.filter(({ invoiceId }) => invoiceId === id)
     expect(lines.length).toBeGreaterThan(0)
-    for (const line of lines) expect(recomputeCharge(factsOf(line, currency))).toBe(line.netMinor)
+    for (const line of lines) {
+      expect(recomputeCharge(factsOf(line, currency))).toBe(line.netMinor)
+      expect(roundToMinor(multiply(line.unitPrice, line.quantity), digitsOf(currency))).toBe(line.netMinor)
+    }
     expect(lines.reduce((sum, { grossMinor }) => sum + grossMinor, 0n)).toBe(totalMinor)
   }
   const owed = await oneRow<{ invoiced: bigint; receivable: bigint; taxes: bigint; shares: bigint }>(

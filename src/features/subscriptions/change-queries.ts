@@ -7,7 +7,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
-import type { PendingOffer, Subscription } from './queries.ts'
+import type { BillableSubscription, PendingOffer } from './queries.ts'
 
 /** Statements that changes of a subscription need beside billing. */
 
@@ -129,7 +129,7 @@ export const deleteSubscription = (tx: Transaction, account: AccountId, id: Subs
   tx.rows(sql`delete from subscriptions where account_id = ${account} and subscription_id = ${id}`)
 
 /** Writes the new package and term of a subscription whose pending change took effect. */
-export const updateTaken = (tx: Transaction, account: AccountId, to: Subscription) =>
+export const updateTaken = (tx: Transaction, account: AccountId, to: BillableSubscription) =>
   tx.rows(sql`
     update subscriptions set package_id = ${to.packageId}, package_version_id = ${to.packageVersionId},
       package_rate_term_id = ${to.packageRateTermId}, stretch = ${to.stretch}, sync_date = ${to.syncDate}, anchor = ${to.anchor},

@@ -1,15 +1,11 @@
 import {
-  attachComponent,
-  changeVersion,
   type ComponentOffer,
   componentAtStart,
   type ComponentState,
-  isMetered,
-  leaveOut,
-  reattachComponent,
-  setQuantity,
+  type SubscriptionFacts,
 } from '../../engine/components.ts'
-import { isFuture, type SubscriptionState } from '../../engine/subscription.ts'
+import { modifyComponents } from '../../engine/operations.ts'
+import type { SubscriptionState } from '../../engine/subscription.ts'
 import { type Decimal, equals, ONE, ZERO } from '../../kernel/decimal.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -190,35 +186,24 @@ export const composeComponents = (
 })
 
 /**
- * The components of a running subscription as a list wants them. Rule: the list is the whole set; what it leaves out leaves at once, and
- * the number of a metered one counts only when it is added.
+ * The components of a running subscription as a list wants them. Rule: the list is the whole set; the number of a metered one counts only
+ * when it is added, and a number that is not said stays.
  */
-export function modifyComponents(
+export function wantedComponents(
   wished: readonly WishedComponent[],
-  present: readonly ComponentState[],
-  state: SubscriptionState,
+  facts: SubscriptionFacts,
   currency: string,
   today: IsoDate,
 ): ComponentSet {
   const opening: OpeningUsage[] = []
-  const components = present.map((component) => {
-    const wish = wished.find(({ version }) => version.componentId === component.componentId)
-    if (!wish) return component.leftOutOn === null ? leaveOut(component, today) : component
-    if (component.leftOutOn !== null) {
-      opening.push(...openingOf(wish))
-      return reattachComponent(component, state, offerOf(wish, currency, true), today)
-    }
-    const isSameVersion = component.versions.at(-1)!.versionId === wish.version.versionId
-    const offer = offerOf(wish, currency, !isSameVersion)
-    const changed = isSameVersion ? component : changeVersion(component, offer.version, today)
-    if (isMetered(component) || wish.body.NumUnits == null) return changed
-    return equals(offer.quantity, changed.quantity) ? changed : setQuantity(changed, offer.quantity, state, today)
+  const offers = wished.map((wish): ComponentOffer => {
+    const { version, body } = wish
+    const known = facts.components.find(
+      ({ componentId, leftOutOn }) => componentId === version.componentId && leftOutOn === null,
+    )
+    if (!known) opening.push(...openingOf(wish))
+    const offer = offerOf(wish, currency, known?.versions.at(-1)?.versionId !== version.versionId)
+    return known && body.NumUnits == null ? { ...offer, quantity: known.quantity } : offer
   })
-  for (const wish of wished) {
-    if (present.some(({ componentId }) => componentId === wish.version.componentId)) continue
-    const offer = offerOf(wish, currency, true)
-    components.push(isFuture(state, today) ? componentAtStart(state, offer) : attachComponent(state, offer, today))
-    opening.push(...openingOf(wish))
-  }
-  return { components, opening }
+  return { components: modifyComponents(facts, offers, today), opening }
 }

@@ -130,7 +130,7 @@ const storedOf = (row: ComponentRow, usage: CycleUsage[]): StoredComponent => ({
 })
 
 /** Usage that is not invoiced yet, or differs from what was. */
-const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageCycleRow>(sql`
     select subscription_id as "subscriptionId", component_id as "componentId", cycle_from as "from", cycle_until as "until", total, invoiced,
            next_part as "nextPart", is_free as "isFree"

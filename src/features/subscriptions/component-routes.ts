@@ -4,7 +4,7 @@ import { shownOf } from './actions.ts'
 import { answerChange, checkRunning, recordOf } from './change-routes.ts'
 import { changeSubscription } from './change.ts'
 import { ChangePreviewOut, PreviewQuery } from './change-wire.ts'
-import { findComponents, modifyComponents } from './component-choose.ts'
+import { findComponents, wantedComponents } from './component-choose.ts'
 import { listStoredComponents } from './component-queries.ts'
 import { ModifyIn } from './component-wire.ts'
 import type { Subscription } from './queries.ts'
@@ -33,8 +33,8 @@ export const componentOperations = (): Operation[] => [
       const { today } = context.moment
       const made = await changeSubscription(tx, context, s, (subject) => {
         checkRunning(subject, today)
-        const { state, components } = subject
-        const set = modifyComponents(wished, components, state, s.currency, today)
+        const { state } = subject
+        const set = wantedComponents(wished, subject, s.currency, today)
         const plan = planSubscriptionDue({ state, components: set.components }, today, {
           extrasNow: body.When === 'now',
         })

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import type { TestClient } from '../../../test/support/app.ts'
-import { rowOf } from './billing.testing.ts'
 
 /** Components as tests of subscriptions sell them. */
 
@@ -68,5 +67,3 @@ export const linesOf = (invoice: any): string =>
   `${invoice.InvoiceDate.slice(0, 10)}: ${invoice.Charges.map(
     ({ Line, Descrip, AmountEx }: any) => `${Line} ${Descrip} ${AmountEx}`,
   ).join(' + ')}`
-
-export const totalsOf = (invoices: any[]): string[] => invoices.map((invoice) => rowOf(invoice))

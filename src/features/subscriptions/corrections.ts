@@ -8,11 +8,11 @@ import { makeCorrection, makeCreditNotes, type MadeCreditNote } from '../credit-
 import type { IssueContext } from '../invoices/issue.ts'
 import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
 import { endOf } from './facts.ts'
-import type { Subscription } from './queries.ts'
+import type { BillableSubscription } from './queries.ts'
 
 /** Credits that billing itself brings. */
 
-const causeOf = async (tx: Transaction, s: Subscription, made: readonly InvoiceId[]) => ({
+const causeOf = async (tx: Transaction, s: BillableSubscription, made: readonly InvoiceId[]) => ({
   customerId: s.customerId,
   subscriptionId: s.id,
   currency: s.currency,
@@ -24,7 +24,7 @@ const causeOf = async (tx: Transaction, s: Subscription, made: readonly InvoiceI
 export async function creditNegativeLines(
   tx: Transaction,
   context: IssueContext,
-  s: Subscription,
+  s: BillableSubscription,
   credited: readonly PlannedCharge[],
   made: readonly InvoiceId[],
 ): Promise<MadeCreditNote[]> {
@@ -41,7 +41,7 @@ export async function creditNegativeLines(
 export async function creditBeyondEnd(
   tx: Transaction,
   context: IssueContext,
-  s: Subscription,
+  s: BillableSubscription,
   components: readonly ComponentState[],
   made: readonly InvoiceId[],
 ): Promise<void> {

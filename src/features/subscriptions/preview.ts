@@ -1,14 +1,9 @@
 import { planNextInvoice } from '../../engine/plan.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
-import { decimalDigits } from '../../platform/wire/write.ts'
 import type { Moment } from '../../platform/http/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { customerToWire } from '../customers/wire.ts'
 import { type ComposedInvoice, collectionMethodOf } from '../invoices/issue.ts'
-import { balancesOf, chargeToWire, InvoicePreviewOut } from '../invoices/wire.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
+import { writePreviewed } from '../invoices/preview.ts'
 import { composePlanned, type PlanContext } from './bill.ts'
 import { cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import type { Subscription } from './queries.ts'
@@ -39,64 +34,27 @@ function nextComposed({ subscription, plans, moment }: PreviewFacts): ComposedIn
 export function writePreview(facts: PreviewFacts): string {
   const { subscription, customer, account, moment } = facts
   const composed = nextComposed(facts)
-  const clock = { timeZone: account.timeZone, today: moment.today }
-  const digits = digitsOf(subscription.currency)
-  const shown = (day: IsoDate | undefined) => (day === undefined ? null : dateWithOffset(day, account.timeZone))
-  const totalMinor = composed?.totalMinor ?? 0n
-  const amounts = {
+  return writePreviewed({
+    customer,
+    account,
+    moment,
     currency: subscription.currency,
-    totalMinor,
-    paidMinor: 0n,
-    pendingMinor: 0n,
-    negativeMinor: 0n,
-    dueDate: composed?.dueDate ?? moment.today,
-    isDraft: true,
-    isCancelled: false,
-  }
-  return InvoicePreviewOut.write({
-    invoiceID: null,
-    invoiceNum: null,
-    Customer: customerToWire(customer, clock),
-    Reference: null,
     poNumber: subscription.poNumber,
-    CurrencyCode: subscription.currency,
-    InvoiceDate: shown(composed?.invoiceDate),
-    DueDate: shown(composed?.dueDate),
-    DateSent: null,
-    LastUpdated: moment.now,
-    isDraft: true,
-    isCancelled: false,
-    Source: 'Auto',
-    CollectionMethod: subscription.collectionMethod ?? collectionMethodOf(subscription.paymentMethod),
-    gatewayID: null,
-    customerPaymentMethodID: null,
-    NumTries: 0,
-    NextTryDate: null,
-    Notes: account.notes,
-    Terms: account.terms,
-    customerID: customer.id,
-    Name: customer.name,
-    LastName: customer.lastName,
-    ...balancesOf(amounts, moment.today),
-    Taxes: (composed?.taxes ?? []).map(({ rule }) => ({
-      invoiceTaxID: null,
-      invoiceID: null,
-      Name: rule.settingName,
-      Perc: decimalDigits(rule.rate),
-    })),
-    Charges: (composed?.charges ?? []).map((charge, line) => {
-      const facts = {
+    collectionMethod: subscription.collectionMethod ?? collectionMethodOf(subscription.paymentMethod),
+    notes: account.notes,
+    terms: account.terms,
+    subscriptionId: subscription.id === 0n ? null : subscription.id,
+    recurringInvoiceId: null,
+    composed: composed && {
+      ...composed,
+      taxes: composed.taxes.map(({ rule }) => ({ name: rule.settingName, rate: rule.rate })),
+      charges: composed.charges.map((charge, line) => ({
         ...charge,
         description: null,
-        grossMinor: composed?.grossMinor[line] ?? 0n,
+        grossMinor: composed.grossMinor[line] ?? 0n,
         brackets: null,
         subscriptionId: null,
-      }
-      return { chargeID: null, invoiceID: null, ...chargeToWire(facts, line + 1, digits) }
-    }),
-    PaymentsApplied: [],
-    NegativeAdjustmentsApplied: [],
-    subscriptionID: subscription.id === 0n ? null : subscription.id,
-    recurInvoiceID: null,
+      })),
+    },
   })
 }

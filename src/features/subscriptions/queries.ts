@@ -1,8 +1,9 @@
+import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
@@ -76,7 +77,15 @@ export interface PendingOffer extends PackageOffer {
   packageRateTermId: Id
 }
 
-export const SUBSCRIPTION_COLUMNS = fragment`
+/** What billing needs of a subscription: everything but what is only shown. */
+export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
+type ShownOnly = Pick<
+  Subscription,
+  'gatewayId' | 'paymentMethodId' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCompany'
+>
+type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
+
+const BILLED_COLUMNS = fragment`
   s.subscription_id as "id", s.customer_id as "customerId", s.package_id as "packageId", s.package_version_id as "packageVersionId",
   s.package_rate_term_id as "packageRateTermId", s.currency, s.stretch, s.start_date as "startDate", s.trial_end_date as "trialEndDate",
   s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay",
@@ -84,12 +93,16 @@ export const SUBSCRIPTION_COLUMNS = fragment`
   s.is_pro_rata as "isProRata", s.lead_days as "leadDays", s.fees_on as "feesOn", s.next_from as "nextFrom", s.last_from as "lastFrom",
   s.last_invoice_date as "lastInvoiceDate", s.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
-  s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId",
-  s.last_modified as "lastModified", s.components_revision as "componentsRevision", v.version_no as "versionNo", p.name as "packageName", t.price,
-  r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor",
-  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany", c.version as "customerVersion",
-  c.paused_on as "pausedOn", c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
-  c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
+  s.collection_method as "collectionMethod", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
+  c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod",
+  c.payment_term_days as "paymentTermDays"`
+
+const PACKAGE_COLUMNS = fragment`
+  v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
+
+export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
+  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.last_modified as "lastModified",
+  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany"`
 
 export const SUBSCRIPTION_JOINED = fragment`
   join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
@@ -245,17 +258,46 @@ export async function listDueSubscriptions(
   account: AccountId,
   customerIds: readonly CustomerId[],
   due: { day: IsoDate; runId: Id },
-): Promise<Subscription[]> {
+): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const found = await tx.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+  const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
+    select ${BILLED_COLUMNS} from subscriptions s
+      join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
      where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id between ${first} and ${last}
        and c.customer_id between ${first} and ${last}
        and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
                          and f.record_type = 'subscription' and f.record_id = s.subscription_id)
      order by s.customer_id, s.subscription_id`)
   const wanted = new Set(customerIds)
-  return found.filter(({ customerId }) => wanted.has(customerId))
+  const found = rows.filter(({ customerId }) => wanted.has(customerId))
+  return found.length === 0 ? [] : withPackages(tx, account, found)
+}
+
+/** Adds what the rows need of their packages: read once for thousands of subscriptions that share a few. */
+async function withPackages(
+  db: Queryable,
+  account: AccountId,
+  rows: readonly Omit<BillableSubscription, keyof OfPackage>[],
+): Promise<BillableSubscription[]> {
+  const termIds = [...new Set(rows.map(({ packageRateTermId }) => packageRateTermId))]
+  const offers = await db.rows<OfPackage & { termId: Id }>(sql`
+    select t.package_rate_term_id as "termId", ${PACKAGE_COLUMNS} from package_rate_terms t
+      join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
+      join package_versions v on v.account_id = t.account_id and v.package_version_id = r.package_version_id
+      join packages p on p.account_id = t.account_id and p.package_id = v.package_id
+     where t.account_id = ${account} and t.package_rate_term_id = any(${arrayLiteral(termIds)}::bigint[])`)
+  const offerOf = new Map(offers.map((offer) => [offer.termId, offer]))
+  for (const row of rows) {
+    const offer = offerOf.get(row.packageRateTermId)
+    assert(offer, `the price of subscription ${row.id} exists`)
+    const billable = row as BillableSubscription
+    billable.versionNo = offer.versionNo
+    billable.packageName = offer.packageName
+    billable.price = offer.price
+    billable.setupFeeMinor = offer.setupFeeMinor
+    billable.trialFeeMinor = offer.trialFeeMinor
+  }
+  return rows as BillableSubscription[]
 }
 
 /** What is due up to a day, to look at without locks: for a dry run, page by page. */

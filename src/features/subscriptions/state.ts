@@ -1,18 +1,18 @@
 import type { PendingChange, SubscriptionState } from '../../engine/subscription.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { cursorOf, termsOf } from './facts.ts'
-import type { PendingOffer, Subscription } from './queries.ts'
+import type { BillableSubscription, PendingOffer } from './queries.ts'
 
 /** Between a stored subscription and the state that changes are planned on. */
 
 /** A pending change as the engine sees it; `offer` is what a pending change of package or term was asked for. */
-function pendingOf(s: Subscription, offer: PendingOffer | undefined): PendingChange | null {
+function pendingOf(s: BillableSubscription, offer: PendingOffer | undefined): PendingChange | null {
   if (s.pendingKind === null || s.pendingOn === null) return null
   if (s.pendingKind === 'cancellation') return { kind: 'cancellation', on: s.pendingOn }
   return offer ? { kind: s.pendingKind, on: s.pendingOn, offer } : null
 }
 
-export const stateOf = (s: Subscription, offer?: PendingOffer): SubscriptionState => ({
+export const stateOf = (s: BillableSubscription, offer?: PendingOffer): SubscriptionState => ({
   ...termsOf(s),
   startDate: s.startDate,
   trialEndDate: s.trialEndDate,

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { databaseFault, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
+import { RowQuery } from './row-query.ts'
 import { SCOPE_STATEMENT, SCOPE_TEXT, ScopedQuery } from './scoped-query.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
@@ -61,9 +62,14 @@ const prepareScope = (client: pg.ClientBase) => client.query({ name: SCOPE_STATE
 
 function runScoped<Row>(client: pg.ClientBase, account: AccountId, statement: Statement): Promise<Row[]> {
   return new Promise((resolve, reject) => {
-    const query = new ScopedQuery(statement, account, (error, result) =>
-      error ? reject(error) : resolve(result.rows as Row[]),
-    )
+    const query = new ScopedQuery(statement, account, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
+    client.query(query as unknown as pg.Submittable)
+  })
+}
+
+function runRows<Row>(client: pg.ClientBase, statement: Statement): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    const query = new RowQuery(statement, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
     client.query(query as unknown as pg.Submittable)
   })
 }
@@ -202,7 +208,7 @@ async function transact<T>(
   try {
     const tx: Transaction = {
       account,
-      rows: async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[],
+      rows: <Row>(statement: Statement) => runRows<Row>(client, statement),
       afterCommit: (callback) => committed.push(callback),
     }
     result = await work(tx)

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { type DataRow, RowQuery, type RowsCallback, type WireConnection } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
 /**
@@ -11,26 +11,12 @@ import type { Statement } from './sql.ts'
 export const SCOPE_STATEMENT = 'perennial_scope'
 export const SCOPE_TEXT = "select set_config('app.account_id', $1, true)"
 
-/** The parts of the driver's Query and Connection that its type package does not describe. */
-interface WireConnection {
-  bind(message: { statement: string; values: unknown[] }): void
-  execute(message: { portal?: string; rows?: number }): void
-}
-interface WireQuery {
-  prepare(connection: WireConnection): void
-  handleDataRow(message: unknown): void
-  handleCommandComplete(message: unknown, connection: unknown): void
-}
-const BaseQuery = pg.Query as unknown as new (config: object) => WireQuery
-
-export type QueryCallback = (error: Error | null, result: { rows: unknown[] }) => void
-
-export class ScopedQuery extends BaseQuery {
+export class ScopedQuery extends RowQuery {
   readonly #account: string
   #isScopeAnswered = false
 
-  constructor(statement: Statement, account: bigint, callback: QueryCallback) {
-    super({ text: statement.text, name: statement.name, values: statement.values, callback })
+  constructor(statement: Statement, account: bigint, callback: RowsCallback) {
+    super(statement, callback)
     this.#account = account.toString()
   }
 
@@ -40,12 +26,11 @@ export class ScopedQuery extends BaseQuery {
     super.prepare(connection)
   }
 
-  override handleDataRow(message: unknown): void {
+  override handleDataRow(message: DataRow): void {
     if (this.#isScopeAnswered) super.handleDataRow(message)
   }
 
-  override handleCommandComplete(message: unknown, connection: unknown): void {
-    if (this.#isScopeAnswered) super.handleCommandComplete(message, connection)
-    else this.#isScopeAnswered = true
+  override handleCommandComplete(): void {
+    this.#isScopeAnswered = true
   }
 }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { decimal } from '../../kernel/decimal.ts'
+import { type Decimal, decimal } from '../../kernel/decimal.ts'
 
 /** What the driver makes of column texts: bigint stays exact, dates stay days, instants are ISO texts in UTC. */
 
@@ -27,6 +27,18 @@ function instantFromText(text: string): string {
 
 const itself = (text: string): string => text
 
+let lastDigits = ''
+let lastDecimal = decimal('0')
+
+/** Prices and rates of neighbouring rows are mostly the same, and a Decimal can be shared. */
+function decimalFromText(text: string): Decimal {
+  if (text !== lastDigits) {
+    lastDecimal = decimal(text)
+    lastDigits = text
+  }
+  return lastDecimal
+}
+
 const PARSERS: Record<number, (text: string) => unknown> = {
   [BOOL]: (text) => text === 't',
   [INT8]: BigInt,
@@ -35,7 +47,7 @@ const PARSERS: Record<number, (text: string) => unknown> = {
   [FLOAT8]: Number,
   [DATE]: itself,
   [TIMESTAMPTZ]: instantFromText,
-  [NUMERIC]: decimal,
+  [NUMERIC]: decimalFromText,
   [JSON_TEXT]: (text) => JSON.parse(text),
   [JSONB]: (text) => JSON.parse(text),
   [BYTEA]: pg.types.getTypeParser(BYTEA) as (text: string) => unknown,

@@ -25,10 +25,19 @@ const ErrorBody = outObject(
 
 export const errorSchema = ErrorBody.schema
 
-export const errorBody = (problems: readonly Problem[]): string =>
-  ErrorBody.write({
-    Errors: problems.map(({ message, code, field }) => ({ Message: message, Code: code, Field: field })),
-  })
+/** More than any honest body can have; a hostile one must not be answered with many times its own size. */
+const PROBLEMS_MAX = 5000
+
+export function errorBody(problems: readonly Problem[]): string {
+  const told = problems.slice(0, PROBLEMS_MAX).map(({ message, code, field }) => ({
+    Message: message,
+    Code: code,
+    Field: field,
+  }))
+  const untold = problems.length - told.length
+  if (untold > 0) told.push({ Message: `There are ${untold} more problems.`, Code: 'more_problems', Field: null })
+  return ErrorBody.write({ Errors: told })
+}
 
 export const faultHeaders = (fault: Fault): Record<string, string> => ({
   ...(fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) }),

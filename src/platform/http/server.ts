@@ -96,7 +96,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     reply.header('x-request-id', request.id)
     // Fastify would refuse a malformed type by itself, whatever the operation.
     request.contentType = request.raw.headers['content-type']
-    delete request.raw.headers['content-type']
+    if (request.contentType !== undefined) delete request.raw.headers['content-type']
     if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
     const { operation, isPublic } = request.routeOptions.config
     if (isPublic || operation?.isPublic) return

@@ -1,0 +1,138 @@
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { holdCurrencies } from '../currencies/queries.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { checkCollection } from './collection.ts'
+import { hasSameTaxes } from './compare.ts'
+import { hasPrices, hasRates, type InvoiceBody } from './hand-wire.ts'
+import { listTaxRules } from './issue-queries.ts'
+import { collectionMethodOf } from './issue.ts'
+import { amountsOf, checkAmounts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
+import type { Invoice } from './queries.ts'
+import type { InvoiceParts } from './wire.ts'
+import type { WrittenInvoice } from './write.ts'
+import type { Draft } from './written-queries.ts'
+
+/** From the body of an add or edit to the invoice that it means. Problems (400) are gathered, conflicts (409) come with the writing. */
+
+/** An invoice as it is, with its lines, and what it remembers while it is a draft. */
+export interface HandRecord extends InvoiceParts {
+  draft: Draft | null
+}
+
+/** What a body means: everything that an invoice says, with its amounts. */
+export interface Wanted extends Draft {
+  customer: Customer
+  invoice: Omit<WrittenInvoice, 'notes' | 'terms'>
+}
+
+/** Finds what the body refers to, and notes what is wrong with it. `present` is the draft that it edits. */
+export async function chooseInvoice(
+  tx: Transaction,
+  context: RequestContext,
+  body: Partial<InvoiceBody>,
+  problems: Problems,
+  present?: HandRecord,
+): Promise<Wanted | undefined> {
+  checkCollection(body, problems, present?.invoice.collectionMethod)
+  const dates = chooseDates(context, body, present)
+  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
+  if (body.customerID !== undefined && !customer)
+    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  if (dates.isDueDateGiven && body.DueDate && body.DueDate < dates.invoiceDate)
+    problems.add(
+      'date_order',
+      'DueDate',
+      `DueDate ${body.DueDate} must not be before InvoiceDate ${dates.invoiceDate}.`,
+    )
+  await checkCurrencyHeld(tx, body.CurrencyCode, problems)
+  const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
+  if (!customer || !currency || !isComplete(body)) return undefined
+  const taxes = await chooseTaxes(tx, body, customer, present)
+  const lines = body.Charges.map(lineOf)
+  const amounts = amountsOf(lines, taxes.rates, digitsOf(currency))
+  checkAmounts(amounts, currency, 'Charges', problems)
+  return {
+    customer,
+    ...dates,
+    hasOwnTaxes: taxes.isOwn,
+    invoice: {
+      ...datesOf(context, body, customer, dates),
+      customerId: customer.id,
+      customerVersion: customer.version,
+      recurringInvoiceId: null,
+      period: null,
+      reference: referenceOf(body, present?.invoice),
+      poNumber: body.poNumber ?? null,
+      currency,
+      source: 'App',
+      collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
+      lines,
+      amounts,
+      totalMinor: amounts.totalMinor,
+    },
+  }
+}
+
+/** Notes a currency that the account does not have; one that it has is kept from being deleted until the commit. */
+export async function checkCurrencyHeld(
+  tx: Transaction,
+  currency: string | null | undefined,
+  problems: Problems,
+): Promise<void> {
+  if (currency == null || (await holdCurrencies(tx, tx.account, [currency])).length > 0) return
+  problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${currency}; add it first.`)
+}
+
+const isComplete = (body: Partial<InvoiceBody>): body is Partial<InvoiceBody> & Pick<InvoiceBody, 'Charges'> =>
+  body.Charges !== undefined && hasPrices(body.Charges) && hasRates(body.Taxes)
+
+type ChosenDates = Pick<Draft, 'isInvoiceDateGiven' | 'isDueDateGiven'> & { invoiceDate: IsoDate }
+
+/** Rule: a date that is sent back as it was stays the default that it was. */
+function chooseDates({ moment }: RequestContext, body: Partial<InvoiceBody>, present?: HandRecord): ChosenDates {
+  const isGiven = (sent: IsoDate | null | undefined, before: IsoDate | undefined, wasGiven: boolean | undefined) =>
+    sent != null && (sent !== before || (wasGiven ?? true))
+  const { invoice, draft } = present ?? {}
+  const isInvoiceDateGiven = isGiven(body.InvoiceDate, invoice?.invoiceDate, draft?.isInvoiceDateGiven)
+  return {
+    isInvoiceDateGiven,
+    isDueDateGiven: isGiven(body.DueDate, invoice?.dueDate, draft?.isDueDateGiven),
+    invoiceDate: isInvoiceDateGiven ? (body.InvoiceDate as IsoDate) : moment.today,
+  }
+}
+
+/** Rule: a DueDate that is not given is payment-term days after InvoiceDate. */
+function datesOf(
+  { account }: RequestContext,
+  body: Partial<InvoiceBody>,
+  customer: Customer,
+  { invoiceDate, isDueDateGiven }: ChosenDates,
+): { invoiceDate: IsoDate; dueDate: IsoDate } {
+  const termDays = customer.paymentTermDays ?? account.paymentTermDays
+  return { invoiceDate, dueDate: isDueDateGiven ? (body.DueDate as IsoDate) : addDays(invoiceDate, termDays) }
+}
+
+/** Rule: given taxes are used as they are, an empty list means none; null goes to the rules; absent keeps. Found ones sent back stay found. */
+async function chooseTaxes(
+  tx: Transaction,
+  body: Partial<InvoiceBody>,
+  customer: Customer,
+  present?: HandRecord,
+): Promise<{ isOwn: boolean; rates: TaxRate[] }> {
+  const found = async () => ({ isOwn: false, rates: foundRates(await listTaxRules(tx, tx.account), customer) })
+  if (body.Taxes === null) return found()
+  const wasOwn = present?.draft?.hasOwnTaxes ?? false
+  if (body.Taxes === undefined) return wasOwn && present ? { isOwn: true, rates: [...present.taxes] } : found()
+  const isSentBack = present !== undefined && !wasOwn && hasSameTaxes(body.Taxes, present)
+  return isSentBack ? found() : { isOwn: true, rates: body.Taxes.map(givenRate) }
+}
+
+/** Rule: blank is not given, and what is not given keeps what there is. The service's own reference of the invoice is none of the caller's. */
+function referenceOf(body: Partial<InvoiceBody>, present?: Invoice): string | null {
+  const reference = body.Reference ?? present?.reference ?? null
+  return present && reference === `I${present.id}` ? null : reference
+}

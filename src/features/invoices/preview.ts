@@ -1,0 +1,96 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import type { Moment } from '../../platform/http/context.ts'
+import { decimalDigits } from '../../platform/wire/write.ts'
+import type { AccountSettings } from '../accounts/queries.ts'
+import type { CustomerView } from '../customers/queries.ts'
+import { customerToWire } from '../customers/wire.ts'
+import type { Charge, CollectionMethod } from './queries.ts'
+import { balancesOf, chargeToWire, InvoicePreviewOut } from './wire.ts'
+
+/** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
+export interface Preview {
+  customer: CustomerView
+  account: AccountSettings
+  moment: Moment
+  currency: string
+  poNumber: string | null
+  collectionMethod: CollectionMethod
+  notes: string | null
+  terms: string | null
+  subscriptionId: Id | null
+  recurringInvoiceId: Id | null
+  /** Undefined when nothing will follow: no charges, a total of 0 and no dates are shown. */
+  composed:
+    | {
+        invoiceDate: IsoDate
+        dueDate: IsoDate
+        totalMinor: bigint
+        taxes: readonly { name: string; rate: Decimal }[]
+        charges: readonly Omit<Charge, 'id' | 'invoiceId' | 'displayOrder'>[]
+      }
+    | undefined
+}
+
+const NOT_YET = {
+  invoiceID: null,
+  invoiceNum: null,
+  Reference: null,
+  DateSent: null,
+  isDraft: true,
+  isCancelled: false,
+  Source: 'Auto' as const,
+  gatewayID: null,
+  customerPaymentMethodID: null,
+  NumTries: 0,
+  NextTryDate: null,
+  PaymentsApplied: [],
+  NegativeAdjustmentsApplied: [],
+}
+
+export function writePreviewed({ customer, account, moment, composed, currency, ...about }: Preview): string {
+  const clock = { timeZone: account.timeZone, today: moment.today }
+  const shown = (day: IsoDate | undefined) => (day === undefined ? null : dateWithOffset(day, account.timeZone))
+  const amounts = {
+    currency,
+    totalMinor: composed?.totalMinor ?? 0n,
+    paidMinor: 0n,
+    pendingMinor: 0n,
+    negativeMinor: 0n,
+    dueDate: composed?.dueDate ?? moment.today,
+    isDraft: true,
+    isCancelled: false,
+  }
+  return InvoicePreviewOut.write({
+    ...NOT_YET,
+    ...balancesOf(amounts, moment.today),
+    Customer: customerToWire(customer, clock),
+    poNumber: about.poNumber,
+    CurrencyCode: currency,
+    InvoiceDate: shown(composed?.invoiceDate),
+    DueDate: shown(composed?.dueDate),
+    LastUpdated: moment.now,
+    CollectionMethod: about.collectionMethod,
+    Notes: about.notes,
+    Terms: about.terms,
+    customerID: customer.id,
+    Name: customer.name,
+    LastName: customer.lastName,
+    Taxes: (composed?.taxes ?? []).map(({ name, rate }) => ({
+      invoiceTaxID: null,
+      invoiceID: null,
+      Name: name,
+      Perc: decimalDigits(rate),
+    })),
+    Charges: (composed?.charges ?? []).map((charge, line) => ({
+      chargeID: null,
+      invoiceID: null,
+      ...chargeToWire(charge, line + 1, digitsOf(currency)),
+    })),
+    subscriptionID: about.subscriptionId,
+    recurInvoiceID: about.recurringInvoiceId,
+  })
+}

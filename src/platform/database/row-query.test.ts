@@ -1,0 +1,59 @@
+import pg from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/app.ts'
+import { clientConfig, openDatabase } from './database.ts'
+import { RowQuery } from './row-query.ts'
+import { sql } from './sql.ts'
+
+const connection = await createTestDatabase()
+const db = openDatabase(connection, { role: undefined, poolSize: 1, quickLanes: 1 })
+afterAll(() => db.close())
+
+const both = (run: (rows: typeof db.unscoped.rows) => Promise<unknown>) =>
+  Promise.all([run(db.reader(1n, 'quick').rows), db.transaction(1n, (tx) => run(tx.rows))])
+
+test('rows have their columns in order with values read by type, the same at every execution', async () => {
+  const statement = (day: string) =>
+    sql`select 7::bigint as "id", null::text as "nothing", 'it''s "so"' as "text, with: signs", true as "flag", ${day}::date as "day", 1.50 as "price"`
+  for (const day of ['2027-01-31', '2028-02-29', '2000-01-01']) {
+    const row = {
+      id: 7n,
+      nothing: null,
+      'text, with: signs': 'it\'s "so"',
+      flag: true,
+      day,
+      price: { coefficient: 15n, scale: 1 },
+    }
+    await both(async (rows) => expect(await rows(statement(day))).toEqual([row]))
+  }
+})
+
+test('a statement that fails leaves the next ones on its connection as they are', async () => {
+  const part = (by: number) => sql`select 100 / ${by}::int as "part"`
+  const reader = db.reader(1n, 'quick')
+  const results = await Promise.allSettled([1, 0, 2, 0, 5].map((by) => reader.rows<{ part: number }>(part(by))))
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value[0]?.part : 'refused'))).toEqual([
+    100,
+    'refused',
+    50,
+    'refused',
+    20,
+  ])
+})
+
+test('a value that cannot be read fails its statement alone', async () => {
+  const client = new pg.Client(clientConfig(connection, undefined))
+  await client.connect()
+  const rows = (text: string, name: string) =>
+    new Promise<unknown[]>((resolve, reject) => {
+      const query = new RowQuery({ text, name, values: [] }, (error, found) => (error ? reject(error) : resolve(found)))
+      client.query(query as unknown as pg.Submittable)
+    })
+  const [first, second] = await Promise.allSettled([
+    rows(`select 'NaN'::numeric as "price"`, 'unreadable'),
+    rows(`select 1 as "one"`, 'readable'),
+  ])
+  await client.end()
+  expect(first.status).toBe('rejected')
+  expect(second).toEqual({ status: 'fulfilled', value: [{ one: 1 }] })
+})
