@@ -113,6 +113,11 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
       is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
+/** Rule: lastInvDate is the day of the newest invoice of any kind. */
+export const updateLastInvoiceDate = (tx: Transaction, account: AccountId, id: SubscriptionId, day: IsoDate) =>
+  tx.rows(sql`
+    update subscriptions set last_invoice_date = ${day} where account_id = ${account} and subscription_id = ${id}`)
+
 export const updateDetails = (
   tx: Transaction,
   account: AccountId,

@@ -9,6 +9,7 @@ import {
 import { type CancelKind, cancel } from '../../engine/endings.ts'
 import {
   cancelSubscription,
+  type OperationPlan,
   reactivateSubscription,
   withComponents,
   withComponentsAnew,
@@ -39,6 +40,7 @@ import {
 import { PERIODS_MAX, trialEnd } from './choose.ts'
 import { chooseOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
 import { listRateTerms, type Subscription } from './queries.ts'
+import { withOpeningKept } from './usage-write.ts'
 import { subscriptionEtag } from './wire.ts'
 
 const tag = 'Subscriptions'
@@ -76,6 +78,12 @@ export function checkRunning({ state, subscription }: ChangeSubject, today: stri
   if (hasEnded(state, today)) throw ended(subscription)
 }
 
+/** A subscription that has not begun, with another start or package: components begin with it, and keep the usage they opened with. */
+function begunAnew(plan: ChangePlan, { components }: ChangeSubject): OperationPlan {
+  const anew = withComponentsAnew(plan, components)
+  return { ...anew, components: withOpeningKept(anew.components, components, anew.state) }
+}
+
 /** Changes of package and of term differ only in where their offer is looked for. */
 function offerOperation(about: {
   id: string
@@ -108,9 +116,9 @@ function offerOperation(about: {
           return {
             event,
             offer: ids,
-            plan: withComponentsAnew(
+            plan: begunAnew(
               replaceFuture(subject.state, { ...offer, ...asAdded(subject.state.startDate) }, today),
-              subject.components,
+              subject,
             ),
           }
         }
@@ -208,7 +216,7 @@ const dating = (): Operation[] => [
           context.moment.today,
         )
         checkPeriods(plan.state, context.moment.today, 'StartDate')
-        return { plan: withComponentsAnew(plan, subject.components), event: 'subscription.changed' }
+        return { plan: begunAnew(plan, subject), event: 'subscription.changed' }
       })
       return answerChange(tx, context, made, false)
     },

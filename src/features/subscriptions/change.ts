@@ -14,7 +14,7 @@ import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/i
 import { record, reread, type shownOf } from './actions.ts'
 import { recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
-import { listChargesBeyond, listPendingOffers, updateChanged } from './change-queries.ts'
+import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
 import type { OpeningUsage } from './component-choose.ts'
 import { raiseRevision, updateShown } from './component-queries.ts'
 import { writeComponents } from './component-write.ts'
@@ -151,7 +151,9 @@ async function issuePlanned(
     .filter(({ netMinor }) => netMinor === 0n)
     .concat(plan.credited)
     .map((charge): ZeroCharge => ({ subscriptionId: s.id, charge }))
-  return issueInvoices(tx, context, composed, zero)
+  const issued = await issueInvoices(tx, context, composed, zero)
+  if (issued.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
+  return issued
 }
 
 /** Drops the pending change, if there is one, and charges what it had held back. */

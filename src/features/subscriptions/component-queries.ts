@@ -261,6 +261,30 @@ export async function upsertUsageCycles(
       total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`)
 }
 
+/** Forgets cycles of usage: of a start that is another now, nothing is counted any more. */
+export const deleteUsageCycles = (
+  tx: Transaction,
+  account: AccountId,
+  cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
+) =>
+  tx.rows(sql`
+    delete from usage_cycles u
+     using unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
+             as w(subscription_id, component_id, cycle_from)
+     where u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
+       and u.cycle_from = w.cycle_from`)
+
+/** Tells that the last report of components added to their units. */
+export const clearSetUnits = (
+  tx: Transaction,
+  account: AccountId,
+  rows: readonly { subscriptionId: SubscriptionId; componentId: ComponentId }[],
+) =>
+  tx.rows(sql`
+    update subscription_components c set is_set_units = false
+      from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[]) as r(subscription, component)
+     where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
+
 /** What callers see of a component beside its billing. */
 export const updateShown = (
   tx: Transaction,

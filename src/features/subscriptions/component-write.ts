@@ -4,6 +4,7 @@ import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import {
   type ComponentChange,
+  deleteUsageCycles,
   insertComponents,
   raiseRevision,
   updateComponents,
@@ -28,18 +29,23 @@ export async function writeComponents(
   const added: ComponentChange[] = []
   const changed: ComponentChange[] = []
   const cycles: UsageCycleRow[] = []
+  const gone: Pick<UsageCycleRow, 'subscriptionId' | 'componentId' | 'from'>[] = []
   for (const { subscriptionId, before, after } of moved) {
     for (const state of after) {
       const known = before.find(({ componentId }) => componentId === state.componentId)
       if (known === state) continue
       if (known === undefined) added.push({ subscriptionId, state })
       else changed.push({ subscriptionId, state })
-      for (const cycle of state.usage)
-        if (!known?.usage.includes(cycle)) cycles.push({ ...cycle, subscriptionId, componentId: state.componentId })
+      const { componentId, usage } = state
+      for (const cycle of usage)
+        if (!known?.usage.includes(cycle)) cycles.push({ ...cycle, subscriptionId, componentId })
+      for (const { from } of known?.usage ?? [])
+        if (!usage.some((cycle) => cycle.from === from)) gone.push({ subscriptionId, componentId, from })
     }
   }
   await insertComponents(tx, tx.account, added, today)
   await updateComponents(tx, tx.account, changed, today)
+  if (gone.length > 0) await deleteUsageCycles(tx, tx.account, gone)
   await upsertUsageCycles(tx, tx.account, cycles)
   for (const id of new Set(added.map(({ subscriptionId }) => subscriptionId))) await raiseRevision(tx, tx.account, id)
 }

@@ -420,6 +420,7 @@ export type NewSubscription = Pick<
   | 'endDate'
   | 'anchor'
   | 'anchorDay'
+  | 'componentAnchor'
   | 'term'
   | 'termType'
   | 'isProRata'
@@ -442,10 +443,10 @@ export const insertSubscription = async (
       tx,
       sql`
       insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, trial_end_date,
-        sync_date, end_date, anchor, anchor_day, term, term_type, is_pro_rata, lead_days, fees_on, next_from, due_on, po_number,
+        sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, fees_on, next_from, due_on, po_number,
         collection_method, created_at, last_modified)
       values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
-        ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
+        ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
         ${s.feesOn}, ${s.nextFrom}, ${s.dueOn}, ${s.poNumber}, ${s.collectionMethod}, ${at}, ${at})
       returning subscription_id as "id"`,
     )

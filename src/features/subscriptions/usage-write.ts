@@ -5,7 +5,7 @@ import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscripti
 import { cycleOfUsage, reportUsage, withUsage } from '../../engine/usage.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
-import { type Decimal, decimalText, equals } from '../../kernel/decimal.ts'
+import { add, type Decimal, decimalText, equals, ZERO } from '../../kernel/decimal.ts'
 import { conflict, Fault } from '../../kernel/fault.ts'
 import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -215,6 +215,21 @@ export async function keepUsage(
       record: JSON.stringify({ subscriptionID: Number(id), Usage }),
     })),
   )
+}
+
+/** Components of a subscription that had not begun, with the usage that they opened with in the cycle that is now their first. */
+export function withOpeningKept(
+  components: readonly ComponentState[],
+  before: readonly ComponentState[],
+  state: SubscriptionState,
+): ComponentState[] {
+  return components.map((component) => {
+    const open = before.find(({ componentId }) => componentId === component.componentId)?.usage ?? []
+    const total = open.filter(({ invoiced }) => invoiced === null).reduce((sum, cycle) => add(sum, cycle.total), ZERO)
+    if (total.coefficient === 0n) return component
+    const cycle = cycleFor(component, state, state.startDate)
+    return withUsage(component, { ...usageFrom(component, cycle.from), ...cycle, total })
+  })
 }
 
 /** Rule: the number of a metered component counts as usage when it is added. */

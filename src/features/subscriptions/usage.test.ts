@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
+import { addPackage, checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
 import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from './components.testing.ts'
 
 const service = await startTestService()
@@ -208,6 +208,35 @@ describe('usage', () => {
       '2027-01-21: Messages 2027-01-11 to 2027-01-20 15',
     ])
   })
+})
+
+test('a subscription to come keeps the usage it opens with when its start moves, and is deleted with it', async () => {
+  const { client, add } = await shop(service, { price: 0 })
+  const { componentID } = await addComponent(client, { type: 'metered', brackets: [[5, null]], name: 'Messages' })
+  const body = { componentUsage: [{ componentID, NumUnits: 3 }], StartDate: '2027-02-01' }
+  const id = (await add(body)).body.subscriptionID
+  const other = (await add(body)).body.subscriptionID
+  expect((await client.delete(`/v1/subscriptions/${other}`)).status).toBe(204)
+  expect((await modify(client, id, [{ componentID, Memo: 'kept' }])).status).toBe(204)
+  expect((await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })).status).toBe(204)
+  await moveTo(client, '2027-04-10')
+  expect(await rows(client)).toEqual(['2027-02-10: Messages 2027-01-10 to 2027-02-09 15'])
+})
+
+test('a change of package in the middle leaves usage and seats in their cycles', async () => {
+  const { client, id, report } = await meteredShop({ term: 3 }, { price: 31 })
+  const dear = await addPackage(client, { price: 62, term: 2 })
+  await report({ NumUnits: 4 })
+  const change = { packageID: dear.packageID, Term: 2, TermType: 'months' }
+  expect((await client.put(`/v1/subscriptions/${id}/changepackage`, change)).status).toBe(204)
+  await moveTo(client, '2027-03-31')
+  await report({ NumUnits: 1 })
+  await moveTo(client, '2027-04-01')
+  expect(await rows(client)).toEqual([
+    '2027-01-01: Plan 2027-01-01 to 2027-01-31 31',
+    '2027-02-01: Plan 2027-02-01 to 2027-03-31 62',
+    '2027-04-01: Plan 2027-04-01 to 2027-05-31 62 + Messages 2027-01-01 to 2027-03-31 25',
+  ])
 })
 
 describe('usage in bulk', () => {

@@ -12,7 +12,7 @@ import { record, reread } from './actions.ts'
 import { billSubscription } from './bill.ts'
 import { checkPaused, subjectOf, writeChange } from './change.ts'
 import { checkOptIn } from './component-choose.ts'
-import { listStoredComponents, raiseRevision, updateDueOn, updateShown } from './component-queries.ts'
+import { clearSetUnits, listStoredComponents, raiseRevision, updateDueOn, updateShown } from './component-queries.ts'
 import { nextActionWith } from './facts.ts'
 import type { ShownSubscription, Subscription } from './queries.ts'
 import { stateOf } from './state.ts'
@@ -138,6 +138,8 @@ async function moveDueOn(
 export interface FoundUsage {
   counted: Map<SubscriptionId, CountedSubscription>
   dueOn: Map<SubscriptionId, IsoDate | null>
+  /** Components of which the last report set the units. */
+  setUnits: { subscriptionId: SubscriptionId; componentId: ComponentId }[]
 }
 
 /** Finds the subscriptions of entries and notes what is wrong with them. */
@@ -176,7 +178,11 @@ export async function findUsage(
     if (!isKnown(report) && !components.has(report.componentId))
       problems.add('component_unknown', fieldIn(report, 'componentID'), `There is no component ${report.componentId}.`)
   }
-  return { counted, dueOn: new Map(subscriptions.map(({ id, dueOn }) => [id, dueOn])) }
+  const setUnits = [...stored.values()]
+    .flat()
+    .filter(({ isSetUnits }) => isSetUnits)
+    .map(({ subscriptionId, state: { componentId } }) => ({ subscriptionId, componentId }))
+  return { counted, setUnits, dueOn: new Map(subscriptions.map(({ id, dueOn }) => [id, dueOn])) }
 }
 
 /** Rule: usage is neither in the future nor before the start. */
@@ -193,7 +199,7 @@ export function checkDay(report: UsageReport, startDate: IsoDate, today: IsoDate
 export async function recordBulk(
   tx: Transaction,
   context: RequestContext,
-  { counted, dueOn }: FoundUsage,
+  { counted, dueOn, setUnits }: FoundUsage,
   reports: readonly UsageReport[],
 ): Promise<{ recorded: number; duplicates: number }> {
   const { today } = context.moment
@@ -214,6 +220,12 @@ export async function recordBulk(
     if (!keys.isRepeated(report, day)) entries.push(countReport(one, report, day, touched))
   }
   await keepUsage(tx, context, entries, touched, (id) => counted.get(id)!.subscription.customerId)
+  const added = setUnits.filter((one) =>
+    entries.some(
+      ({ subscriptionId, componentId }) => subscriptionId === one.subscriptionId && componentId === one.componentId,
+    ),
+  )
+  if (added.length > 0) await clearSetUnits(tx, tx.account, added)
   const changed = [...new Set(entries.map(({ subscriptionId }) => subscriptionId))]
   await moveDueOn(
     tx,
