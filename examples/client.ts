@@ -21,7 +21,7 @@ const needed = (name: string): string => {
 
 /** The account and key are those that `npm start` printed; the address is its default. */
 export function clientFromEnvironment(): Client {
-  const address = process.env['PERENNIAL_URL'] ?? 'http://127.0.0.1:3000'
+  const address = process.env['PERENNIAL_URL'] || 'http://127.0.0.1:3000'
   const credentials = Buffer.from(`${needed('PERENNIAL_ACCOUNT')}:${needed('PERENNIAL_KEY')}`).toString('base64')
   const request = async (
     method: string,

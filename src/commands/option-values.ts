@@ -29,6 +29,13 @@ export function instantValue(text: string): Instant {
   return instant
 }
 
+/** A moment still to come. */
+export function comingInstantValue(text: string): Instant {
+  const instant = instantValue(text)
+  if (Date.parse(instant) <= Date.now()) throw new InvalidArgumentError('It must lie in the future.')
+  return instant
+}
+
 /** A day or a moment as it was written, to be read again in the zone of an account. */
 export function momentText(text: string): string {
   instantValue(text)

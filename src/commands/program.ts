@@ -2,7 +2,15 @@ import { Command, Option } from 'commander'
 import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { Id } from '../kernel/ids.ts'
 import { type CommandContext, commandContext } from './context.ts'
-import { currencyValue, dateValue, idValue, instantValue, momentText, nameValue } from './option-values.ts'
+import {
+  comingInstantValue,
+  currencyValue,
+  dateValue,
+  idValue,
+  instantValue,
+  momentText,
+  nameValue,
+} from './option-values.ts'
 
 /** The words of the command line. A command's own code is loaded when it is called: serving must start fast, and help needs no database. */
 
@@ -149,7 +157,7 @@ function addKeys(program: Command, run: Runner): void {
     .addOption(account())
     .option('--name <text>', 'what the key is for', nameValue, 'key')
     .option('--read-only', 'a key that may read and change nothing')
-    .option('--expires <date>', 'the moment from which it does not work any more (real time)', instantValue)
+    .option('--expires <date>', 'the moment from which it does not work any more (real time)', comingInstantValue)
     .addOption(json())
     .action((options: KeyOptions) => {
       const { name, expires } = options

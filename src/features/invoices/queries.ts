@@ -198,3 +198,19 @@ export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: 
            amount_minor as "amountMinor"
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, invoice_tax_id`)
+
+/** What is given and joined to an invoice. */
+export interface AppliedNegative {
+  id: Id
+  invoiceId: InvoiceId
+  /** The credit note or other negative adjustment. */
+  givenId: Id
+  appliedMinor: bigint
+}
+
+export const listAppliedNegatives = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<AppliedNegative>(sql`
+    select allocation_id as "id", owed_id as "invoiceId", given_id as "givenId", applied_minor as "appliedMinor" from allocations
+     where account_id = ${account} and owed_kind = 'invoice' and given_kind = 'negative_adjustment'
+       and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
+     order by allocation_id`)

@@ -25,7 +25,14 @@ import {
 } from '../../platform/wire/write.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { CustomerOut, customerToWire } from '../customers/wire.ts'
-import { type Charge, COLLECTION_METHODS, type Invoice, INVOICE_STATUSES, type InvoiceTaxRow } from './queries.ts'
+import {
+  type AppliedNegative,
+  type Charge,
+  COLLECTION_METHODS,
+  type Invoice,
+  INVOICE_STATUSES,
+  type InvoiceTaxRow,
+} from './queries.ts'
 
 const day = () => outDate('Calendar date')
 
@@ -121,6 +128,8 @@ export interface InvoiceParts {
   customer: CustomerView
   charges: readonly Charge[]
   taxes: readonly InvoiceTaxRow[]
+  /** What credit notes and other negative adjustments pay of it; none where left out. */
+  negatives?: readonly AppliedNegative[]
 }
 
 /** The amounts and the status that follow from an invoice's total and what is applied to it. */
@@ -165,7 +174,7 @@ export const chargeToWire = (
 })
 
 export function invoiceToWire(
-  { invoice, customer, charges, taxes }: InvoiceParts,
+  { invoice, customer, charges, taxes, negatives = [] }: InvoiceParts,
   clock: { timeZone: string; today: IsoDate },
 ): ShapeOf<typeof InvoiceOut> {
   const { timeZone, today } = clock
@@ -207,7 +216,12 @@ export function invoiceToWire(
       ...chargeToWire(charge, charge.displayOrder, digits),
     })),
     PaymentsApplied: [],
-    NegativeAdjustmentsApplied: [],
+    NegativeAdjustmentsApplied: negatives.map((applied) => ({
+      allocationID: applied.id,
+      objectID: invoice.id,
+      NegativeAdjustmentID: applied.givenId,
+      amountApplied: minorDigits(applied.appliedMinor, digits),
+    })),
     subscriptionID: invoice.subscriptionId,
     recurInvoiceID: invoice.recurringInvoiceId,
   }

@@ -1,3 +1,4 @@
+import { addDays } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { date, flag, longText, reference, text, whole } from '../../platform/wire/fields.ts'
@@ -69,7 +70,7 @@ const CreditNotePreviewOut = outObject(
         chargeID: outId(),
         Line: outText(),
         From: orNull(day()),
-        To: orNull(outDate('Day after the last unused one')),
+        To: orNull(outDate('Last unused day')),
         AmountEx: outNumber(),
       }),
     ),
@@ -124,7 +125,7 @@ export function changePreviewToWire(
         chargeID: line.chargeId,
         Line: line.name,
         From: shown(line.from),
-        To: shown(line.until),
+        To: shown(line.until === null ? null : addDays(line.until, -1)),
         AmountEx: minorDigits(line.netMinor, digits),
       })),
       Taxes: planned.taxes.map((tax) => ({

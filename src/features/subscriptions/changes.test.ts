@@ -99,6 +99,8 @@ describe('changing the package now', () => {
       [42, 0, 'Due'],
     ])
     expect(await balance(client, customerID)).toBe(52)
+    const [first] = (await client.get('/v1/invoices')).body
+    expect(first.NegativeAdjustmentsApplied).toMatchObject([{ objectID: first.invoiceID, amountApplied: 21 }])
     const { body } = await client.get(`/v1/subscriptions/${id}`)
     expect(body).toMatchObject({ PackageName: 'P62', nextRenewDate: '2027-02-01T00:00:00Z' })
   })

@@ -97,7 +97,7 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
       answerList(
         db,
         context,
-        { status: query.comp_Status, packageId: query.packageID },
+        { status: query.comp_Status, packageId: query.packageID, customerId: query.customerID },
         { page: pageOf(query), url },
         publicUrl,
       ),

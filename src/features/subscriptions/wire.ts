@@ -257,6 +257,7 @@ export type SubscriptionBody = BodyOf<typeof inputs>
 export const SubscriptionQuery = listQuery({
   comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true })),
   packageID: optional(reference()),
+  customerID: optional(reference()),
 })
 
 /** Changes with whatever an edit of the subscription would replace. */

@@ -193,6 +193,16 @@ export function openDatabase(
   }
 }
 
+/** A transaction has one connection: statements asked for at once are sent one after the other. */
+function inTurn(client: pg.PoolClient): Transaction['rows'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Row>(statement: Statement) => {
+    const rows = last.then(() => runRows<Row>(client, statement))
+    last = rows.catch(() => {})
+    return rows
+  }
+}
+
 async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
@@ -208,7 +218,7 @@ async function transact<T>(
   try {
     const tx: Transaction = {
       account,
-      rows: <Row>(statement: Statement) => runRows<Row>(client, statement),
+      rows: inTurn(client),
       afterCommit: (callback) => committed.push(callback),
     }
     result = await work(tx)

@@ -136,10 +136,15 @@ describe('paths and methods', () => {
     }
   })
 
+  test('the address that the start prints leads a browser to the reference', async () => {
+    const front = await service.anonymous.get('/')
+    expect(front.status).toBe(200)
+    expect(front.text).toContain('href="/docs"')
+  })
+
   test('what no path can be is 404 like any unknown path', async () => {
     const client = await service.newAccount()
     for (const path of [
-      '/',
       '/v1',
       '/v2/customers',
       '/v1/customers/%zz',

@@ -6,6 +6,22 @@ import { type Operation, permissionOf } from './operation.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
 
+const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoices. Every operation acts on the account whose key is sent.
+
+**Credentials.** HTTP Basic: the user name is the account identifier, the password an API key of that account.
+
+**Errors.** \`{"Errors":[{"Message","Code","Field"}]}\`: all problems of a request together, each with the field it is about.
+
+**Lists.** \`page\` counts from 1, \`page_size\` is 100 unless given and at most 200 (more is taken as 200). The \`Link\` header names the next and the previous page.
+
+**Changes.** A PUT replaces the record: what is left out returns to its default, except what each operation keeps. \`ETag\` and \`If-Match\` guard against overwriting another's change. \`Idempotency-Key\` makes every POST, PUT and DELETE safe to repeat for 24 hours.
+
+**Unknown fields** are ignored, unless their name differs from a known one in letter case only, or \`Prefer: handling=strict\` is sent.
+
+**Dates.** Calendar dates are answered as midnight with the offset of the account's zone, instants in UTC. Sent are ISO dates and date-times, \`20260403\` and \`03 Apr 2026\`.
+
+**Amounts** have at most the decimals of their currency, prices up to 8. Numbers keep their digits.`
+
 const REASONS: Record<number, string> = {
   400: 'Malformed JSON or invalid input; all problems are listed',
   401: 'No credentials, or wrong ones',
@@ -54,8 +70,7 @@ export function openApiDocument(
     info: {
       title: 'Perennial',
       version: about.version,
-      description:
-        'Recurring billing: customers, catalogue, subscriptions and invoices. Every operation acts on the account whose key is sent.',
+      description: ABOUT,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: about.serverUrl }],
@@ -131,14 +146,24 @@ function successResponse({ success, method }: Operation): Schema {
   }
 }
 
+/** Parts of a path that are no identifiers. */
+const PATH_WORDS: Record<string, Schema> = {
+  kind: {
+    type: 'string',
+    enum: ['renewal', 'norefund', 'prorata', 'fullcredit'],
+    description: 'How to cancel; any letter case',
+  },
+  Key: { type: 'string' },
+  invoiceNum: { type: 'string' },
+  versionno: { type: 'string' },
+}
+
 const pathParameters = (path: string): Schema[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: /^(kind|Key|invoiceNum|versionno)$/i.test(name ?? '')
-      ? { type: 'string' }
-      : { type: 'integer', minimum: 1 },
+    schema: PATH_WORDS[name ?? ''] ?? { type: 'integer', minimum: 1 },
   }))
 
 function queryParameters(query: Field<BodyOf<Properties>> | undefined): Schema[] {

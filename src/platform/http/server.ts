@@ -106,7 +106,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     if (allow !== undefined) {
       reply.header('allow', allow)
       throw new Fault('method', [
-        { code: 'method_not_allowed', message: `${request.method} is not possible here; ${allow} is.`, field: null },
+        { code: 'method_not_allowed', message: `${request.method} is not possible here, only ${allow}.`, field: null },
       ])
     }
     if (

@@ -40,6 +40,26 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `
 
+const FRONT_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Perennial</title>
+<style>body { margin: 2rem auto; max-width: 40rem; padding: 0 1rem; font-family: system-ui, sans-serif; line-height: 1.5 }</style>
+</head>
+<body>
+<h1>Perennial</h1>
+<p>Recurring billing, served as JSON over HTTP.</p>
+<ul>
+<li><a href="/docs">Reference of the interface</a></li>
+<li><a href="/openapi.json">The same as an OpenAPI document</a></li>
+<li><a href="/readyz">Is the service ready?</a></li>
+</ul>
+</body>
+</html>
+`
+
 export function addServicePages(app: FastifyInstance, { db, operations, metrics, settings }: PageDeps): void {
   app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
   app.get('/readyz', isPublic, async (_, reply) => {
@@ -62,6 +82,15 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
     openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/' }),
   )
   app.get('/openapi.json', isPublic, async (_, reply) => json(reply, 200, document))
+  app.get('/', isPublic, async (_, reply) =>
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header(
+        'content-security-policy',
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      )
+      .send(FRONT_PAGE),
+  )
   app.get('/docs', isPublic, async (_, reply) =>
     reply
       .header('content-type', 'text/html; charset=utf-8')

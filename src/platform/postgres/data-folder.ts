@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -13,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { errorCodeOf, folderFailure, StartFailure } from './start-failure.ts'
 
 /** The parts of a data folder; all absolute. */
@@ -57,11 +58,24 @@ export function openDataFolder(dataDir: string): DataFolder {
 
 // An existing folder is closed to others only when nothing but ours is in it: DATA_DIR=/tmp must not lock out everybody.
 function makeFolder(root: string): void {
-  const first = mkdirSync(root, { recursive: true, mode: 0o700 })
+  const isNew = makeWithParents(root)
   const { mode, uid } = statSync(root)
-  if (first !== undefined || (mode & 0o777) === 0o700) return
+  if (isNew || (mode & 0o777) === 0o700) return
   const isOurs = uid === process.getuid?.() && readdirSync(root).every((entry) => OUR_ENTRIES.has(entry))
   if (isOurs) chmodSync(root, 0o700)
+}
+
+// One folder at a time: Node's recursive mkdir tries for ever where a parent exists and yet says ENOENT, as /proc does.
+function makeWithParents(path: string): boolean {
+  if (existsSync(path)) return false
+  const parent = dirname(path)
+  if (parent !== path) makeWithParents(parent)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (errorCodeOf(error) !== 'EEXIST') throw error
+  }
+  return true
 }
 
 /** Gives a file that root made in somebody else's data folder to the owner of that folder, who must read it next time. */

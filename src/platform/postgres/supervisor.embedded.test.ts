@@ -211,6 +211,16 @@ describe.runIf(isRoot && isLinux && ordinary)('started by root', () => {
     }
   })
 
+  test.runIf(process.platform === 'linux')(
+    'a folder that cannot be made is refused at once, also below /proc',
+    async () => {
+      await expect(startEmbeddedPostgres({ dataDir: '/proc/nothing/data', log: quiet })).rejects.toThrow(
+        'cannot be written by this user',
+      )
+      await expect(startEmbeddedPostgres({ dataDir: '/dev/null/data', log: quiet })).rejects.toThrow('is not a folder')
+    },
+  )
+
   test('a folder of somebody else is refused', async () => {
     mkdirSync(dataDir, { mode: 0o755 })
     chmodSync(folder.path, 0o755)

@@ -250,7 +250,7 @@ export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; w
         context.problems.add(
           'wrong_count',
           path,
-          `${path} may hold ${limit} ${bounds.what}; ${value.length} were sent.`,
+          `${path} must hold ${limit} ${bounds.what}; ${value.length} were sent.`,
         )
         return REFUSED
       }
