@@ -54,13 +54,13 @@ export class UsedKeys {
     for (const one of known) this.used.set(keyOf(one), one)
   }
 
-  /** Whether a report repeats one that is known. Rule: with other values that is refused (409). */
-  isRepeated(report: UsageReport, day: IsoDate): boolean {
+  /** Whether a report repeats one that is known. Rule: with other values that is refused (409). Its day may be left out, then any fits. */
+  isRepeated(report: UsageReport, today: IsoDate): boolean {
     if (report.key === null) return false
     const key = keyOf({ ...report, key: report.key })
     const known = this.used.get(key)
     if (!known) {
-      this.used.set(key, { units: report.units, isSet: report.isSet, day })
+      this.used.set(key, { units: report.units, isSet: report.isSet, day: report.day ?? today })
       return false
     }
     const isSame =

@@ -125,6 +125,8 @@ describe('usage', () => {
       Field: 'componentUsage[1].NumUnits',
     })
     expect(await unitsOf(client, id)).toBe(2)
+    await client.put(`/v1/subscriptions/${id}/cancel/norefund`, {})
+    expect((await report(entry)).status).toBe(204)
   })
 
   test('is neither in the future nor before the start, and names what is missing', async () => {

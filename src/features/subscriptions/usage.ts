@@ -67,9 +67,9 @@ export async function recordUsage(
   const entries: UsageEntry[] = []
   let isSetChanged = false
   for (const report of reports) {
+    if (keys.isRepeated(report, today)) continue
     const day = dayOf(counted, report, today)
     const component = componentOf(counted, report, day)
-    if (keys.isRepeated(report, day)) continue
     if (isMetered(component)) entries.push(countReport(counted, report, day, touched))
     else {
       isSetChanged = true
@@ -209,6 +209,7 @@ export async function recordBulk(
   const entries: UsageEntry[] = []
   for (const report of reports) {
     const one = counted.get(report.subscriptionId)!
+    if (keys.isRepeated(report, today)) continue
     const day = dayOf(one, report, today)
     const component = componentOf(one, report, day)
     if (!isMetered(component))
@@ -217,7 +218,7 @@ export async function recordBulk(
         `Component ${report.componentId} is charged by its set number: change it on its subscription.`,
         fieldIn(report, 'componentID'),
       )
-    if (!keys.isRepeated(report, day)) entries.push(countReport(one, report, day, touched))
+    entries.push(countReport(one, report, day, touched))
   }
   await keepUsage(tx, context, entries, touched, (id) => counted.get(id)!.subscription.customerId)
   const added = setUnits.filter((one) =>

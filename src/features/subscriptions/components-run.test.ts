@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { invoicesOf, moveTo, shop } from './billing.testing.ts'
+import { addComponent, TIERS } from './components.testing.ts'
+
+const service = await startTestService()
+
+/** Statements that transactions say meanwhile. */
+async function countStatements(work: () => Promise<unknown>): Promise<number> {
+  const { transaction } = service.db
+  let said = 0
+  service.db.transaction = ((account: bigint, inner: (tx: Transaction) => Promise<unknown>, ...more: []) =>
+    transaction.call(
+      service.db,
+      account,
+      (tx: Transaction) => {
+        const rows = tx.rows.bind(tx)
+        tx.rows = ((...given: Parameters<typeof rows>) => {
+          said += 1
+          return rows(...given)
+        }) as typeof tx.rows
+        return inner(tx)
+      },
+      ...more,
+    )) as typeof transaction
+  await work()
+  service.db.transaction = transaction
+  return said
+}
+
+async function statementsFor(subscriptions: number): Promise<{ said: number; invoices: number }> {
+  const { client, add } = await shop(service, { price: 31 })
+  const seats = await addComponent(client)
+  const messages = await addComponent(client, { type: 'metered', scheme: 'tiered', brackets: TIERS })
+  const componentUsage = [
+    { componentID: seats.componentID, NumUnits: 3 },
+    { componentID: messages.componentID, NumUnits: 12 },
+  ]
+  for (let n = 0; n < subscriptions; n += 1) await add({ componentUsage })
+  const said = await countStatements(() => moveTo(client, '2027-02-01'))
+  return { said, invoices: (await invoicesOf(client)).length }
+}
+
+test('the run says as many statements for thirty subscriptions with components as for three', async () => {
+  const [few, many] = [await statementsFor(3), await statementsFor(30)]
+  expect([few.invoices, many.invoices]).toEqual([6, 60])
+  expect(few.said).toBeGreaterThan(10)
+  expect(many.said).toBe(few.said)
+})
