@@ -152,7 +152,7 @@ export const listUsageCycles = (
       join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
                          and u.cycle_from = w.cycle_from`)
 
-const rowOf = (subscriptionId: SubscriptionId, c: ComponentState, today: IsoDate) => {
+const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, today: IsoDate) => {
   const newest = c.versions.at(-1)!
   const before = c.versions.at(-2)
   // A version that counts only from a later cycle is named beside the one that still counts.
@@ -170,14 +170,16 @@ const rowOf = (subscriptionId: SubscriptionId, c: ComponentState, today: IsoDate
     leftOutOn: c.leftOutOn,
     nextFrom: c.nextFrom,
     lastFrom: c.lastFrom,
-    versions: JSON.stringify(
-      c.versions.map((version): VersionJson => ({
-        versionId: String(version.versionId),
-        from: version.from,
-        scheme: version.scheme,
-        list: version.list.map(bracketToJson),
-      })),
-    ),
+    versions: areVersionsKept
+      ? null
+      : JSON.stringify(
+          c.versions.map((version): VersionJson => ({
+            versionId: String(version.versionId),
+            from: version.from,
+            scheme: version.scheme,
+            list: version.list.map(bracketToJson),
+          })),
+        ),
     invoiced: JSON.stringify(
       c.invoiced.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })),
     ),
@@ -194,6 +196,8 @@ const rowOf = (subscriptionId: SubscriptionId, c: ComponentState, today: IsoDate
 export interface ComponentChange {
   subscriptionId: SubscriptionId
   state: ComponentState
+  /** Billing never changes versions: then they are not written again. */
+  areVersionsKept?: boolean
 }
 
 /** Adds components to subscriptions. */
@@ -204,7 +208,7 @@ export async function insertComponents(
   today: IsoDate,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map(({ subscriptionId, state }) => rowOf(subscriptionId, state, today))
+  const rows = changes.map((change) => rowOf(change, today))
   await tx.rows(sql`
     insert into subscription_components (account_id, subscription_id, component_id, component_version_id, pending_component_version_id, quantity,
       anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from, versions, invoiced, owed)
@@ -224,11 +228,11 @@ export async function updateComponents(
   today: IsoDate,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map(({ subscriptionId, state }) => rowOf(subscriptionId, state, today))
+  const rows = changes.map((change) => rowOf(change, today))
   await tx.rows(sql`
     update subscription_components c set component_version_id = r.version, pending_component_version_id = r.pending, quantity = r.quantity,
       anchor = r.anchor, anchor_day = r.anchor_day, stretch = r.stretch, charges_from = r.charges_from, left_out_on = r.left_out_on,
-      next_from = r.next_from, last_from = r.last_from, versions = r.versions, invoiced = r.invoiced, owed = r.owed
+      next_from = r.next_from, last_from = r.last_from, versions = coalesce(r.versions, c.versions), invoiced = r.invoiced, owed = r.owed
       from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
         ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
         ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],

@@ -35,7 +35,7 @@ export async function writeComponents(
       const known = before.find(({ componentId }) => componentId === state.componentId)
       if (known === state) continue
       if (known === undefined) added.push({ subscriptionId, state })
-      else changed.push({ subscriptionId, state })
+      else changed.push({ subscriptionId, state, areVersionsKept: known.versions === state.versions })
       const { componentId, usage } = state
       for (const cycle of usage)
         if (!known?.usage.includes(cycle)) cycles.push({ ...cycle, subscriptionId, componentId })
