@@ -59,13 +59,18 @@ const said = new Set<string>()
 /** Those that were said with every value there: in others a made-up input may have left out a piece of SQL. */
 const complete = new Set<string>()
 
+function hear(statement: Statement): void {
+  // A piece that the made-up input did not choose is no statement of ours.
+  said.add(statement.text)
+  if (!statement.values.includes(undefined)) complete.add(statement.text)
+}
+
 const collecting = (isFull: boolean, status: string | null) => ({
   account: 1n,
   afterCommit: () => {},
+  send: hear,
   rows: async (statement: Statement) => {
-    // A piece that the made-up input did not choose is no statement of ours.
-    said.add(statement.text)
-    if (!statement.values.includes(undefined)) complete.add(statement.text)
+    hear(statement)
     return [anything(isFull, status)]
   },
 })

@@ -87,14 +87,18 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Writes events, one or thousands, in the transaction of the changes they tell of. */
-export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
-  tx.rows(sql`
+const insertion = (tx: Transaction, events: readonly NewEvent[]) => sql`
     insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
     select ${tx.account}, * from unnest(
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
-      ${column(events, 'record')}::jsonb[])`)
+      ${column(events, 'record')}::jsonb[])`
+
+/** Writes events, one or thousands, in the transaction of the changes they tell of. */
+export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) => tx.rows(insertion(tx, events))
+
+/** The same without waiting: nothing depends on the answer, and what fails takes the transaction with it. */
+export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void => tx.send(insertion(tx, events))
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
 export const insertLikeEvents = (

@@ -1,7 +1,7 @@
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { type EventType, insertEvents } from './queries.ts'
+import { type EventType, sendEvents } from './queries.ts'
 
 /** Records one change made by a request. `record` is the JSON text of the record as it now is. */
 export async function recordEvent(
@@ -10,7 +10,7 @@ export async function recordEvent(
   event: { type: EventType; recordId: Id; customerId?: Id | null; record: string; reason?: string | null },
 ): Promise<void> {
   const { type, recordId, record } = event
-  await insertEvents(tx, [
+  sendEvents(tx, [
     {
       type,
       recordId,

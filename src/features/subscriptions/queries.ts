@@ -270,7 +270,7 @@ export async function listDueSubscriptions(
      order by s.customer_id, s.subscription_id`)
   const wanted = new Set(customerIds)
   const found = rows.filter(({ customerId }) => wanted.has(customerId))
-  return found.length === 0 ? [] : withPackages(tx, account, found)
+  return withPackages(tx, account, found)
 }
 
 /** Adds what the rows need of their packages: read once for thousands of subscriptions that share a few. */

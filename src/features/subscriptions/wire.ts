@@ -165,7 +165,9 @@ export function subscriptionToWire(
   const cancelledOn = status === 'Cancelled' ? cancellationDayOf(s) : null
   // A cancellation of a subscription that had not begun leaves its EndDate as it was.
   const endDate = cancelledOn !== null && cancelledOn > s.startDate ? cancelledOn : s.endDate
-  const isPending = s.pendingOn !== null && s.pendingKind !== null && s.pendingOn > today
+  // A cancellation has come with its day; a change of package or term only with the invoice of its renewal, which a gap may hold back.
+  const isPending =
+    s.pendingOn !== null && s.pendingKind !== null && (s.pendingKind !== 'cancellation' || s.pendingOn > today)
   return {
     subscriptionID: s.id,
     customerID: s.customerId,

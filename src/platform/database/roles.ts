@@ -39,6 +39,12 @@ const canBecome = async (client: pg.Client, login: Login, role: string) =>
     ])
   ).rows[0]?.can === true
 
+/** The role is there, made for another database of the server, and this login may not hand it to itself. */
+const askForGrant = (login: Login, role: string): StartFailure =>
+  new StartFailure(
+    `The database user ${login.name} is not a member of the role ${role}, which this server has already: ask its administrator to run  grant ${role} to ${pg.escapeIdentifier(login.name)};  then start again.`,
+  )
+
 function printLines(login: Login): StartFailure {
   const name = pg.escapeIdentifier(login.name)
   return new StartFailure(
@@ -56,7 +62,7 @@ async function ensureRole(client: pg.Client, login: Login, role: string): Promis
   }
   if (login.isSuperuser || (await canBecome(client, login, role))) return
   await client.query(`grant ${role} to ${pg.escapeIdentifier(login.name)}`).catch(() => {
-    throw printLines(login)
+    throw askForGrant(login, role)
   })
 }
 

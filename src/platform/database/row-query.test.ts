@@ -57,3 +57,28 @@ test('a value that cannot be read fails its statement alone', async () => {
   expect(first.status).toBe('rejected')
   expect(second).toEqual({ status: 'fulfilled', value: [{ one: 1 }] })
 })
+
+test('what is sent without waiting is done before what follows, and takes the transaction with it when it fails', async () => {
+  await db.transaction(1n, (tx) => tx.rows(sql`create table perennial.sent (n int primary key)`))
+  const add = (n: number) => sql`insert into perennial.sent values (${n})`
+  const count = sql`select count(*)::int as "n" from perennial.sent`
+  const counted = await db.transaction(1n, async (tx) => {
+    tx.send(add(1))
+    tx.send(add(2))
+    return tx.rows(count)
+  })
+  expect(counted).toEqual([{ n: 2 }])
+  await expect(
+    db.transaction(1n, async (tx) => {
+      await tx.rows(add(3))
+      tx.send(add(1))
+    }),
+  ).rejects.toMatchObject({ code: '23505' })
+  await expect(
+    db.transaction(1n, async (tx) => {
+      tx.send(add(1))
+      await tx.rows(count)
+    }),
+  ).rejects.toMatchObject({ code: '23505' })
+  expect(await db.transaction(1n, (tx) => tx.rows(count))).toEqual([{ n: 2 }])
+})

@@ -136,6 +136,34 @@ describe('paths and methods', () => {
     }
   })
 
+  test('a request is the same in another spelling of its address, so its answer is replayed', async () => {
+    const client = await service.newAccount()
+    const key = { 'idempotency-key': 'spelling' }
+    const first = await client.post('/v1/packagegroups', { GroupName: 'One' }, key)
+    expect(first.status).toBe(201)
+    for (const path of ['/v1/packagegroups/', '/v1/PackageGroups', '/v1/packagegroups?page=1&stranger=2']) {
+      const again = await client.post(path, { GroupName: 'One' }, key)
+      expect(again.status).toBe(201)
+      expect(again.body).toEqual(first.body)
+    }
+    expect((await client.post('/v1/packagegroups', { GroupName: 'Two' }, key)).status).toBe(422)
+  })
+
+  test('malformed JSON is told alone: nothing can be said of fields that were not read', async () => {
+    const client = await service.newAccount()
+    const { status, body } = await client.post('/v1/customers', '{')
+    expect(status).toBe(400)
+    expect(body.Errors).toMatchObject([{ Code: 'malformed_json' }])
+  })
+
+  test('a page of any number past the end is empty, and a service page answers only reads', async () => {
+    const client = await service.newAccount()
+    expect((await client.get('/v1/customers?page=90071992547409910000')).body).toEqual([])
+    const refused = await service.anonymous.post('/healthz', {})
+    expect(refused.status).toBe(405)
+    expect(refused.headers['allow']).toBe('GET, HEAD')
+  })
+
   test('the address that the start prints leads a browser to the reference', async () => {
     const front = await service.anonymous.get('/')
     expect(front.status).toBe(200)

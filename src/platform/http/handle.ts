@@ -87,7 +87,15 @@ async function findMissing(
 function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
   const key = idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key !== 'string') return undefined
-  return { key, hash: requestHash(deps.secrets, sent.operation.method, sent.url, bodyIdentity(sent.body)) }
+  return { key, hash: requestHash(deps.secrets, sent.operation.method, addressIdentity(sent), bodyIdentity(sent.body)) }
+}
+
+/** The address as the operation sees it: letter case of fixed words, a trailing slash, paging and strange parameters change nothing. */
+function addressIdentity({ operation, params, query }: Sent): string {
+  const declared = Object.keys((operation.query?.schema['properties'] ?? {}) as object).filter(
+    (name) => !/^page(_size)?$/.test(name),
+  )
+  return JSON.stringify([operation.path, params, declared.map((name) => query[name] ?? null)])
 }
 
 async function handleWrite(
@@ -174,6 +182,8 @@ async function runWrite(
   const input = gatherInput(sent, context, problems)
   const record = await operation.record?.(tx, context, input)
   if (operation.etag) checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
+  // Nothing can be said of the fields of a body that could not be read.
+  if (operation.body && 'problem' in sent.body) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   problems.throwIfAny()
   return operation.write(tx, context, input, record, found)

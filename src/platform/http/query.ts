@@ -7,7 +7,9 @@ import { type Field, type Properties, type BodyOf, objectOf, optional, REFUSED, 
 export const PAGE_SIZE_DEFAULT = 100
 export const PAGE_SIZE_MAX = 200
 
-const PLAIN_INTEGER = /^\d{1,15}$/
+const PLAIN_INTEGER = /^\d{1,30}$/
+// No list is that long, and offsets stay exact.
+const PAGE_MAX = 10 ** 12
 
 /** page and page_size: from 1; sizes over 200 are taken as 200. */
 const pagingNumber = (): Field<number> => ({
@@ -15,7 +17,7 @@ const pagingNumber = (): Field<number> => ({
   schema: { type: 'integer', minimum: 1 },
   read(value, path, context) {
     const digits = typeof value === 'string' ? value : isJsonNumber(value) ? value.digits : ''
-    if (PLAIN_INTEGER.test(digits) && Number(digits) >= 1) return Number(digits)
+    if (PLAIN_INTEGER.test(digits) && Number(digits) >= 1) return Math.min(Number(digits), PAGE_MAX)
     context.problems.add(
       'out_of_range',
       path,

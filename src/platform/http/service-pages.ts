@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Fault } from '../../kernel/fault.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
@@ -104,6 +105,29 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
       .header('x-content-type-options', 'nosniff')
       .send(await readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js'))),
   )
+  refuseOtherMethods(app)
+}
+
+/** Pages answer GET and HEAD; any other method is told so, as everywhere. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const allow = 'GET, HEAD'
+  for (const url of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/redoc.js']) {
+    app.route({
+      method: ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
+      url,
+      ...isPublic,
+      handler: (request, reply) => {
+        reply.header('allow', allow)
+        throw new Fault('method', [
+          {
+            code: 'method_not_allowed',
+            message: `${request.method} is not possible here, only ${allow}.`,
+            field: null,
+          },
+        ])
+      },
+    })
+  }
 }
 
 const json = (reply: FastifyReply, status: number, text: string) =>

@@ -65,7 +65,7 @@ export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 
 
 /** A value as a message may repeat it: short, and never a secret. */
 export function shown(value: Json, context: ReadContext): string {
-  if (context.isSecret) return 'the value sent'
+  if (context.isSecret) return 'something else'
   if (value === null) return 'null'
   if (isJsonNumber(value)) return value.toString().slice(0, 40)
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
