@@ -175,7 +175,8 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
 export function planReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const offer = context.offers.get(s.id)
   const components = context.components.get(s.id) ?? []
-  if (components.length > 0) {
+  // A change whose day fell into the gap has taken effect on it: the engine's return knows, the quick way for a package alone does not.
+  if (offer || components.length > 0) {
     const before = { state: stateOf(s, offer), components }
     return planFrom(s, before, planFactsReturn(before, gapFrom, context.today), context, context.today)
   }

@@ -232,3 +232,69 @@ describe('details and deleting', () => {
     expect((await client.delete(`/v1/subscriptions/${running}`)).status).toBe(409)
   })
 })
+
+describe('a pending change whose day falls into a suspension', () => {
+  /** Suspends on a day, lives to another, and is billed again there. */
+  async function away(client: TestClient, customerID: number, from: string, until: string) {
+    await client.put('/v1/clock', { Now: `${from}T08:00:00Z` })
+    await client.put(`/v1/customers/${customerID}/suspend`)
+    await client.put('/v1/clock', { Now: `${until}T08:00:00Z` })
+  }
+
+  const billed = async (client: TestClient, since: string) =>
+    (await client.get(`/v1/invoices?startDate=${since}`)).body.map((invoice: any) => [
+      invoice.InvoiceDate.slice(0, 10),
+      invoice.Charges[0].Line,
+      invoice.Total,
+    ])
+
+  test('takes effect on the renewal on which the customer returns', async () => {
+    const { client, packages, customerID } = await shop({ P31: [31], P62: [62] }, '2027-03-02T08:00:00.000Z')
+    const id = await subscribe(client, { customerID, packageID: packages['P31'] })
+    await client.put(`/v1/subscriptions/${id}/changepackage`, { packageID: packages['P62'] })
+    await away(client, customerID, '2027-03-20', '2027-04-02')
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    expect(await billed(client, '2027-04-01')).toEqual([['2027-04-02', 'P62', 62]])
+  })
+
+  test('from a year to a month: nothing of the year is charged on return', async () => {
+    const { client, packages, customerID } = await shop({ Mo: [31], Yr: [40] }, '2026-02-01T08:00:00.000Z')
+    const yearly = await client.post(`/v1/packages/${packages['Yr']}/versions`, {
+      VersionName: 'yearly',
+      isActive: true,
+      isDefault: true,
+      packageVersionRates: [
+        {
+          CurrencyCode: 'USD',
+          SetupFee: 0,
+          TrialFee: 0,
+          TrialPeriod: 0,
+          TrialPeriodType: 'days',
+          PackageRateTerms: [{ ChargePrice: 365, ChargeTerm: 12, ChargeTermType: 'months' }],
+        },
+      ],
+    })
+    expect(yearly.status).toBe(201)
+    const id = await subscribe(client, { customerID, packageID: packages['Yr'] })
+    await client.put(`/v1/subscriptions/${id}/changepackage`, { packageID: packages['Mo'] })
+    await away(client, customerID, '2027-01-10', '2027-02-20')
+    const { body } = await client.get(`/v1/subscriptions/${id}`)
+    expect(body).toMatchObject({
+      isFutureChange: true,
+      futureChange: { Kind: 'package', Date: '2027-02-01T00:00:00Z' },
+    })
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    await client.put('/v1/clock', { Now: '2027-03-01T08:00:00Z' })
+    expect(await billed(client, '2027-01-01')).toEqual([['2027-03-01', 'Mo', 31]])
+  })
+
+  test('from a month to a year: the rest of the year that is running is charged by the day on return', async () => {
+    const { client, packages, customerID } = await shop({ Mo: [31, 90] })
+    const id = await subscribe(client, { customerID, packageID: packages['Mo'], Term: 1, TermType: 'months' })
+    await client.put(`/v1/subscriptions/${id}/changeterm`, { Term: 3, TermType: 'months' })
+    await away(client, customerID, '2027-01-10', '2027-02-20')
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    // The quarter from 1 February to 1 May has 89 days; 70 of them are left: 90 × 70 ÷ 89.
+    expect(await billed(client, '2027-02-01')).toEqual([['2027-02-20', 'Mo', 70.79]])
+  })
+})
