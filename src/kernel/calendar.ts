@@ -1,5 +1,3 @@
-import { assert } from './assert.ts'
-
 /** A calendar day, "2026-02-28". Never an instant: it has no zone and no time. */
 export type IsoDate = string & { readonly kind?: 'IsoDate' }
 
@@ -110,8 +108,3 @@ export function earliest(...dates: readonly (IsoDate | null)[]): IsoDate | null 
 }
 
 export const firstOfNextMonth = (date: IsoDate): IsoDate => addMonths(`${date.slice(0, 8)}01`, 1)
-
-export function checkedDate(text: string): IsoDate {
-  assert(isDate(text), `${text} is a date`)
-  return text
-}

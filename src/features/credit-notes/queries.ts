@@ -129,10 +129,3 @@ export const insertCreditAllocations = (
     select ${account}, ${customerId}, 'negative_adjustment', r.note, 'invoice', r.invoice, r.applied, true, ${at}
       from unnest(${column(rows, 'creditNoteId')}::bigint[], ${column(rows, 'invoiceId')}::bigint[], ${column(rows, 'appliedMinor')}::bigint[])
         as r(note, invoice, applied)`)
-
-/** A credit note as a fact: what verification and the next page of money need of it. */
-export const listCreditNotesOfSubscription = (db: Queryable, account: AccountId, subscriptionId: Id) =>
-  db.rows<CreditNoteRow & { id: Id }>(sql`
-    select credit_note_id as "id", customer_id as "customerId", invoice_id as "invoiceId", subscription_id as "subscriptionId", number,
-           note_date as "noteDate", currency, net_minor as "netMinor", total_minor as "totalMinor", applied_minor as "appliedMinor", memo
-      from credit_notes where account_id = ${account} and subscription_id = ${subscriptionId} order by credit_note_id`)

@@ -149,9 +149,6 @@ export const listCustomersByIds = (db: Queryable, account: AccountId, ids: reado
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
       join customers c on c.account_id = ${account} and c.customer_id = wanted.id order by wanted.place`)
 
-export const drawCustomerId = async (db: Queryable): Promise<CustomerId> =>
-  (await oneRow<{ id: bigint }>(db, sql`select nextval('customers_customer_id_seq') as "id"`)).id
-
 const valuesText = ({ customValues }: Pick<CustomerInput, 'customValues'>): string | null =>
   customValues === null ? null : JSON.stringify(customValues)
 
