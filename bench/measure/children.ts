@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -24,6 +24,7 @@ export async function bundled(entry: string): Promise<string> {
     sourcemap: 'inline',
     logLevel: 'warning',
   })
+  process.once('exit', () => rmSync(outfile, { force: true }))
   return outfile
 }
 
