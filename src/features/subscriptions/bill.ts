@@ -1,7 +1,7 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
 import type { ComponentState, SubscriptionFacts } from '../../engine/components.ts'
 import { planReturn as planFactsReturn } from '../../engine/returning.ts'
-import { type Cursor, planBeforeGap, planDue, type PlannedInvoice, resumeAfterGap } from '../../engine/renewal.ts'
+import { type Cursor, planDue, type PlannedInvoice } from '../../engine/renewal.ts'
 import { planSubscriptionDue, type SubscriptionPlan } from '../../engine/plan.ts'
 import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -173,18 +173,8 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
 export function planReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
-  const offer = context.offers.get(s.id)
-  const components = context.components.get(s.id) ?? []
-  // A change whose day fell into the gap has taken effect on it: the engine's return knows, the quick way for a package alone does not.
-  if (offer || components.length > 0) {
-    const before = { state: stateOf(s, offer), components }
-    return planFrom(s, before, planFactsReturn(before, gapFrom, context.today), context, context.today)
-  }
-  const terms = termsOf(s)
-  const before = planBeforeGap(terms, cursorOf(s), gapFrom, context.today)
-  const resumed = resumeAfterGap(terms, before.cursor, gapFrom, context.today)
-  const due = planDue(terms, resumed, context.today)
-  return planOf(s, [...before.invoices, ...due.invoices], due.cursor, context)
+  const before = { state: stateOf(s, context.offers.get(s.id)), components: context.components.get(s.id) ?? [] }
+  return planFrom(s, before, planFactsReturn(before, gapFrom, context.today), context, context.today)
 }
 
 function planOf(
