@@ -17,7 +17,7 @@ import {
   listDueCustomers as listDueSubscriptionCustomers,
   listDueForPlanning,
   listDueSubscriptions,
-} from '../subscriptions/queries.ts'
+} from '../subscriptions/due-queries.ts'
 import type { RecordType, RunFailure } from './queries.ts'
 
 /** What a billing run bills: subscriptions and recurring invoices. The run itself knows neither, only that something is due on a day. */

@@ -7,7 +7,7 @@ import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../platform/http/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { lockBilledCustomers } from '../subscriptions/queries.ts'
+import { lockBilledCustomers } from '../subscriptions/due-queries.ts'
 import { type BilledKind, type Chunk, countDue, failureOf, findDueAfter, KINDS, listDueCustomers } from './kinds.ts'
 import {
   addProgress,

@@ -1,0 +1,136 @@
+import { assert } from '../../kernel/assert.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  type BillableSubscription,
+  BILLED_COLUMNS,
+  type OfPackage,
+  PACKAGE_COLUMNS,
+  type Subscription,
+  SUBSCRIPTION_COLUMNS,
+  SUBSCRIPTION_JOINED,
+} from './queries.ts'
+
+/** What the billing run asks: who has something due, and everything that billing it needs. */
+
+/** The next customers, in identifier order, with something due on a day that this run has not given up on; paused ones too. */
+export const listDueCustomers = async (
+  db: Queryable,
+  account: AccountId,
+  due: { day: IsoDate; after: CustomerId; limit: number; runId: Id },
+): Promise<CustomerId[]> =>
+  (
+    await db.rows<{ id: CustomerId }>(sql`
+      select s.customer_id as "id" from subscriptions s
+       where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id > ${due.after}
+         and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
+                           and f.record_type = 'subscription' and f.record_id = s.subscription_id)
+       group by s.customer_id order by s.customer_id limit ${due.limit}`)
+  ).map(({ id }) => id)
+
+/** Locks those of some customers that are billed, in identifier order. What somebody else holds is waited for, or passed over. */
+export const lockBilledCustomers = async (
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly CustomerId[],
+  isWaiting: boolean,
+): Promise<CustomerId[]> =>
+  (
+    await tx.rows<{ id: CustomerId }>(sql`
+      select c.customer_id as "id" from customers c
+       where c.account_id = ${account} and c.paused_on is null and c.customer_id = any(${`{${ids.join(',')}}`}::bigint[])
+       order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
+  ).map(({ id }) => id)
+
+/**
+ * What is due on a day of customers that are locked, given in identifier order: read after the locks, so nothing of it can be stale. Asked
+ * for as a range, which the planner can walk through on both sides at once; those in between that are not locked are passed over here.
+ */
+export async function listDueSubscriptions(
+  tx: Queryable,
+  account: AccountId,
+  customerIds: readonly CustomerId[],
+  due: { day: IsoDate; runId: Id },
+): Promise<BillableSubscription[]> {
+  const [first, last] = [customerIds[0], customerIds.at(-1)]
+  const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
+    select ${BILLED_COLUMNS} from subscriptions s
+      join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+     where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id between ${first} and ${last}
+       and c.customer_id between ${first} and ${last}
+       and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
+                         and f.record_type = 'subscription' and f.record_id = s.subscription_id)
+     order by s.customer_id, s.subscription_id`)
+  const wanted = new Set(customerIds)
+  const found = rows.filter(({ customerId }) => wanted.has(customerId))
+  return withPackages(tx, account, found)
+}
+
+/** Adds what the rows need of their packages: read once for thousands of subscriptions that share a few. */
+async function withPackages(
+  db: Queryable,
+  account: AccountId,
+  rows: readonly Omit<BillableSubscription, keyof OfPackage>[],
+): Promise<BillableSubscription[]> {
+  const termIds = [...new Set(rows.map(({ packageRateTermId }) => packageRateTermId))]
+  const offers = await db.rows<OfPackage & { termId: Id }>(sql`
+    select t.package_rate_term_id as "termId", ${PACKAGE_COLUMNS} from package_rate_terms t
+      join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
+      join package_versions v on v.account_id = t.account_id and v.package_version_id = r.package_version_id
+      join packages p on p.account_id = t.account_id and p.package_id = v.package_id
+     where t.account_id = ${account} and t.package_rate_term_id = any(${arrayLiteral(termIds)}::bigint[])`)
+  const offerOf = new Map(offers.map((offer) => [offer.termId, offer]))
+  for (const row of rows) {
+    const offer = offerOf.get(row.packageRateTermId)
+    assert(offer, `the price of subscription ${row.id} exists`)
+    const billable = row as BillableSubscription
+    billable.versionNo = offer.versionNo
+    billable.packageName = offer.packageName
+    billable.price = offer.price
+    billable.setupFeeMinor = offer.setupFeeMinor
+    billable.trialFeeMinor = offer.trialFeeMinor
+  }
+  return rows as BillableSubscription[]
+}
+
+/** What is due up to a day, to look at without locks: for a dry run, page by page. */
+export const listDueForPlanning = (
+  db: Queryable,
+  account: AccountId,
+  until: IsoDate,
+  after: SubscriptionId,
+  limit: number,
+) =>
+  db.rows<Subscription>(sql`
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+     where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
+     order by s.subscription_id limit ${limit}`)
+
+/** The first day after another with something to do. */
+export const findDueAfter = async (
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> =>
+  (
+    await oneRow<{ day: IsoDate | null }>(
+      db,
+      sql`select (select s.due_on from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+                   where s.account_id = ${account} and s.due_on > ${day} and s.due_on <= ${until} and c.paused_on is null
+                   order by s.account_id, s.due_on limit 1) as "day"`,
+    )
+  ).day
+
+export const countDue = async (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+             where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null`,
+      )
+    ).n,
+  )
