@@ -21,12 +21,12 @@ import {
   firstCursor,
   nextInvoiceDate,
   type PlannedInvoice,
-  planBeforeGap,
   planDue,
   planNext,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
+import { planBeforeGap } from './gap.testing.ts'
 
 const day = fc.integer({ min: dayNumberOf('2024-01-01'), max: dayNumberOf('2029-12-31') }).map(dateOfDayNumber)
 const cycle: fc.Arbitrary<Cycle> = fc

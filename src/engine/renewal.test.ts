@@ -6,12 +6,12 @@ import {
   firstCursor,
   nextInvoiceDate,
   nextRenewDate,
-  planBeforeGap,
   planDue,
   planNext,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
+import { planBeforeGap } from './gap.testing.ts'
 import { cycleFrom } from './period.ts'
 
 /** A package of 31.00 a month, so that a day of a long month is 1.00. */

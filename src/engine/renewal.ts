@@ -100,27 +100,6 @@ export function countDuePeriods(terms: SubscriptionTerms, cursor: Cursor, today:
   return count
 }
 
-/**
- * What was owed when the service stopped billing a customer: fees and periods that fell due before the gap and had not been invoiced.
- * They stay due. Plan them first, then go on with `resumeAfterGap`.
- */
-export function planBeforeGap(
-  terms: SubscriptionTerms,
-  cursor: Cursor,
-  gapFrom: IsoDate,
-  today: IsoDate,
-): { invoices: PlannedInvoice[]; cursor: Cursor } {
-  const invoices: PlannedInvoice[] = []
-  let reached = cursor
-  while (beginsBefore(terms, reached, gapFrom)) {
-    const step = planStep(terms, reached, today)
-    if (step === undefined) break
-    invoices.push(step.invoice)
-    reached = step.cursor
-  }
-  return { invoices, cursor: reached }
-}
-
 /** Whether fees or a period that begin before a day are not yet invoiced. */
 export function beginsBefore(terms: SubscriptionTerms, cursor: Cursor, gapFrom: IsoDate): boolean {
   const feesOn = feesDueOn(terms, cursor)
@@ -132,7 +111,7 @@ export function beginsBefore(terms: SubscriptionTerms, cursor: Cursor, gapFrom: 
  * dropped; billing goes on at the first renewal on or after the return, or, where the running period is longer than 31 days, with
  * the rest of it by the day; fees not yet charged come on the day of return.
  *
- * Periods that began before the gap are planned first (`planBeforeGap`); one left over is a bug of the caller.
+ * Periods that began before the gap are planned first (`planReturn`); one left over is a bug of the caller.
  */
 export function resumeAfterGap(terms: SubscriptionTerms, cursor: Cursor, gapFrom: IsoDate, returnsOn: IsoDate): Cursor {
   assert(
