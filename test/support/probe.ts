@@ -25,6 +25,8 @@ export function probeServer(
       clockAt: now,
       paymentTermDays: 0,
       leadDays: 0,
+      isAutoApply: true,
+      lockDate: null,
       version: 1,
     } satisfies Account,
     keyId: 1n,

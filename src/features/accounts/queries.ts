@@ -21,18 +21,18 @@ export interface AccountSettings extends Account {
   locale: string
   notes: string | null
   terms: string | null
-  isAutoApply: boolean
   mailFrom: string | null
   nextInvoiceNumber: bigint
 }
 
 const FACTS = fragment`
   a.account_id as "id", a.mode, a.time_zone as "timeZone", a.currency, a.clock_at as "clockAt",
-  a.payment_term_days as "paymentTermDays", a.lead_days as "leadDays", a.version`
+  a.payment_term_days as "paymentTermDays", a.lead_days as "leadDays", a.is_auto_apply as "isAutoApply",
+  a.lock_date as "lockDate", a.version`
 
 const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPage", a.address1, a.address2, a.city, a.state, a.country,
   a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms,
-  a.is_auto_apply as "isAutoApply", a.mail_from as "mailFrom", c.next_invoice_number as "nextInvoiceNumber"`
+  a.mail_from as "mailFrom", c.next_invoice_number as "nextInvoiceNumber"`
 
 export const getAccount = (db: Queryable, account: AccountId) =>
   oneRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
@@ -84,7 +84,7 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
       web_page = ${to.webPage}, address1 = ${to.address1}, address2 = ${to.address2}, city = ${to.city}, state = ${to.state},
       country = ${to.country}, zip_code = ${to.zipCode}, vat_number = ${to.vatNumber}, bank_details = ${to.bankDetails},
       locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms}, payment_term_days = ${to.paymentTermDays},
-      lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, mail_from = ${to.mailFrom}, version = ${to.version}
+      lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom}, version = ${to.version}
     where account_id = ${account}`)
 
 /** What another process changed of an account is told through this channel. */

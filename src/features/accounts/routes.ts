@@ -62,7 +62,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     refusals: { 409: 'NextInvoiceNum would be lowered' },
     record: (tx) => lockAccountSettings(tx, tx.account),
     etag: accountEtag,
-    references: (tx, _context, { body }, problems) => checkAccountBody(tx, body, problems),
+    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
     write: async (tx, context, { body }, present: AccountSettings) => {
       const edited = await editAccount(tx, context, present, body)
       await announceAccountChange(tx, forgetAccount)

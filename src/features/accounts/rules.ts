@@ -1,3 +1,4 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { AccountSettings } from './queries.ts'
 import type { AccountBody } from './wire.ts'
@@ -6,11 +7,15 @@ import type { AccountBody } from './wire.ts'
 const NEVER_NULL = ['Name', 'TimeZone', 'CurrencyCode', 'NextInvoiceNum'] as const
 
 /** What is wrong with account settings taken by themselves. */
-export function checkAccount(body: Partial<AccountBody>, problems: Problems): void {
+export function checkAccount(body: Partial<AccountBody>, today: IsoDate, problems: Problems): void {
   for (const field of NEVER_NULL)
     if (body[field] === null) problems.add('required', field, `${field} may be left out but must not be null or blank.`)
-  if (body.LockDate)
-    problems.add('not_available', 'LockDate', 'Locking the books is not available yet; LockDate can only be null.')
+  if (body.LockDate && body.LockDate >= today)
+    problems.add(
+      'out_of_range',
+      'LockDate',
+      `LockDate must lie before today, ${today}: days that are not over cannot be closed.`,
+    )
 }
 
 /** What documents freeze of an account; an edit of any of these starts a new version. */

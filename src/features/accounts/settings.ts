@@ -17,8 +17,13 @@ import { type AccountBody, accountFromWire, AccountOut, accountToWire } from './
 
 /** Changing the settings of an account. */
 
-export async function checkAccountBody(tx: Transaction, body: Partial<AccountBody>, problems: Problems): Promise<void> {
-  checkAccount(body, problems)
+export async function checkAccountBody(
+  tx: Transaction,
+  { moment }: RequestContext,
+  body: Partial<AccountBody>,
+  problems: Problems,
+): Promise<void> {
+  checkAccount(body, moment.today, problems)
   const code = body.CurrencyCode
   if (code && (await holdCurrencies(tx, tx.account, [code])).length === 0)
     problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${code}; add it first.`)

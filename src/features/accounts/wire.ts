@@ -1,4 +1,4 @@
-import { isZone } from '../../kernel/zone.ts'
+import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { currencyCode, date, email, flag, longText, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
@@ -75,7 +75,7 @@ export const accountToWire = (a: AccountSettings): ShapeOf<typeof AccountOut> =>
   NextInvoiceNum: a.nextInvoiceNumber,
   isAutoApplyUnallocated: a.isAutoApply,
   MailFrom: a.mailFrom,
-  LockDate: null,
+  LockDate: a.lockDate === null ? null : dateWithOffset(a.lockDate, a.timeZone),
 })
 
 /** Changes with the settings and not with NextInvoiceNum: every invoice that is issued moves that on. */
@@ -152,5 +152,6 @@ export function accountFromWire(body: AccountBody, present: AccountSettings): Ac
     nextInvoiceNumber: body.NextInvoiceNum == null ? present.nextInvoiceNumber : BigInt(body.NextInvoiceNum),
     isAutoApply: to(body.isAutoApplyUnallocated, present.isAutoApply, true),
     mailFrom: to(body.MailFrom, present.mailFrom, null),
+    lockDate: to(body.LockDate, present.lockDate, null),
   }
 }

@@ -7,27 +7,23 @@ import {
   placeCredits,
   planCreditNotes,
 } from '../../engine/credits.ts'
+import { taxShares } from '../../engine/creditTax.ts'
+import { allocationDay } from '../../engine/moneyChange.ts'
+import { postingsOfNegative } from '../../engine/postings.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { decimalText } from '../../kernel/decimal.ts'
+import { decimalText, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { minorToDecimal } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
-import { addReceivable, addUnapplied } from '../customers/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { addCredited, addNegative } from '../invoices/issue-queries.ts'
-import {
-  creditNumberExists,
-  insertCreditAllocations,
-  insertCreditLines,
-  insertCreditNote,
-  insertCreditTaxes,
-  listCreditable,
-  listCreditableTaxes,
-  listOpenInvoices,
-} from './queries.ts'
+import { addCredited } from '../invoices/issue-queries.ts'
+import { creditNumberExists, insertNegative } from '../money/adjustment-queries.ts'
+import { listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
+import { writeMoney } from '../money/write.ts'
+import { insertCreditLines, insertCreditTaxes, listCreditable, listOpenInvoices } from './queries.ts'
 
 /** Credit notes that a change of a subscription makes, placed where their money belongs, in the transaction of the change. */
 
@@ -92,48 +88,94 @@ async function writeNotes(
   if (notes.length === 0) return []
   const all = await listOpenInvoices(tx, tx.account, cause.customerId, cause.currency)
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
-  const { placements } = placeCredits(
+  const { placements, unallocatedMinor } = placeCredits(
     notes,
     all.filter((invoice) => !isMade(invoice)),
     all.filter(isMade),
     cause.isAutoApply,
   )
   const made: MadeCreditNote[] = []
-  for (const [index, planned] of notes.entries()) {
-    const appliedMinor = placements
-      .filter(({ note }) => note === index)
-      .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
-    made.push(await writeNote(tx, context, cause, planned, appliedMinor))
-  }
-  const rows = placements.map(({ note, invoiceId, amountMinor }) => ({
-    creditNoteId: made[note]!.id,
-    invoiceId,
-    appliedMinor: amountMinor,
-  }))
-  if (rows.length > 0) {
-    await insertCreditAllocations(tx, tx.account, cause.customerId, rows, context.moment.now)
-    await addNegative(
-      tx,
-      tx.account,
-      { invoiceIds: column(rows, 'invoiceId'), amountsMinor: column(rows, 'appliedMinor') },
-      context.moment.now,
-    )
-  }
-  await moveBalance(tx, cause, made)
+  for (const [index, planned] of notes.entries())
+    made.push(await writeNote(tx, context, cause, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
+  const { customerId, currency } = cause
+  const numbers = await taxNumbersOf(tx, creditedIds(notes))
+  await writeMoney(tx, context, {
+    customerId,
+    currency,
+    after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context, numbers)),
+    allocations: {
+      before: [],
+      after: placements.map(({ note, invoiceId, amountMinor }) => ({
+        id: null,
+        customerId,
+        givenKind: 'negative_adjustment',
+        givenId: made[note]!.id,
+        owedKind: 'invoice',
+        owedId: invoiceId,
+        amountMinor,
+        dated: allocationDay(
+          context.moment.today,
+          all.find((invoice) => invoice.invoiceId === invoiceId)!.invoiceDate,
+          context.account.lockDate,
+        ),
+        isServiceMade: true,
+        endedOn: null,
+        counts: 'negative',
+        takesTax: false,
+      })),
+    },
+  })
   return made
 }
+
+const creditedIds = (notes: readonly PlannedCreditNote[]): Id[] => notes.map(({ invoiceId }) => invoiceId)
+
+type TaxNumbers = Awaited<ReturnType<typeof taxNumbersOf>>
+
+const taxNumbersOf = (tx: Transaction, invoiceIds: readonly Id[]) => listTaxesOfInvoices(tx, tx.account, invoiceIds)
+
+/** What a note of the service posts: net against revenue, and each of the invoice's own taxes. */
+const postingsOf = (id: Id, planned: PlannedCreditNote, { moment }: IssueContext, numbers: TaxNumbers) =>
+  postingsOfNegative({
+    id,
+    kind: 'credit_note',
+    dated: moment.today,
+    amountMinor: planned.totalMinor,
+    taxes: planned.taxes.map(({ name, rate, amountMinor }) => ({
+      name,
+      rate,
+      amountMinor,
+      taxNumber:
+        numbers.find((t) => t.invoiceId === planned.invoiceId && t.name === name && equals(t.rate, rate))?.taxNumber ??
+        null,
+    })),
+  })
 
 const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
   ...new Set(charges.map(({ invoiceId }) => invoiceId).filter((id) => id !== null)),
 ]
 
+/** What invoices still allow to be credited, in all and of each tax: callers' credit notes have taken their shares. */
 async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<CreditableInvoice[]> {
   if (ids.length === 0) return []
-  const taxes = await listCreditableTaxes(tx, tx.account, ids)
-  return (await listCreditable(tx, tx.account, ids)).map((invoice) => ({
-    ...invoice,
-    taxes: taxes.filter(({ invoiceId }) => invoiceId === invoice.invoiceId),
-  }))
+  const taxes = await listTaxesOfInvoices(tx, tx.account, ids)
+  const allocations = (await listAllocationsOfOwed(tx, tx.account, 'invoice', ids)).filter(({ takesTax }) => takesTax)
+  return (await listCreditable(tx, tx.account, ids)).map((invoice) => {
+    const own = taxes.filter(({ invoiceId }) => invoiceId === invoice.invoiceId)
+    const crediting = allocations.filter(({ owedId }) => owedId === invoice.invoiceId)
+    const totalMinor = own[0]?.totalMinor ?? 0n
+    const shares = [...taxShares({ totalMinor, taxes: own }, crediting).values()].flat()
+    return {
+      ...invoice,
+      taxes: own.map(({ name, rate, amountMinor, takenBackMinor }) => ({
+        name,
+        rate,
+        leftMinor: shares
+          .filter((share) => share.name === name && equals(share.rate, rate))
+          .reduce((left, share) => left - share.amountMinor, amountMinor - takenBackMinor),
+      })),
+    }
+  })
 }
 
 // Days count as given back also where that came to 0.00, so that no later change gives them back again.
@@ -166,19 +208,17 @@ async function writeNote(
   const number = await freeNumber(tx)
   const memo = memoOf(cause, planned)
   const { moment } = context
-  const id = await insertCreditNote(
+  const id = await insertNegative(
     tx,
-    tx.account,
     {
       customerId: cause.customerId,
+      kind: 'credit_note',
       invoiceId: planned.invoiceId,
       subscriptionId: cause.subscriptionId,
-      number,
-      noteDate: moment.today,
+      ref: number,
+      dated: moment.today,
       currency: cause.currency,
-      netMinor: planned.netMinor,
-      totalMinor: planned.totalMinor,
-      appliedMinor,
+      amountMinor: planned.totalMinor,
       memo,
     },
     moment.now,
@@ -225,7 +265,7 @@ async function writeNote(
 async function freeNumber(tx: Transaction): Promise<string> {
   for (;;) {
     const number = `CN-${await takeCreditNumber(tx, tx.account)}`
-    if (!(await creditNumberExists(tx, tx.account, number.toLowerCase()))) return number
+    if (!(await creditNumberExists(tx, number.toLowerCase()))) return number
   }
 }
 
@@ -235,17 +275,4 @@ function memoOf(cause: Cause, { lines }: PlannedCreditNote): string {
   const untils = lines.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
   const days = froms.length > 0 ? `, unused from ${froms[0]} until ${untils.at(-1)}` : ''
   return `Subscription ${cause.subscriptionId}${days}`
-}
-
-async function moveBalance(tx: Transaction, cause: Cause, made: readonly MadeCreditNote[]): Promise<void> {
-  const total = made.reduce((sum, { planned }) => sum + planned.totalMinor, 0n)
-  const applied = made.reduce((sum, { appliedMinor }) => sum + appliedMinor, 0n)
-  if (applied > 0n) {
-    await addReceivable(tx, tx.account, {
-      customerIds: `{${cause.customerId}}`,
-      currencies: `{${cause.currency}}`,
-      amountsMinor: `{${-applied}}`,
-    })
-  }
-  if (total > applied) await addUnapplied(tx, tx.account, cause.customerId, cause.currency, total - applied)
 }

@@ -1,7 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import type { Column } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { CustomValues } from './custom-value-queries.ts'
@@ -237,39 +236,3 @@ export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, 
 export async function deleteCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<void> {
   await tx.rows(sql`delete from customers where account_id = ${account} and customer_id = ${id}`)
 }
-
-/**
- * Adds to what customers owe, in the transaction of the documents that make them owe it. Most have owed before, and an update costs half
- * of an insert that finds a conflict.
- */
-export const addReceivable = (
-  tx: Transaction,
-  account: AccountId,
-  columns: { customerIds: Column; currencies: Column; amountsMinor: Column },
-) =>
-  tx.rows(sql`
-    with owed as (
-      select customer, currency, sum(amount)::bigint as amount
-        from unnest(${columns.customerIds}::bigint[], ${columns.currencies}::text[], ${columns.amountsMinor}::bigint[]) as d(customer, currency, amount)
-       group by customer, currency),
-    added as (
-      update customer_totals t set receivable_minor = t.receivable_minor + d.amount from owed d
-       where t.account_id = ${account} and t.customer_id = d.customer and t.currency = d.currency
-      returning t.customer_id, t.currency)
-    insert into customer_totals as t (account_id, customer_id, currency, receivable_minor)
-    select ${account}, d.customer, d.currency, d.amount from owed d left join added a on a.customer_id = d.customer and a.currency = d.currency
-     where a.customer_id is null order by d.customer, d.currency
-    on conflict (account_id, customer_id, currency) do update set receivable_minor = t.receivable_minor + excluded.receivable_minor`)
-
-/** Adds to what a customer was given and is not allocated. */
-export const addUnapplied = (
-  tx: Transaction,
-  account: AccountId,
-  id: CustomerId,
-  currency: string,
-  amountMinor: bigint,
-) =>
-  tx.rows(sql`
-    insert into customer_totals as t (account_id, customer_id, currency, receivable_minor, unapplied_minor)
-    values (${account}, ${id}, ${currency}, 0, ${amountMinor})
-    on conflict (account_id, customer_id, currency) do update set unapplied_minor = t.unapplied_minor + excluded.unapplied_minor`)

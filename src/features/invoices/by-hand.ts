@@ -1,3 +1,4 @@
+import { postingsOfChange, postingsOfInvoice } from '../../engine/postings.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { assert } from '../../kernel/assert.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -7,9 +8,10 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
-import { addReceivable, type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
+import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
+import { post } from '../ledger/post.ts'
 import type { HandRecord, Wanted } from './choose-hand.ts'
 import { hasSameLines } from './compare.ts'
 import type { InvoiceBody } from './hand-wire.ts'
@@ -17,7 +19,7 @@ import { insertInvoiceTaxes, listTaxRules } from './issue-queries.ts'
 import { amountsOf, checkAmounts, foundRates, type LineAmounts } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
 import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
-import { chargeRows, type WrittenInvoice, writeInvoices, writtenTaxRows } from './write.ts'
+import { chargeRows, postedOf, type WrittenInvoice, writeInvoices, writtenTaxRows } from './write.ts'
 import {
   deleteCharges,
   deleteDraft,
@@ -117,7 +119,10 @@ export async function addInvoice(
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
-  const [id] = await refuseOn(writeInvoices(tx, context, [invoice], isDraft), {
+  checkNotLocked(context, invoice.invoiceDate)
+  const {
+    ids: [id],
+  } = await refuseOn(writeInvoices(tx, context, [invoice], isDraft), {
     invoices_reference_key: referenceTaken(invoice.reference),
   })
   assert(id !== undefined, 'an invoice was written')
@@ -190,7 +195,9 @@ export async function issueDraft(tx: Transaction, context: RequestContext, prese
   await updateGross(tx, id, amounts.grossMinor)
   if (!draft.hasOwnTaxes) await replaceTaxes(tx, id, amounts)
   await deleteDraft(tx, id)
-  await owe(tx, invoice, amounts.totalMinor)
+  checkNotLocked(context, dates.invoiceDate)
+  const posted = { ...invoice, invoiceDate: dates.invoiceDate, amounts }
+  await post(tx, [postedOf(posted, id)], context.moment.now)
   const number = await takeInvoiceNumbers(tx, tx.account, 1)
   const versions = { accountVersion: context.account.version, customerVersion: customer.version }
   await updateIssued(tx, id, { number, ...dates, totalMinor: amounts.totalMinor, ...versions }, context.moment.now)
@@ -218,12 +225,15 @@ function datesAtIssue(
   return { invoiceDate, dueDate }
 }
 
-const owe = (tx: Transaction, { customerId, currency }: Invoice, amountMinor: bigint) =>
-  addReceivable(tx, tx.account, {
-    customerIds: `{${customerId}}`,
-    currencies: `{${currency}}`,
-    amountsMinor: `{${amountMinor}}`,
-  })
+/** Rule: no document is dated on or before the day up to which the books are closed. */
+function checkNotLocked({ account }: RequestContext, invoiceDate: IsoDate): void {
+  if (account.lockDate !== null && invoiceDate <= account.lockDate)
+    throw conflict(
+      'books_locked',
+      `The books are closed up to ${account.lockDate}; InvoiceDate ${invoiceDate} must lie after that.`,
+      'InvoiceDate',
+    )
+}
 
 /** Frees what is allocated to an invoice before it is cancelled, or refuses; given by the feature that owns allocations. */
 export type OnCancel = (tx: Transaction, context: RequestContext, invoice: Invoice) => Promise<void>
@@ -242,8 +252,15 @@ export async function removeInvoice(
     return deleteDraftWithLines(tx, invoice.id)
   }
   await onCancel(tx, context, invoice)
-  await owe(tx, invoice, -invoice.totalMinor)
-  await updateCancelled(tx, invoice.id, context.moment.now)
+  const facts = { id: invoice.id, issuedOn: invoice.invoiceDate, totalMinor: invoice.totalMinor, taxes: present.taxes }
+  const cancelledOn = context.moment.today
+  const postings = postingsOfChange(
+    postingsOfInvoice({ ...facts, cancelledOn: null }),
+    postingsOfInvoice({ ...facts, cancelledOn }),
+    context.account.lockDate,
+  )
+  await post(tx, [{ customerId: invoice.customerId, currency: invoice.currency, postings }], context.moment.now)
+  await updateCancelled(tx, invoice.id, cancelledOn, context.moment.now)
   await recordInvoice(tx, context, 'invoice.cancelled', await rereadInvoice(tx, context, invoice.id))
 }
 

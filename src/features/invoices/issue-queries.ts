@@ -124,18 +124,23 @@ export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerI
      where c.account_id = ${account} and s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
        and c.invoice_id is null`)
 
-/** Adds what credit notes and other negative adjustments pay of invoices. */
-export const addNegative = (
-  tx: Transaction,
-  account: AccountId,
-  columns: { invoiceIds: string; amountsMinor: string },
-  at: Instant,
-) =>
+/** How much more, or less, is allocated to an invoice, by what it counts as. */
+export interface AppliedDelta {
+  id: InvoiceId
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+}
+
+/** Moves the sums of what is allocated to invoices. */
+export const addApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant) =>
   tx.rows(sql`
-    update invoices i set negative_minor = i.negative_minor + d.amount, last_updated = ${at}
-      from (select invoice, sum(amount) as amount from unnest(${columns.invoiceIds}::bigint[], ${columns.amountsMinor}::bigint[]) as r(invoice, amount)
-             group by invoice) d
-     where i.account_id = ${account} and i.invoice_id = d.invoice`)
+    update invoices i
+       set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
+           last_updated = ${at}
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
+        ${bigints(rows, 'negativeMinor')}::bigint[]) as d(id, paid, pending, negative)
+     where i.account_id = ${tx.account} and i.invoice_id = d.id`)
 
 /** Marks days of charges as given back, with what came back for them. */
 export const addCredited = (

@@ -1,17 +1,19 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
+import { postingsOfInvoice } from '../../engine/postings.ts'
 import { taxInvoice, type TaxRule } from '../../engine/tax.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { isAmountInBounds } from '../../kernel/money.ts'
-import { bigints } from '../../platform/database/columns.ts'
-import { arrayLiteral, column } from '../../platform/database/sql.ts'
+import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Account, Moment } from '../../platform/http/context.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
-import { addReceivable, type PaymentMethod } from '../customers/queries.ts'
+import type { PaymentMethod } from '../customers/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
+import { post } from '../ledger/post.ts'
+import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText } from './brackets.ts'
 import {
   type ChargeRow,
@@ -109,25 +111,32 @@ export interface IssueContext {
   actor: string
 }
 
-/** Writes composed invoices and answers their identifiers in the given order. The account's number counter is locked last. */
+export interface Issued {
+  /** In the order given. */
+  ids: InvoiceId[]
+  /** Who of their customers has unallocated money that could pay them. */
+  unapplied: HasUnapplied[]
+}
+
+/** Writes composed invoices and posts them. The account's number counter is locked last. */
 export async function issueInvoices(
   tx: Transaction,
   context: IssueContext,
   invoices: readonly ComposedInvoice[],
   zeroCharges: readonly ZeroCharge[],
-): Promise<InvoiceId[]> {
+): Promise<Issued> {
   const ids = invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
   const charges = [...chargeRows(invoices, ids), ...zeroCharges.map(zeroRow)]
   if (charges.length > 0) await insertCharges(tx, charges)
-  if (invoices.length === 0) return ids
+  if (invoices.length === 0) return { ids, unapplied: [] }
   const taxes = taxRows(invoices, ids)
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
   await insertIssuedEvents(tx, context, invoices, ids)
-  await addReceivable(tx, tx.account, {
-    customerIds: bigints(invoices, 'customerId'),
-    currencies: column(invoices, 'currency'),
-    amountsMinor: bigints(invoices, 'totalMinor'),
-  })
+  const unapplied = await post(
+    tx,
+    invoices.map((invoice, place) => postedOf(invoice, ids[place] as InvoiceId)),
+    context.moment.now,
+  )
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
   context.issued?.push(...ids)
   await insertInvoices(tx, invoices, {
@@ -136,8 +145,25 @@ export async function issueInvoices(
     issuedAt: context.moment.now,
     accountVersion: context.account.version,
   })
-  return ids
+  return { ids, unapplied }
 }
+
+const postedOf = ({ customerId, currency, invoiceDate, totalMinor, taxes }: ComposedInvoice, id: InvoiceId) => ({
+  customerId,
+  currency,
+  postings: postingsOfInvoice({
+    id,
+    issuedOn: invoiceDate,
+    cancelledOn: null,
+    totalMinor,
+    taxes: taxes.map(({ rule, amountMinor }) => ({
+      name: rule.settingName,
+      rate: rule.rate,
+      taxNumber: rule.taxNumber,
+      amountMinor,
+    })),
+  }),
+})
 
 // What can change later is kept with the event; the rest of an issued invoice is frozen in its own rows.
 function insertIssuedEvents(

@@ -210,7 +210,7 @@ export interface AppliedNegative {
 
 export const listAppliedNegatives = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<AppliedNegative>(sql`
-    select allocation_id as "id", owed_id as "invoiceId", given_id as "givenId", applied_minor as "appliedMinor" from allocations
-     where account_id = ${account} and owed_kind = 'invoice' and given_kind = 'negative_adjustment'
+    select allocation_id as "id", owed_id as "invoiceId", given_id as "givenId", amount_minor as "appliedMinor" from allocations
+     where account_id = ${account} and owed_kind = 'invoice' and given_kind = 'negative_adjustment' and ended_on is null
        and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by allocation_id`)

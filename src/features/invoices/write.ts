@@ -1,12 +1,14 @@
 import { decimalText } from '../../kernel/decimal.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Period } from '../../engine/period.ts'
+import { postingsOfInvoice } from '../../engine/postings.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column } from '../../platform/database/sql.ts'
+import { arrayLiteral } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
-import { addReceivable } from '../customers/queries.ts'
+import { post } from '../ledger/post.ts'
+import type { HasUnapplied } from '../ledger/queries.ts'
 import { drawInvoiceIds, insertInvoiceTaxes } from './issue-queries.ts'
-import type { IssueContext } from './issue.ts'
+import type { IssueContext, Issued } from './issue.ts'
 import type { LineAmounts, WrittenLine } from './lines.ts'
 import { insertWrittenCharges, insertWrittenInvoices, type WrittenInvoiceRow } from './written-queries.ts'
 
@@ -28,8 +30,8 @@ export async function writeInvoices(
   context: Pick<IssueContext, 'account' | 'moment'>,
   invoices: readonly WrittenInvoice[],
   isDraft = false,
-): Promise<InvoiceId[]> {
-  if (invoices.length === 0) return []
+): Promise<Issued> {
+  if (invoices.length === 0) return { ids: [], unapplied: [] }
   const ids = await drawInvoiceIds(tx, invoices.length)
   const rows = invoices.map((invoice, place): WrittenInvoiceRow => ({ ...invoice, id: ids[place] as InvoiceId }))
   await insertWrittenCharges(
@@ -39,18 +41,37 @@ export async function writeInvoices(
   const taxes = invoices.flatMap((invoice, place) => writtenTaxRows(invoice.amounts, ids[place] as InvoiceId))
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
   let firstNumber: bigint | null = null
+  let unapplied: HasUnapplied[] = []
   if (!isDraft) {
-    await addReceivable(tx, tx.account, {
-      customerIds: column(rows, 'customerId'),
-      currencies: column(rows, 'currency'),
-      amountsMinor: column(rows, 'totalMinor'),
-    })
+    const posted = invoices.map((invoice, place) => postedOf(invoice, ids[place] as InvoiceId))
+    unapplied = await post(tx, posted, context.moment.now)
     firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
   }
   const { account, moment } = context
   await insertWrittenInvoices(tx, rows, { firstNumber, at: moment.now, accountVersion: account.version })
-  return ids
+  return { ids, unapplied }
 }
+
+/** What an issued invoice posts. */
+export const postedOf = (
+  {
+    customerId,
+    currency,
+    invoiceDate,
+    amounts,
+  }: Pick<WrittenInvoice, 'customerId' | 'currency' | 'invoiceDate' | 'amounts'>,
+  id: InvoiceId,
+) => ({
+  customerId,
+  currency,
+  postings: postingsOfInvoice({
+    id,
+    issuedOn: invoiceDate,
+    cancelledOn: null,
+    totalMinor: amounts.totalMinor,
+    taxes: amounts.taxes,
+  }),
+})
 
 export const chargeRows = (
   {

@@ -131,9 +131,9 @@ export const updateOpenFields = (
     update invoices set po_number = ${to.poNumber}, notes = ${to.notes}, collection_method = ${to.collectionMethod}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${id}`)
 
-export const updateCancelled = (tx: Transaction, id: InvoiceId, at: Instant) =>
+export const updateCancelled = (tx: Transaction, id: InvoiceId, on: IsoDate, at: Instant) =>
   tx.rows(sql`
-    update invoices set cancelled_at = ${at}, last_updated = ${at}, next_try_date = null where account_id = ${tx.account} and invoice_id = ${id}`)
+    update invoices set cancelled_at = ${at}, cancelled_on = ${on}, last_updated = ${at}, next_try_date = null where account_id = ${tx.account} and invoice_id = ${id}`)
 
 /** What the lines come to with their taxes, where the lines themselves stay. */
 export const updateGross = (tx: Transaction, id: InvoiceId, grossMinor: readonly bigint[]) =>

@@ -21,6 +21,7 @@ import { type WrittenInvoice, writeInvoices } from '../invoices/write.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { cursorOf, nextActionOn, termsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
+import { madeOf, takeUnallocated } from '../money/take.ts'
 
 /** Billing what is due on recurring invoices: pure planning of one, and writing the plans of many in a few statements. */
 
@@ -187,7 +188,7 @@ export async function applyRecurringPlans(
     }))
   if (ends.length > 0) await insertEvents(tx, ends)
   const invoices = plans.flatMap((plan) => plan.invoices)
-  const ids = await writeInvoices(tx, context, invoices)
+  const { ids, unapplied } = await writeInvoices(tx, context, invoices)
   if (ids.length === 0) return
   await insertEvents(
     tx,
@@ -199,6 +200,7 @@ export async function applyRecurringPlans(
       record: JSON.stringify({ CollectionMethod: collectionMethod, poNumber: null }),
     })),
   )
+  await takeUnallocated(tx, context, madeOf(invoices, ids), unapplied)
 }
 
 /** Invoices what is due today on one recurring invoice, as the run would. */

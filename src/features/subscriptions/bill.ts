@@ -27,6 +27,7 @@ import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } fr
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates } from './state-queries.ts'
+import { madeOf, takeUnallocated } from '../money/take.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
 
@@ -256,13 +257,15 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     plans.flatMap(({ moved }) => moved ?? []),
     context.moment.today,
   )
+  const invoices = plans.flatMap((plan) => plan.invoices)
   const issued = await issueInvoices(
     tx,
     context,
-    plans.flatMap(({ invoices }) => invoices),
+    invoices,
     plans.flatMap(({ zeroCharges }) => zeroCharges),
   )
-  await giveBackWhatPlansOwe(tx, context, plans, issued)
+  await giveBackWhatPlansOwe(tx, context, plans, issued.ids)
+  await takeUnallocated(tx, context, madeOf(invoices, issued.ids), issued.unapplied)
 }
 
 /** Credits are rare in billing, so they are made one by one: negative lines, and cycles charged beyond a cancellation at renewal. */

@@ -7,7 +7,6 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { getAccountSettings } from '../accounts/queries.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { EventType } from '../events/queries.ts'
 import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
@@ -22,6 +21,7 @@ import { creditNegativeLines } from './corrections.ts'
 import { nextActionWith } from './facts.ts'
 import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
 import { type OfferIds, stateOf } from './state.ts'
+import { madeOf, takeUnallocated } from '../money/take.ts'
 
 /** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
 
@@ -112,8 +112,8 @@ export async function writeChange(
     [{ subscriptionId: s.id, before: subject.components, after: plan.components }],
     context.moment.today,
   )
-  const made = await issuePlanned(tx, context, s, plan)
-  const { isAutoApply } = await getAccountSettings(tx, tx.account)
+  const { ids: made, takeMoney } = await issuePlanned(tx, context, s, plan)
+  const { isAutoApply } = context.account
   const notes = await makeCreditNotes(tx, context, {
     customerId: s.customerId,
     subscriptionId: s.id,
@@ -122,7 +122,10 @@ export async function writeChange(
     made,
     isAutoApply,
   })
-  return [...notes, ...(await creditNegativeLines(tx, context, s, plan.credited, made))]
+  notes.push(...(await creditNegativeLines(tx, context, s, plan.credited, made)))
+  // A credit made in the same operation comes before older money.
+  await takeMoney()
+  return notes
 }
 
 /** A report's isSetUnits stays; what is said of a component anew replaces what was said. */
@@ -142,8 +145,8 @@ async function issuePlanned(
   context: IssueContext,
   s: Subscription,
   plan: OperationPlan,
-): Promise<InvoiceId[]> {
-  if (plan.invoices.length === 0 && plan.credited.length === 0) return []
+): Promise<{ ids: InvoiceId[]; takeMoney: () => Promise<void> }> {
+  if (plan.invoices.length === 0 && plan.credited.length === 0) return { ids: [], takeMoney: async () => {} }
   const rules = await planContext(tx, context)
   const composed = plan.invoices.flatMap((invoice) => composePlanned(s, invoice, rules) ?? [])
   const zero = plan.invoices
@@ -152,8 +155,9 @@ async function issuePlanned(
     .concat(plan.credited)
     .map((charge): ZeroCharge => ({ subscriptionId: s.id, charge }))
   const issued = await issueInvoices(tx, context, composed, zero)
-  if (issued.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
-  return issued
+  const { ids, unapplied } = issued
+  if (ids.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
+  return { ids, takeMoney: () => takeUnallocated(tx, context, madeOf(composed, ids), unapplied) }
 }
 
 /** Drops the pending change, if there is one, and charges what it had held back. */

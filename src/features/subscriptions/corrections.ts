@@ -3,7 +3,6 @@ import { type ComponentState, isMetered } from '../../engine/components.ts'
 import { givenBackAtEnd } from '../../engine/endings.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { getAccountSettings } from '../accounts/queries.ts'
 import { makeCorrection, makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
@@ -12,12 +11,12 @@ import type { BillableSubscription } from './queries.ts'
 
 /** Credits that billing itself brings. */
 
-const causeOf = async (tx: Transaction, s: BillableSubscription, made: readonly InvoiceId[]) => ({
+const causeOf = (context: IssueContext, s: BillableSubscription, made: readonly InvoiceId[]) => ({
   customerId: s.customerId,
   subscriptionId: s.id,
   currency: s.currency,
   made,
-  isAutoApply: (await getAccountSettings(tx, tx.account)).isAutoApply,
+  isAutoApply: context.account.isAutoApply,
 })
 
 /** Rule: negative lines of an invoice that would be negative become credit notes for the invoices that charged those cycles. */
@@ -32,7 +31,7 @@ export async function creditNegativeLines(
   for (const { itemId, from, netMinor } of credited) {
     if (from === null) continue
     const charges = await listUsageCharges(tx, tx.account, s.id, { componentId: itemId, from })
-    notes.push(...(await makeCorrection(tx, context, await causeOf(tx, s, made), -netMinor, charges)))
+    notes.push(...(await makeCorrection(tx, context, causeOf(context, s, made), -netMinor, charges)))
   }
   return notes
 }
@@ -49,5 +48,5 @@ export async function creditBeyondEnd(
   if (end === null || !components.some((component) => !isMetered(component) && component.nextFrom > end)) return
   const charges = await listChargesBeyond(tx, tx.account, s.id, end)
   const givenBack = givenBackAtEnd(s, charges, end)
-  await makeCreditNotes(tx, context, { ...(await causeOf(tx, s, made)), givenBack })
+  await makeCreditNotes(tx, context, { ...causeOf(context, s, made), givenBack })
 }

@@ -12,6 +12,10 @@ export interface Account {
   clockAt: Instant | null
   paymentTermDays: number
   leadDays: number
+  /** Invoices of the rules take the customer's unallocated money. */
+  isAutoApply: boolean
+  /** The last day whose books are closed. */
+  lockDate: IsoDate | null
   /** Counts what documents freeze. */
   version: number
 }

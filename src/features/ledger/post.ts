@@ -1,0 +1,81 @@
+import type { Posting } from '../../engine/postings.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { type EntryRow, type HasUnapplied, insertEntries, type LinkRow } from './queries.ts'
+
+/** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
+
+/** What is posted for one customer and currency. */
+export interface CustomerPostings {
+  customerId: CustomerId
+  currency: string
+  postings: readonly Posting[]
+}
+
+/** Posts, and tells which of these customers have unallocated money of the currency now. Nothing to post writes nothing. */
+export async function post(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Promise<HasUnapplied[]> {
+  const links = new Map<string, LinkRow>()
+  const entries: EntryRow[] = []
+  for (const { customerId, currency, postings } of all) {
+    if (postings.length === 0) continue
+    const key = `${customerId} ${currency}`
+    let link = links.get(key)
+    if (!link) {
+      link = { customerId, currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n, said: at }
+      links.set(key, link)
+    }
+    for (const posting of postings) {
+      const entry = rowOf(customerId, currency, posting)
+      entries.push(entry)
+      move(link, posting)
+      link.said += `\n${saidOf(entry)}`
+    }
+  }
+  if (entries.length === 0) return []
+  return insertEntries(tx, tx.account, [...links.values()], entries, at)
+}
+
+function rowOf(customerId: CustomerId, currency: string, p: Posting): EntryRow {
+  return {
+    customerId,
+    currency,
+    event: p.event,
+    isReversal: p.isReversal,
+    recordType: p.recordType,
+    recordId: p.recordId,
+    debit: p.debit,
+    credit: p.credit,
+    taxName: p.tax === null ? null : p.tax.name,
+    taxRate: p.tax === null ? null : decimalText(p.tax.rate),
+    taxNumber: p.tax === null ? null : p.tax.taxNumber,
+    amountMinor: p.amountMinor,
+    dated: p.dated,
+  }
+}
+
+// Receivable and clearing grow by debits; unapplied is owed to the customer and grows by credits.
+function move(link: LinkRow, { debit, credit, amountMinor }: Posting): void {
+  if (debit === 'receivable') link.receivableMinor += amountMinor
+  else if (debit === 'unapplied') link.unappliedMinor -= amountMinor
+  else if (debit === 'clearing') link.clearingMinor += amountMinor
+  if (credit === 'receivable') link.receivableMinor -= amountMinor
+  else if (credit === 'unapplied') link.unappliedMinor += amountMinor
+  else if (credit === 'clearing') link.clearingMinor -= amountMinor
+}
+
+/** The text of an entry that its link hashes. What it is made of stands in the row, so that anybody can hash it again. */
+export const saidOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
+  [
+    e.isReversal ? `${e.event}_reversed` : e.event,
+    e.recordType,
+    e.recordId,
+    e.debit,
+    e.credit,
+    e.taxName ?? '',
+    e.taxRate ?? '',
+    e.taxNumber ?? '',
+    e.amountMinor,
+    e.dated,
+  ].join('\u001f')

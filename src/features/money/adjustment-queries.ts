@@ -1,0 +1,165 @@
+import type { NegativeKind, PositiveKind } from '../../engine/postings.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+
+/** Adjustments: negative ones, of which a credit note is one kind, and positive ones. */
+
+export interface NegativeAdjustment {
+  id: Id
+  customerId: CustomerId
+  kind: NegativeKind
+  dated: IsoDate
+  currency: string
+  amountMinor: bigint
+  appliedMinor: bigint
+  /** A credit note's number. */
+  ref: string | null
+  memo: string | null
+  /** The invoice that a credit note of the service credits; null for one of a caller. */
+  invoiceId: InvoiceId | null
+  subscriptionId: SubscriptionId | null
+  createdAt: Instant
+}
+
+const NEGATIVE = fragment`
+  n.negative_adjustment_id as "id", n.customer_id as "customerId", n.kind, n.dated, n.currency, n.amount_minor as "amountMinor",
+  n.applied_minor as "appliedMinor", n.ref, n.memo, n.invoice_id as "invoiceId", n.subscription_id as "subscriptionId", n.created_at as "createdAt"`
+
+export const findNegative = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<NegativeAdjustment>(
+    db,
+    sql`select ${NEGATIVE} from negative_adjustments n where n.account_id = ${account} and n.negative_adjustment_id = ${id}`,
+  )
+
+export interface GivenFilter {
+  customerId?: CustomerId | null
+  /** Inclusive days. */
+  startDate?: IsoDate | null
+  endDate?: IsoDate | null
+  status?: 'Pending' | 'Allocated' | 'Partial' | 'Unallocated' | 'Failed' | null
+}
+
+/** The status rule as a condition, so that a filter needs no page of everything; a credit note never waits and never fails. */
+const negativeConditions = (filter: GivenFilter & { kind?: NegativeKind }): Fragment => fragment`
+  ${filter.kind === undefined ? NOTHING : fragment`and n.kind = ${filter.kind}`}
+  ${filter.customerId == null ? NOTHING : fragment`and n.customer_id = ${filter.customerId}`}
+  ${filter.startDate == null ? NOTHING : fragment`and n.dated >= ${filter.startDate}`}
+  ${filter.endDate == null ? NOTHING : fragment`and n.dated <= ${filter.endDate}`}
+  ${
+    filter.status == null
+      ? NOTHING
+      : {
+          Pending: fragment`and false`,
+          Failed: fragment`and false`,
+          Allocated: fragment`and n.applied_minor = n.amount_minor`,
+          Partial: fragment`and n.applied_minor > 0 and n.applied_minor < n.amount_minor`,
+          Unallocated: fragment`and n.applied_minor = 0`,
+        }[filter.status]
+  }`
+
+export const listNegatives = (
+  db: Queryable,
+  account: AccountId,
+  filter: GivenFilter & { kind?: NegativeKind },
+  skip: number,
+  limit: number,
+) =>
+  db.rows<NegativeAdjustment>(sql`
+    select ${NEGATIVE} from negative_adjustments n where n.account_id = ${account} ${negativeConditions(filter)}
+     order by n.negative_adjustment_id offset ${skip} limit ${limit}`)
+
+export const countNegatives = async (
+  db: Queryable,
+  account: AccountId,
+  filter: GivenFilter & { kind?: NegativeKind },
+): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from negative_adjustments n where n.account_id = ${account} ${negativeConditions(filter)}`,
+      )
+    ).n,
+  )
+
+export const creditNumberExists = async (tx: Transaction, numberKey: string): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+      select 1 from negative_adjustments where account_id = ${tx.account} and kind = 'credit_note' and ref_key = ${numberKey}`)
+  ).length > 0
+
+export type NewNegative = Omit<NegativeAdjustment, 'id' | 'appliedMinor' | 'createdAt'>
+
+/** Nothing of it is allocated yet: what is comes with its allocations. */
+export const insertNegative = async (tx: Transaction, row: NewNegative, at: Instant): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into negative_adjustments (account_id, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo,
+            created_at)
+          values (${tx.account}, ${row.customerId}, ${row.kind}, ${row.invoiceId}, ${row.subscriptionId}, ${row.ref}, ${row.dated}, ${row.currency},
+            ${row.amountMinor}, ${row.memo}, ${at})
+          returning negative_adjustment_id as "id"`,
+    )
+  ).id
+
+/** Its allocations are moved with it: before, where the amount rises, else after. */
+export const updateNegative = (tx: Transaction, row: NegativeAdjustment) =>
+  tx.rows(sql`
+    update negative_adjustments set ref = ${row.ref}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
+           memo = ${row.memo}
+     where account_id = ${tx.account} and negative_adjustment_id = ${row.id}`)
+
+export const deleteNegative = (tx: Transaction, id: Id) =>
+  tx.rows(sql`delete from negative_adjustments where account_id = ${tx.account} and negative_adjustment_id = ${id}`)
+
+export interface PositiveAdjustment {
+  id: Id
+  customerId: CustomerId
+  kind: PositiveKind
+  dated: IsoDate
+  dueDate: IsoDate
+  currency: string
+  amountMinor: bigint
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+  ref: string | null
+  memo: string | null
+  createdAt: Instant
+}
+
+const POSITIVE = fragment`
+  a.positive_adjustment_id as "id", a.customer_id as "customerId", a.kind, a.dated, a.due_date as "dueDate", a.currency,
+  a.amount_minor as "amountMinor", a.paid_minor as "paidMinor", a.pending_minor as "pendingMinor", a.negative_minor as "negativeMinor", a.ref,
+  a.memo, a.created_at as "createdAt"`
+
+export const findPositive = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<PositiveAdjustment>(
+    db,
+    sql`select ${POSITIVE} from positive_adjustments a where a.account_id = ${account} and a.positive_adjustment_id = ${id}`,
+  )
+
+export type NewPositive = Omit<PositiveAdjustment, 'id' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'createdAt'>
+
+export const insertPositive = async (tx: Transaction, row: NewPositive, at: Instant): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into positive_adjustments (account_id, customer_id, kind, dated, due_date, currency, amount_minor, ref, memo, created_at)
+          values (${tx.account}, ${row.customerId}, ${row.kind}, ${row.dated}, ${row.dueDate}, ${row.currency}, ${row.amountMinor}, ${row.ref},
+            ${row.memo}, ${at})
+          returning positive_adjustment_id as "id"`,
+    )
+  ).id
+
+export const updatePositive = (tx: Transaction, row: PositiveAdjustment) =>
+  tx.rows(sql`
+    update positive_adjustments set dated = ${row.dated}, due_date = ${row.dueDate}, amount_minor = ${row.amountMinor}, ref = ${row.ref},
+           memo = ${row.memo}
+     where account_id = ${tx.account} and positive_adjustment_id = ${row.id}`)
+
+export const deletePositive = (tx: Transaction, id: Id) =>
+  tx.rows(sql`delete from positive_adjustments where account_id = ${tx.account} and positive_adjustment_id = ${id}`)

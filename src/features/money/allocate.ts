@@ -1,0 +1,182 @@
+import {
+  type AllocationPlan,
+  type ApplyOrder,
+  type GivenKind,
+  type OpenDocument,
+  type OwedRef,
+  planAutoApply,
+  planList,
+  type WantedAllocation,
+} from '../../engine/allocating.ts'
+import { allocationDay, type AllocationState } from '../../engine/moneyChange.ts'
+import { assert } from '../../kernel/assert.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import { minorText } from '../../kernel/money.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { listOpen, listOwed, type OwedDocument } from './record-queries.ts'
+import type { MoneyContext, WantedState } from './write.ts'
+
+/** What a record's money is to be allocated to, checked against the documents as they stand; the customer is locked by the caller. */
+
+/** Money given, as it is to be after the change: a payment, a credit note or a bad debt. */
+export interface GivenMoney {
+  kind: GivenKind
+  id: Id
+  customerId: CustomerId
+  currency: string
+  dated: IsoDate
+  amountMinor: bigint
+  counts: AllocationState['counts']
+  takesTax: boolean
+}
+
+/** A caller's list; AutoApply over open documents in some order; or what there is, kept. */
+export type Asked = { list: readonly WantedAllocation[] } | { auto: ApplyOrder } | { keep: true }
+
+/** The allocations that a record is to have. Throws a conflict for targets that cannot take it and sums that are too high. */
+export async function planAllocations(
+  tx: Transaction,
+  context: MoneyContext,
+  given: GivenMoney,
+  present: readonly AllocationState[],
+  asked: Asked,
+): Promise<WantedState[]> {
+  const plan = await planOf(tx, given, present, asked)
+  const targets: OwedRef[] = [
+    ...present.map(({ owedKind, owedId }) => ({ kind: owedKind, id: owedId })),
+    ...plan.changed.map(({ target }) => target),
+    ...plan.added.map(({ target }) => target),
+  ]
+  const owed = targets.length === 0 ? [] : await listOwed(tx, tx.account, targets)
+  checkTargets(given, plan, owed)
+  const after = statesAfter(context, given, present, plan, owed)
+  checkSums(given, present, after, owed)
+  return after
+}
+
+async function planOf(
+  tx: Transaction,
+  given: GivenMoney,
+  present: readonly AllocationState[],
+  asked: Asked,
+): Promise<AllocationPlan> {
+  if ('list' in asked) return planList(present, asked.list)
+  if ('keep' in asked) return { removed: [], changed: [], added: [] }
+  const open: OpenDocument[] = await listOpen(tx, given.customerId, given.currency)
+  return planAutoApply(given.amountMinor, present, open, asked.auto)
+}
+
+const owedOf = (owed: readonly OwedDocument[], { kind, id }: OwedRef): OwedDocument => {
+  const document = owed.find((one) => one.kind === kind && one.id === id)
+  assert(document, `${kind} ${id} exists`)
+  return document
+}
+
+const WORD = { invoice: 'Invoice', positive_adjustment: 'Positive adjustment' } as const
+const labelOf = ({ kind, id }: OwedRef): string => `${WORD[kind]} ${id}`
+
+/** Rule: only open documents of the same customer and currency can be paid. */
+function checkTargets(given: GivenMoney, plan: AllocationPlan, owed: readonly OwedDocument[]): void {
+  for (const { target } of [...plan.changed, ...plan.added]) {
+    const document = owedOf(owed, target)
+    const label = labelOf(target)
+    if (document.customerId !== given.customerId)
+      throw conflict(
+        'other_customer',
+        `${label} is of customer ${document.customerId}, not of customer ${given.customerId}.`,
+      )
+    if (document.currency !== given.currency)
+      throw conflict('other_currency', `${label} is in ${document.currency}; money in ${given.currency} cannot pay it.`)
+    if (document.state !== 'open')
+      throw conflict(
+        `invoice_${document.state === 'draft' ? 'draft' : 'cancelled'}`,
+        `${label} is ${document.state === 'draft' ? 'a draft' : 'cancelled'}; nothing can be allocated to it.`,
+      )
+  }
+}
+
+function statesAfter(
+  { account }: MoneyContext,
+  given: GivenMoney,
+  present: readonly AllocationState[],
+  plan: AllocationPlan,
+  owed: readonly OwedDocument[],
+): WantedState[] {
+  const dayOf = (target: OwedRef) => allocationDay(given.dated, owedOf(owed, target).dated, account.lockDate)
+  const gone = new Set(plan.removed.map(({ id }) => id))
+  const changes = new Map(plan.changed.map((change) => [change.before.id, change]))
+  const kept = present
+    .filter(({ id }) => !gone.has(id))
+    .map((allocation): WantedState => {
+      const change = changes.get(allocation.id)
+      const target = change?.target ?? { kind: allocation.owedKind, id: allocation.owedId }
+      const isServiceMade = change?.isServiceMade ?? allocation.isServiceMade
+      return {
+        ...allocation,
+        owedKind: target.kind,
+        owedId: target.id,
+        amountMinor: change?.amountMinor ?? allocation.amountMinor,
+        isServiceMade,
+        takesTax: given.takesTax && !isServiceMade,
+        dated: dayAfter(
+          allocation.dated,
+          change !== undefined,
+          later(given.dated, owedOf(owed, target).dated),
+          dayOf(target),
+        ),
+      }
+    })
+  const { customerId, kind, id, counts, takesTax } = given
+  const added = plan.added.map(({ target, amountMinor, isServiceMade }): WantedState => ({
+    id: null,
+    customerId,
+    givenKind: kind,
+    givenId: id,
+    owedKind: target.kind,
+    owedId: target.id,
+    amountMinor,
+    dated: dayOf(target),
+    isServiceMade,
+    endedOn: null,
+    counts,
+    takesTax: takesTax && !isServiceMade,
+  }))
+  return [...kept, ...added]
+}
+
+/** An allocation keeps its day while it is in order: a lock that was set later moves nothing, a document's new date does. */
+function dayAfter(before: IsoDate, isChanged: boolean, documentsDay: IsoDate, day: IsoDate): IsoDate {
+  return !isChanged && before === documentsDay ? before : day
+}
+
+/** Rule: neither the record's amount nor what a document has open is ever exceeded; both amounts are named. */
+function checkSums(
+  given: GivenMoney,
+  present: readonly AllocationState[],
+  after: readonly WantedState[],
+  owed: readonly OwedDocument[],
+): void {
+  const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(given.currency))} ${given.currency}`
+  const allocatedMinor = after.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  if (allocatedMinor > given.amountMinor)
+    throw conflict(
+      'over_allocated',
+      `The allocations come to ${text(allocatedMinor)}, more than the amount of ${text(given.amountMinor)}.`,
+    )
+  for (const document of owed) {
+    const to = (some: readonly WantedState[]) =>
+      some
+        .filter(({ owedKind, owedId }) => owedKind === document.kind && owedId === document.id)
+        .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+    const openMinor = document.openMinor + to(present)
+    const wantedMinor = to(after)
+    if (wantedMinor > openMinor)
+      throw conflict(
+        'too_little_open',
+        `${labelOf(document)} has ${text(openMinor)} open; ${text(wantedMinor)} cannot be allocated to it.`,
+      )
+  }
+}

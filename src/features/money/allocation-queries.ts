@@ -1,0 +1,140 @@
+import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+
+/** What joins money given to money owed. Rows that a failed payment ended stay as history and are read by nobody but the ledger's checks. */
+
+// What callers allocate of their credit notes takes tax back; a note of the service has taken its own, and what the service applies is a
+// means of payment.
+const COLUMNS = fragment`
+  l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId", l.owed_kind as "owedKind",
+  l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
+  case when l.given_kind = 'negative_adjustment' then 'negative' when p.origin <> 'recorded' and p.settled_on is null then 'pending' else 'paid'
+  end as "counts",
+  not l.is_service_made and coalesce(n.kind = 'credit_note' and n.invoice_id is null, false) as "takesTax"`
+
+const JOINED = fragment`
+  from allocations l
+  left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+  left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id`
+
+const listWhere = (db: Queryable, condition: Fragment) =>
+  db.rows<AllocationState>(
+    sql`select ${COLUMNS} ${JOINED} where l.ended_on is null and ${condition} order by l.allocation_id`,
+  )
+
+const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
+
+/** What is allocated of given documents of one kind, in the order made. */
+export const listAllocationsOfGiven = (
+  db: Queryable,
+  account: Id,
+  kind: AllocationState['givenKind'],
+  given: readonly Id[],
+) =>
+  listWhere(
+    db,
+    fragment`l.account_id = ${account} and l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`,
+  )
+
+/** What is allocated to owed documents of one kind, in the order made. */
+export const listAllocationsOfOwed = (
+  db: Queryable,
+  account: Id,
+  kind: AllocationState['owedKind'],
+  owed: readonly Id[],
+) =>
+  listWhere(
+    db,
+    fragment`l.account_id = ${account} and l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`,
+  )
+
+/** An invoice's frozen taxes, each with what credit notes of the service have taken back of it. */
+export interface TaxOfInvoice {
+  invoiceId: InvoiceId
+  totalMinor: bigint
+  name: string
+  rate: Decimal
+  taxNumber: string | null
+  amountMinor: bigint
+  takenBackMinor: bigint
+}
+
+export const listTaxesOfInvoices = (db: Queryable, account: Id, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<TaxOfInvoice>(sql`
+    select i.invoice_id as "invoiceId", i.total_minor as "totalMinor", t.name, t.rate, t.tax_number as "taxNumber",
+           t.amount_minor as "amountMinor",
+           coalesce((select sum(c.amount_minor) from negative_adjustments n
+             join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.negative_adjustment_id
+            where n.account_id = t.account_id and n.invoice_id = t.invoice_id and c.name = t.name and c.rate = t.rate), 0)::bigint as "takenBackMinor"
+      from invoices i join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id
+     where i.account_id = ${account} and i.invoice_id = any(${ids(invoiceIds)}::bigint[])
+     order by i.invoice_id, t.invoice_tax_id`)
+
+/** Writes new allocations and answers their identifiers in the given order. */
+export const insertAllocations = async (
+  tx: Transaction,
+  rows: readonly Omit<AllocationState, 'id'>[],
+  at: Instant,
+): Promise<Id[]> =>
+  (
+    await tx.rows<{ id: Id }>(sql`
+    insert into allocations (account_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made, created_at)
+    select ${tx.account}, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, ${at}
+      from unnest(${bigints(rows, 'customerId')}::bigint[], ${column(rows, 'givenKind')}::text[], ${bigints(rows, 'givenId')}::bigint[],
+        ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
+        ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[]) with ordinality
+        as r(customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, place)
+     order by r.place
+    returning allocation_id as "id"`)
+  ).map(({ id }) => id)
+
+export const updateAllocations = (tx: Transaction, rows: readonly AllocationState[]) =>
+  tx.rows(sql`
+    update allocations l
+       set owed_kind = r.owed_kind, owed_id = r.owed, amount_minor = r.amount, dated = r.dated, is_service_made = r.is_service_made, ended_on = r.ended_on
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
+        ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
+        ${dates(rows, 'endedOn')}::date[]) as r(id, owed_kind, owed, amount, dated, is_service_made, ended_on)
+     where l.account_id = ${tx.account} and l.allocation_id = r.id`)
+
+export const deleteAllocations = (tx: Transaction, gone: readonly Id[]) =>
+  tx.rows(sql`delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])`)
+
+/** How much more, or less, of given documents is allocated. */
+export interface GivenDelta {
+  id: Id
+  amountMinor: bigint
+}
+
+export const addPaymentApplied = (tx: Transaction, rows: readonly GivenDelta[]) =>
+  tx.rows(sql`
+    update payments p set applied_minor = p.applied_minor + d.amount
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
+     where p.account_id = ${tx.account} and p.payment_id = d.id`)
+
+export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[]) =>
+  tx.rows(sql`
+    update negative_adjustments n set applied_minor = n.applied_minor + d.amount
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
+     where n.account_id = ${tx.account} and n.negative_adjustment_id = d.id`)
+
+/** How much more, or less, is allocated to owed documents, by what it counts as. */
+export interface OwedDelta {
+  id: Id
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+}
+
+export const addPositiveApplied = (tx: Transaction, rows: readonly OwedDelta[]) =>
+  tx.rows(sql`
+    update positive_adjustments a
+       set paid_minor = a.paid_minor + d.paid, pending_minor = a.pending_minor + d.pending, negative_minor = a.negative_minor + d.negative
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
+        ${bigints(rows, 'negativeMinor')}::bigint[]) as d(id, paid, pending, negative)
+     where a.account_id = ${tx.account} and a.positive_adjustment_id = d.id`)

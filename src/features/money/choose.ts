@@ -1,0 +1,134 @@
+import type { OwedRef, WantedAllocation } from '../../engine/allocating.ts'
+import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { amountIn } from '../../platform/wire/amounts.ts'
+import { listInvoicesByNumber, listOwed } from './record-queries.ts'
+
+/** From a caller's list of allocations to what it means. What an entry refers to and cannot be found is a 400 that names its place. */
+
+export const ALLOCATIONS_MAX = 1000
+
+/** One entry of a list as sent, whichever door it came through. */
+export interface AskedEntry {
+  allocationId: Id | null
+  invoiceId: Id | null
+  invoiceNumber: Id | null
+  positiveAdjustmentId: Id | null
+  amount: Decimal
+}
+
+/** What this door calls the fields, for problems that name them. */
+export interface EntryNames {
+  list: string
+  amount: string
+  invoice: string
+  number: string | null
+  positive: string
+}
+
+/** The allocations that a list asks for; undefined when something is wrong with it. `present` are those of the record, none on add. */
+export async function chooseAllocations(
+  tx: Transaction,
+  asked: readonly AskedEntry[],
+  record: { currency: string; present: readonly AllocationState[] | null },
+  names: EntryNames,
+  problems: Problems,
+): Promise<WantedAllocation[] | undefined> {
+  const before = problems.found.length
+  const numbers = asked.flatMap(({ invoiceId, invoiceNumber }) =>
+    invoiceId === null && invoiceNumber !== null ? [invoiceNumber] : [],
+  )
+  const byNumber = new Map(
+    (numbers.length === 0 ? [] : await listInvoicesByNumber(tx, tx.account, numbers)).map(({ id, number }) => [
+      number,
+      id,
+    ]),
+  )
+  const seen = new Set<Id>()
+  const wanted = asked.flatMap((entry, index): WantedAllocation[] => {
+    const at = `${names.list}[${index}]`
+    const present = presentOf(entry, record.present, seen, at, problems)
+    const target = targetOf(entry, present, byNumber, at, names, problems)
+    const amountMinor = amountIn(problems, `${at}.${names.amount}`, entry.amount, record.currency)
+    if (target === undefined || amountMinor === undefined) return []
+    return [{ id: present?.id ?? null, target, amountMinor }]
+  })
+  await checkTargetsExist(tx, asked, wanted, names, problems)
+  return problems.found.length > before ? undefined : wanted
+}
+
+function presentOf(
+  { allocationId }: AskedEntry,
+  present: readonly AllocationState[] | null,
+  seen: Set<Id>,
+  at: string,
+  problems: Problems,
+): AllocationState | undefined {
+  // On add there is nothing that an identifier could name, so it is not looked at.
+  if (present === null || allocationId === null) return undefined
+  const field = `${at}.allocationID`
+  if (seen.has(allocationId)) problems.add('duplicate', field, `Allocation ${allocationId} stands in the list twice.`)
+  seen.add(allocationId)
+  const found = present.find(({ id }) => id === allocationId)
+  if (!found) problems.add('allocation_unknown', field, `There is no allocation ${allocationId} of this record.`)
+  return found
+}
+
+function targetOf(
+  entry: AskedEntry,
+  present: AllocationState | undefined,
+  byNumber: ReadonlyMap<bigint, Id>,
+  at: string,
+  names: EntryNames,
+  problems: Problems,
+): OwedRef | undefined {
+  const { invoiceId, invoiceNumber, positiveAdjustmentId } = entry
+  if (positiveAdjustmentId !== null && (invoiceId !== null || invoiceNumber !== null)) {
+    const field = `${at}.${names.positive}`
+    problems.add('two_targets', field, `${field}: an allocation is for an invoice or a positive adjustment, not both.`)
+    return undefined
+  }
+  if (invoiceId !== null) return { kind: 'invoice', id: invoiceId }
+  if (positiveAdjustmentId !== null) return { kind: 'positive_adjustment', id: positiveAdjustmentId }
+  if (invoiceNumber !== null) {
+    const id = byNumber.get(invoiceNumber)
+    if (id !== undefined) return { kind: 'invoice', id }
+    const field = `${at}.${names.number ?? names.invoice}`
+    problems.add('invoice_unknown', field, `There is no invoice with the number ${invoiceNumber}.`)
+    return undefined
+  }
+  if (present) return { kind: present.owedKind, id: present.owedId }
+  if (entry.allocationId !== null) return undefined
+  problems.add('required', `${at}.${names.invoice}`, `${at} must say what it pays: ${names.invoice} or another target.`)
+  return undefined
+}
+
+async function checkTargetsExist(
+  tx: Transaction,
+  asked: readonly AskedEntry[],
+  wanted: readonly WantedAllocation[],
+  names: EntryNames,
+  problems: Problems,
+): Promise<void> {
+  const found = await listOwed(
+    tx,
+    tx.account,
+    wanted.map(({ target }) => target),
+  )
+  const isKnown = (kind: OwedRef['kind'], id: Id) =>
+    found.some((document) => document.kind === kind && document.id === id)
+  asked.forEach(({ invoiceId, positiveAdjustmentId }, index) => {
+    const at = `${names.list}[${index}]`
+    if (invoiceId !== null && positiveAdjustmentId === null && !isKnown('invoice', invoiceId))
+      problems.add('invoice_unknown', `${at}.${names.invoice}`, `There is no invoice ${invoiceId}.`)
+    if (invoiceId === null && positiveAdjustmentId !== null && !isKnown('positive_adjustment', positiveAdjustmentId))
+      problems.add(
+        'adjustment_unknown',
+        `${at}.${names.positive}`,
+        `There is no positive adjustment ${positiveAdjustmentId}.`,
+      )
+  })
+}

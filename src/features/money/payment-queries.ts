@@ -1,0 +1,93 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import type { GivenFilter } from './adjustment-queries.ts'
+
+export const METHODS = ['cash', 'cheque', 'credit_card', 'bank_account', 'eft', 'debit_order'] as const
+export type PaymentMethodWord = (typeof METHODS)[number]
+
+export interface Payment {
+  id: Id
+  customerId: CustomerId
+  paidAt: Instant
+  /** The day of that instant in the account's zone when it was recorded. */
+  dated: IsoDate
+  currency: string
+  amountMinor: bigint
+  appliedMinor: bigint
+  method: PaymentMethodWord
+  /** Recorded by a caller, or begun at a gateway or in a batch, where it waits until it is settled. */
+  origin: 'recorded' | 'gateway' | 'batch'
+  settledOn: IsoDate | null
+  failedOn: IsoDate | null
+  failReason: string | null
+  ref: string | null
+  memo: string | null
+  createdAt: Instant
+}
+
+const COLUMNS = fragment`
+  p.payment_id as "id", p.customer_id as "customerId", p.paid_at as "paidAt", p.dated, p.currency, p.amount_minor as "amountMinor",
+  p.applied_minor as "appliedMinor", p.method, p.origin, p.settled_on as "settledOn", p.failed_on as "failedOn", p.fail_reason as "failReason",
+  p.ref, p.memo, p.created_at as "createdAt"`
+
+export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Payment>(db, sql`select ${COLUMNS} from payments p where p.account_id = ${account} and p.payment_id = ${id}`)
+
+const PENDING = fragment`p.failed_on is null and p.origin <> 'recorded' and p.settled_on is null`
+const RECEIVED = fragment`p.failed_on is null and (p.origin = 'recorded' or p.settled_on is not null)`
+
+// The status rule as conditions, so that a filter needs no page of everything.
+const STATUS = {
+  Failed: fragment`and p.failed_on is not null`,
+  Pending: fragment`and ${PENDING}`,
+  Allocated: fragment`and ${RECEIVED} and p.applied_minor = p.amount_minor`,
+  Partial: fragment`and ${RECEIVED} and p.applied_minor > 0 and p.applied_minor < p.amount_minor`,
+  Unallocated: fragment`and ${RECEIVED} and p.applied_minor = 0`,
+}
+
+const conditions = (filter: GivenFilter): Fragment => fragment`
+  ${filter.customerId == null ? NOTHING : fragment`and p.customer_id = ${filter.customerId}`}
+  ${filter.startDate == null ? NOTHING : fragment`and p.dated >= ${filter.startDate}`}
+  ${filter.endDate == null ? NOTHING : fragment`and p.dated <= ${filter.endDate}`}
+  ${filter.status == null ? NOTHING : STATUS[filter.status]}`
+
+export const listPayments = (db: Queryable, account: AccountId, filter: GivenFilter, start: PageStart, limit: number) =>
+  db.rows<Payment>(sql`
+    select ${COLUMNS} from payments p where p.account_id = ${account} and p.payment_id >= ${start.fromId} ${conditions(filter)}
+     order by p.payment_id offset ${start.skip} limit ${limit}`)
+
+export const countPayments = async (db: Queryable, account: AccountId, filter: GivenFilter): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from payments p where p.account_id = ${account} ${conditions(filter)}`,
+      )
+    ).n,
+  )
+
+export type NewPayment = Omit<Payment, 'id' | 'appliedMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'>
+
+export const insertPayment = async (tx: Transaction, row: NewPayment, at: Instant): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into payments (account_id, customer_id, paid_at, dated, currency, amount_minor, method, origin, ref, memo, created_at)
+          values (${tx.account}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.method}, ${row.origin},
+            ${row.ref}, ${row.memo}, ${at})
+          returning payment_id as "id"`,
+    )
+  ).id
+
+export const updatePayment = (tx: Transaction, row: Payment) =>
+  tx.rows(sql`
+    update payments set paid_at = ${row.paidAt}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
+           method = ${row.method}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
+           memo = ${row.memo}
+     where account_id = ${tx.account} and payment_id = ${row.id}`)
+
+export const deletePayment = (tx: Transaction, id: Id) =>
+  tx.rows(sql`delete from payments where account_id = ${tx.account} and payment_id = ${id}`)

@@ -1,0 +1,135 @@
+import { takeFree } from '../../engine/allocating.ts'
+import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/moneyChange.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { insertEvents } from '../events/queries.ts'
+import type { IssueContext } from '../invoices/issue.ts'
+import { post } from '../ledger/post.ts'
+import type { HasUnapplied } from '../ledger/queries.ts'
+import { insertAllocations } from './allocation-queries.ts'
+import { allocationRecord } from './events.ts'
+import { type FreeRecord, listFree, listOwed, type OwedDocument } from './record-queries.ts'
+import { writeDeltas, type WantedState } from './write.ts'
+
+/** Invoices that the rules make take the customer's unallocated money, in their own transaction. */
+
+export interface MadeInvoice {
+  id: InvoiceId
+  customerId: CustomerId
+  currency: string
+}
+
+/** Invoices that were made, with the identifiers they got. */
+export const madeOf = (invoices: readonly Omit<MadeInvoice, 'id'>[], ids: readonly InvoiceId[]): MadeInvoice[] =>
+  invoices.map(({ customerId, currency }, place) => ({ id: ids[place] as InvoiceId, customerId, currency }))
+
+/**
+ * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
+ * credit notes, never bad debt; only the invoices being made; not where the account says so. `unapplied` tells who has any.
+ */
+export async function takeUnallocated(
+  tx: Transaction,
+  context: IssueContext,
+  made: readonly MadeInvoice[],
+  unapplied: readonly HasUnapplied[],
+): Promise<void> {
+  if (unapplied.length === 0 || !context.account.isAutoApply) return
+  const rich = new Set(unapplied.map(({ customerId, currency }) => `${customerId} ${currency}`))
+  const paid = made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`))
+  if (paid.length === 0) return
+  const free = await listFree(tx, [...new Set(paid.map(({ customerId }) => customerId))])
+  if (free.length === 0) return
+  const owed = await listOwed(
+    tx,
+    tx.account,
+    paid.map(({ id }) => ({ kind: 'invoice', id })),
+  )
+  await writeTaken(tx, context, statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document]))))
+}
+
+interface TakenState {
+  currency: string
+  state: WantedState
+}
+
+function statesOf(
+  { account }: IssueContext,
+  paid: readonly MadeInvoice[],
+  free: readonly FreeRecord[],
+  owed: ReadonlyMap<Id, OwedDocument>,
+): TakenState[] {
+  const groups = new Map<string, MadeInvoice[]>()
+  for (const invoice of paid) {
+    const key = `${invoice.customerId} ${invoice.currency}`
+    groups.set(key, [...(groups.get(key) ?? []), invoice])
+  }
+  return [...groups.values()].flatMap((invoices) => {
+    const { customerId, currency } = invoices[0] as MadeInvoice
+    const money = free.filter((one) => one.customerId === customerId && one.currency === currency)
+    const targets = invoices.map(({ id }) => ({
+      kind: 'invoice' as const,
+      id,
+      openMinor: owed.get(id)?.openMinor ?? 0n,
+    }))
+    return takeFree(money, targets, 'credit_notes_of_a_day').map(({ givenKind, givenId, target, amountMinor }) => {
+      const given = money.find(({ kind, id }) => kind === givenKind && id === givenId) as FreeRecord
+      const document = owed.get(target.id) as OwedDocument
+      const state: WantedState = {
+        id: null,
+        customerId,
+        givenKind,
+        givenId,
+        owedKind: target.kind,
+        owedId: target.id,
+        amountMinor,
+        dated: allocationDay(given.dated, document.dated, account.lockDate),
+        isServiceMade: true,
+        endedOn: null,
+        counts: given.counts,
+        takesTax: false,
+      }
+      return { currency, state }
+    })
+  })
+}
+
+/** Writes allocations of many customers at once; they take back no tax, so nothing else of theirs moves. */
+async function writeTaken(tx: Transaction, context: IssueContext, taken: readonly TakenState[]): Promise<void> {
+  if (taken.length === 0) return
+  const { moment } = context
+  const ids = await insertAllocations(
+    tx,
+    taken.map(({ state }) => state),
+    moment.now,
+  )
+  const states = taken.map(({ state, currency }, place) => ({ currency, state: { ...state, id: ids[place] as Id } }))
+  await writeDeltas(
+    tx,
+    context,
+    appliedDeltas(
+      [],
+      states.map(({ state }) => state),
+    ),
+  )
+  await post(
+    tx,
+    states.map(({ currency, state }) => ({
+      customerId: state.customerId,
+      currency,
+      postings: postingsOfAllocations([state], new Map()),
+    })),
+    moment.now,
+  )
+  await insertEvents(
+    tx,
+    states.map(({ state, currency }) => ({
+      type: 'allocation.created' as const,
+      recordId: state.id,
+      customerId: state.customerId,
+      happenedAt: moment.now,
+      actor: context.actor,
+      reason: null,
+      record: allocationRecord(state, currency),
+    })),
+  )
+}

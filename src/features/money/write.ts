@@ -1,0 +1,141 @@
+import {
+  type AllocationState,
+  appliedDeltas,
+  type AppliedDeltas,
+  postingsOfAllocations,
+  taxedInvoicesOf,
+} from '../../engine/moneyChange.ts'
+import type { TaxedInvoice } from '../../engine/creditTax.ts'
+import { type Posting, postingsOfChange } from '../../engine/postings.ts'
+import { type Decimal, equals } from '../../kernel/decimal.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { addApplied } from '../invoices/issue-queries.ts'
+import { post } from '../ledger/post.ts'
+import {
+  addNegativeApplied,
+  addPaymentApplied,
+  addPositiveApplied,
+  deleteAllocations,
+  insertAllocations,
+  listAllocationsOfOwed,
+  listTaxesOfInvoices,
+  updateAllocations,
+} from './allocation-queries.ts'
+
+/** The one way in which money records change what they are joined to, and what the ledger says of them. */
+
+export type MoneyContext = Pick<RequestContext, 'account' | 'moment'>
+
+/** An allocation as it is to be; without an identifier it is made. */
+export type WantedState = Omit<AllocationState, 'id'> & { id: Id | null }
+
+export interface MoneyChange {
+  customerId: CustomerId
+  currency: string
+  /** What the records themselves stood for in the ledger, and stand for now; allocations are seen to here. */
+  before?: readonly Posting[]
+  after?: readonly Posting[]
+  /** The allocations that are touched, as they are, and as they are to be: one that is left out is taken away. */
+  allocations?: { before: readonly AllocationState[]; after: readonly WantedState[] }
+  /** A credit note of the service that is deleted: what it had taken back of its invoice's taxes, which others may now take. */
+  released?: { invoiceId: Id; taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[] }
+}
+
+/**
+ * Writes a change of one locked customer: allocations, the sums that documents keep of them, and the difference in the ledger. The records
+ * themselves are written by the caller: before this where they are new, after it where they go. Answers the allocations as they now are.
+ */
+export async function writeMoney(
+  tx: Transaction,
+  context: MoneyContext,
+  change: MoneyChange,
+): Promise<AllocationState[]> {
+  const before = change.allocations?.before ?? []
+  const wanted = change.allocations?.after ?? []
+  const taxedIds = [
+    ...new Set([
+      ...taxedInvoicesOf(before, wanted as AllocationState[]),
+      ...(change.released ? [change.released.invoiceId] : []),
+    ]),
+  ]
+  const taxed = await taxedInvoices(tx, taxedIds)
+  // Shares of one note depend on what other notes take back of the same invoice.
+  const neighbours = taxedIds.length === 0 ? [] : await listAllocationsOfOwed(tx, tx.account, 'invoice', taxedIds)
+  const others = neighbours.filter((a) => a.takesTax && !before.some(({ id }) => id === a.id))
+  const after = await writeAllocations(tx, context, before, wanted)
+  await writeDeltas(tx, context, appliedDeltas(before, after))
+  const postings = postingsOfChange(
+    [...(change.before ?? []), ...postingsOfAllocations([...before, ...others], taxed)],
+    [...(change.after ?? []), ...postingsOfAllocations([...after, ...others], withoutReleased(taxed, change.released))],
+    context.account.lockDate,
+  )
+  await post(tx, [{ customerId: change.customerId, currency: change.currency, postings }], context.moment.now)
+  return after
+}
+
+async function taxedInvoices(tx: Transaction, ids: readonly Id[]): Promise<Map<Id, TaxedInvoice>> {
+  if (ids.length === 0) return new Map()
+  const rows = await listTaxesOfInvoices(tx, tx.account, ids)
+  return new Map(
+    ids.flatMap((id) => {
+      const taxes = rows.filter(({ invoiceId }) => invoiceId === id)
+      return taxes[0] ? [[id, { totalMinor: taxes[0].totalMinor, taxes }] as const] : []
+    }),
+  )
+}
+
+/** The facts of taxes as they are when a note of the service is gone. */
+function withoutReleased(taxed: Map<Id, TaxedInvoice>, released: MoneyChange['released']): Map<Id, TaxedInvoice> {
+  const invoice = released && taxed.get(released.invoiceId)
+  if (!released || !invoice) return taxed
+  const taxes = invoice.taxes.map((tax) => {
+    const back = released.taxes.find(({ name, rate }) => name === tax.name && equals(rate, tax.rate))
+    return back ? { ...tax, takenBackMinor: tax.takenBackMinor - back.amountMinor } : tax
+  })
+  return new Map(taxed).set(released.invoiceId, { ...invoice, taxes })
+}
+
+const isSame = (a: AllocationState, b: WantedState): boolean =>
+  a.owedKind === b.owedKind &&
+  a.owedId === b.owedId &&
+  a.amountMinor === b.amountMinor &&
+  a.dated === b.dated &&
+  a.isServiceMade === b.isServiceMade &&
+  a.endedOn === b.endedOn
+
+async function writeAllocations(
+  tx: Transaction,
+  { moment }: MoneyContext,
+  before: readonly AllocationState[],
+  wanted: readonly WantedState[],
+): Promise<AllocationState[]> {
+  const known = new Map(before.map((allocation) => [allocation.id, allocation]))
+  const gone = before.filter(({ id }) => !wanted.some((a) => a.id === id)).map(({ id }) => id)
+  const kept = wanted.filter((a): a is AllocationState => a.id !== null)
+  const changed = kept.filter((a) => !isSame(known.get(a.id) as AllocationState, a))
+  const added = wanted.filter(({ id }) => id === null)
+  if (gone.length > 0) await deleteAllocations(tx, gone)
+  if (changed.length > 0) await updateAllocations(tx, changed)
+  const ids = added.length === 0 ? [] : await insertAllocations(tx, added, moment.now)
+  return [...kept, ...added.map((a, place) => ({ ...a, id: ids[place] as Id }))]
+}
+
+/** Moves the sums that documents keep of what is allocated of them, and to them. */
+export async function writeDeltas(
+  tx: Transaction,
+  { moment }: MoneyContext,
+  { given, owed }: AppliedDeltas,
+): Promise<void> {
+  const givens = [...given.values()]
+  const oweds = [...owed.values()]
+  const payments = givens.filter(({ kind }) => kind === 'payment')
+  const negatives = givens.filter(({ kind }) => kind === 'negative_adjustment')
+  const invoices = oweds.filter(({ kind }) => kind === 'invoice')
+  const positives = oweds.filter(({ kind }) => kind === 'positive_adjustment')
+  if (payments.length > 0) await addPaymentApplied(tx, payments)
+  if (negatives.length > 0) await addNegativeApplied(tx, negatives)
+  if (invoices.length > 0) await addApplied(tx, invoices, moment.now)
+  if (positives.length > 0) await addPositiveApplied(tx, positives)
+}
