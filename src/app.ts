@@ -22,6 +22,7 @@ import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { noteOperations } from './features/notes/routes.ts'
+import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
@@ -95,6 +96,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
   ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits }),
+  ...paymentOperations(deps),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),

@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCustomersByIds } from '../customers/queries.ts'
-import { type Invoice, listAppliedNegatives, listCharges, listInvoiceTaxes } from './queries.ts'
+import { type Invoice, listApplied, listCharges, listInvoiceTaxes } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
 
 function byInvoice<Row extends { invoiceId: Id }>(rows: readonly Row[]): Map<Id, Row[]> {
@@ -42,17 +42,19 @@ export async function loadInvoiceParts(
   today: IsoDate,
 ): Promise<InvoiceParts[]> {
   const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
-  const paid = invoices.filter(({ negativeMinor }) => negativeMinor !== 0n).map(({ id }) => id)
-  const [lines, customers, negatives] = await Promise.all([
+  const paid = invoices
+    .filter(({ paidMinor, pendingMinor, negativeMinor }) => paidMinor + pendingMinor + negativeMinor !== 0n)
+    .map(({ id }) => id)
+  const [lines, customers, applied] = await Promise.all([
     loadLines(db, account, invoices),
     listCustomersByIds(db, account, customerIds, today),
-    paid.length === 0 ? [] : listAppliedNegatives(db, account, paid),
+    paid.length === 0 ? [] : listApplied(db, account, paid),
   ])
-  const negativesOf = byInvoice(negatives)
+  const appliedTo = byInvoice(applied)
   const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
   return lines.map((parts) => {
     const customer = customerOf.get(parts.invoice.customerId)
     assert(customer, `the customer of invoice ${parts.invoice.id} exists`)
-    return { ...parts, customer, negatives: negativesOf.get(parts.invoice.id) ?? [] }
+    return { ...parts, customer, applied: appliedTo.get(parts.invoice.id) ?? [] }
   })
 }

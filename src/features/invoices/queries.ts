@@ -199,18 +199,18 @@ export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: 
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, invoice_tax_id`)
 
-/** What is given and joined to an invoice. */
-export interface AppliedNegative {
+/** What is given and joined to an invoice: of a payment, or of a credit note or other negative adjustment. */
+export interface AppliedMoney {
   id: Id
   invoiceId: InvoiceId
-  /** The credit note or other negative adjustment. */
+  givenKind: 'payment' | 'negative_adjustment'
   givenId: Id
   appliedMinor: bigint
 }
 
-export const listAppliedNegatives = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
-  db.rows<AppliedNegative>(sql`
-    select allocation_id as "id", owed_id as "invoiceId", given_id as "givenId", amount_minor as "appliedMinor" from allocations
-     where account_id = ${account} and owed_kind = 'invoice' and given_kind = 'negative_adjustment' and ended_on is null
-       and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
+export const listApplied = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<AppliedMoney>(sql`
+    select allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"
+      from allocations
+     where account_id = ${account} and owed_kind = 'invoice' and ended_on is null and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by allocation_id`)

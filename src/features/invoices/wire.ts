@@ -26,7 +26,7 @@ import {
 import type { CustomerView } from '../customers/queries.ts'
 import { CustomerOut, customerToWire } from '../customers/wire.ts'
 import {
-  type AppliedNegative,
+  type AppliedMoney,
   type Charge,
   COLLECTION_METHODS,
   type Invoice,
@@ -128,8 +128,8 @@ export interface InvoiceParts {
   customer: CustomerView
   charges: readonly Charge[]
   taxes: readonly InvoiceTaxRow[]
-  /** What credit notes and other negative adjustments pay of it; none where left out. */
-  negatives?: readonly AppliedNegative[]
+  /** What payments, credit notes and other negative adjustments pay of it; none where left out. */
+  applied?: readonly AppliedMoney[]
 }
 
 /** The amounts and the status that follow from an invoice's total and what is applied to it. */
@@ -174,11 +174,12 @@ export const chargeToWire = (
 })
 
 export function invoiceToWire(
-  { invoice, customer, charges, taxes, negatives = [] }: InvoiceParts,
+  { invoice, customer, charges, taxes, applied = [] }: InvoiceParts,
   clock: { timeZone: string; today: IsoDate },
 ): ShapeOf<typeof InvoiceOut> {
   const { timeZone, today } = clock
   const digits = digitsOf(invoice.currency)
+  const ofKind = (kind: AppliedMoney['givenKind']) => applied.filter(({ givenKind }) => givenKind === kind)
   return {
     invoiceID: invoice.id,
     invoiceNum: invoice.number,
@@ -215,12 +216,17 @@ export function invoiceToWire(
       invoiceID: invoice.id,
       ...chargeToWire(charge, charge.displayOrder, digits),
     })),
-    PaymentsApplied: [],
-    NegativeAdjustmentsApplied: negatives.map((applied) => ({
-      allocationID: applied.id,
+    PaymentsApplied: ofKind('payment').map((money) => ({
+      allocationID: money.id,
+      invoiceID: invoice.id,
+      paymentID: money.givenId,
+      amountApplied: minorDigits(money.appliedMinor, digits),
+    })),
+    NegativeAdjustmentsApplied: ofKind('negative_adjustment').map((money) => ({
+      allocationID: money.id,
       objectID: invoice.id,
-      NegativeAdjustmentID: applied.givenId,
-      amountApplied: minorDigits(applied.appliedMinor, digits),
+      NegativeAdjustmentID: money.givenId,
+      amountApplied: minorDigits(money.appliedMinor, digits),
     })),
     subscriptionID: invoice.subscriptionId,
     recurInvoiceID: invoice.recurringInvoiceId,

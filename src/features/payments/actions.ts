@@ -1,0 +1,297 @@
+import type { WantedAllocation } from '../../engine/allocating.ts'
+import type { AllocationState } from '../../engine/moneyChange.ts'
+import { afterLock, postingsOfPayment } from '../../engine/postings.ts'
+import { assert } from '../../kernel/assert.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { conflict, invalid, missing } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { lockCustomer } from '../customers/queries.ts'
+import type { EventType } from '../events/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import { type Asked, type GivenMoney, planAllocations } from '../money/allocate.ts'
+import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
+import {
+  deletePayment,
+  findPayment,
+  insertPayment,
+  type NewPayment,
+  type Payment,
+  updatePayment,
+} from '../money/payment-queries.ts'
+import { checkNotLocked } from '../money/rules.ts'
+import { type WantedState, writeMoney } from '../money/write.ts'
+import { isPending, postedPayment } from './rules.ts'
+import { PaymentOut, paymentToWire } from './wire.ts'
+
+/** Payments: recorded, corrected, failed, begun and settled. Each works on a locked customer, in one transaction. */
+
+export const unknownPayment = (id: bigint | string) =>
+  missing('payment_unknown', `There is no payment ${id}.`, 'paymentID')
+
+/** A payment with what is allocated of it. */
+export interface PaymentRecord {
+  payment: Payment
+  allocations: readonly AllocationState[]
+}
+
+/** The payment, its customer locked before it is read for good. */
+export async function lockedPayment(tx: Transaction, id: Id): Promise<PaymentRecord> {
+  const found = await findPayment(tx, tx.account, id)
+  if (!found) throw unknownPayment(id)
+  await lockCustomer(tx, tx.account, found.customerId)
+  return reread(tx, id)
+}
+
+async function reread(tx: Transaction, id: Id): Promise<PaymentRecord> {
+  const payment = await findPayment(tx, tx.account, id)
+  if (!payment) throw unknownPayment(id)
+  return { payment, allocations: await listAllocationsOfGiven(tx, tx.account, 'payment', [id]) }
+}
+
+const recordPayment = (
+  tx: Transaction,
+  context: RequestContext,
+  type: EventType,
+  record: PaymentRecord,
+  reason?: string,
+) =>
+  recordEvent(tx, context, {
+    type,
+    recordId: record.payment.id,
+    customerId: record.payment.customerId,
+    record: PaymentOut.write(paymentToWire(record.payment, record.allocations)),
+    reason: reason ?? null,
+  })
+
+const givenOf = (payment: NewPayment & { id: Id }, isWaiting: boolean): GivenMoney => ({
+  kind: 'payment',
+  id: payment.id,
+  customerId: payment.customerId,
+  currency: payment.currency,
+  dated: payment.dated,
+  amountMinor: payment.amountMinor,
+  counts: isWaiting ? 'pending' : 'paid',
+  takesTax: false,
+})
+
+/** Adds a payment of a locked customer: recorded, or begun where its origin says so. */
+export async function addPayment(
+  tx: Transaction,
+  context: RequestContext,
+  wanted: NewPayment,
+  asked: Asked,
+): Promise<PaymentRecord> {
+  checkNotLocked(context.account.lockDate, [wanted.dated], 'the payment')
+  const id = await insertPayment(tx, wanted, context.moment.now)
+  const payment: Payment = {
+    ...wanted,
+    id,
+    appliedMinor: 0n,
+    settledOn: null,
+    failedOn: null,
+    failReason: null,
+    createdAt: context.moment.now,
+  }
+  const after = await planAllocations(tx, context, givenOf(payment, isPending(payment)), [], asked)
+  const allocations = await writeMoney(tx, context, {
+    customerId: wanted.customerId,
+    currency: wanted.currency,
+    after: postingsOfPayment(postedPayment(payment)),
+    allocations: { before: [], after },
+  })
+  const record = { payment: { ...payment, appliedMinor: sumOf(allocations) }, allocations }
+  await recordPayment(tx, context, 'payment.created', record)
+  return record
+}
+
+const sumOf = (allocations: readonly { amountMinor: bigint }[]): bigint =>
+  allocations.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+
+/** Names of what of a payment would differ, as the interface spells it. */
+function differences(now: Payment, wanted: NewPayment): string[] {
+  return [
+    ...(wanted.amountMinor === now.amountMinor ? [] : ['Amount']),
+    ...(wanted.currency === now.currency ? [] : ['CurrencyCode']),
+    ...(wanted.paidAt === now.paidAt ? [] : ['Date']),
+    ...(wanted.method === now.method ? [] : ['Method']),
+  ]
+}
+
+/**
+ * Rule: a payment never changes customer; one that failed keeps all but Memo and Ref; one that a gateway or a batch processed keeps all but
+ * these and its allocations.
+ */
+function checkEdit(
+  { payment, allocations }: PaymentRecord,
+  wanted: NewPayment,
+  list: readonly WantedAllocation[] | null,
+): void {
+  if (wanted.customerId !== payment.customerId)
+    throw conflict(
+      'other_customer',
+      `Payment ${payment.id} is of customer ${payment.customerId} and cannot become one of customer ${wanted.customerId}.`,
+      'customerID',
+    )
+  const changed = differences(payment, wanted)
+  const isFixed = payment.failedOn !== null || payment.origin !== 'recorded'
+  if (isFixed && changed.length > 0) {
+    const why = payment.failedOn !== null ? 'has failed' : 'was processed elsewhere'
+    throw conflict(
+      'payment_fixed',
+      `Payment ${payment.id} ${why}; its ${sentenceList(changed)} cannot change.`,
+      changed[0] ?? null,
+    )
+  }
+  if (payment.failedOn !== null && list !== null && list.length > 0)
+    throw conflict('payment_failed', `Payment ${payment.id} has failed; nothing of it can be allocated.`, 'Allocations')
+  const keepsSome = list === null ? allocations.length > 0 : list.length > 0
+  if (changed.includes('CurrencyCode') && keepsSome)
+    throw conflict(
+      'currency_allocated',
+      `Payment ${payment.id} is in ${payment.currency}; its currency can change only with an empty list of allocations.`,
+      'CurrencyCode',
+    )
+}
+
+/** Corrects a payment and its allocations: the ledger says what it says now, dated as what is corrected. */
+export async function editPayment(
+  tx: Transaction,
+  context: RequestContext,
+  present: PaymentRecord,
+  wanted: NewPayment,
+  asked: Asked,
+): Promise<PaymentRecord> {
+  const { payment: before } = present
+  checkEdit(present, wanted, 'list' in asked ? asked.list : null)
+  const payment: Payment = { ...before, ...wanted, origin: before.origin }
+  const isMoved =
+    payment.amountMinor !== before.amountMinor || payment.dated !== before.dated || payment.currency !== before.currency
+  if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, payment.dated], `payment ${before.id}`)
+  if (before.failedOn !== null) return writeEdited(tx, context, present, payment, [])
+  const given = givenOf(payment, isPending(payment))
+  const isOtherCurrency = payment.currency !== before.currency
+  const kept = isOtherCurrency ? [] : present.allocations
+  return writeEdited(tx, context, present, payment, await planAllocations(tx, context, given, kept, asked))
+}
+
+async function writeEdited(
+  tx: Transaction,
+  context: RequestContext,
+  present: PaymentRecord,
+  payment: Payment,
+  after: readonly WantedState[],
+): Promise<PaymentRecord> {
+  const { payment: before, allocations } = present
+  const { customerId } = before
+  const was = postingsOfPayment(postedPayment(before))
+  const is = postingsOfPayment(postedPayment(payment))
+  // The amount rises before what is allocated of it does, and falls after.
+  const isRise = payment.amountMinor > before.amountMinor
+  if (isRise) await updatePayment(tx, payment)
+  if (payment.currency === before.currency)
+    await writeMoney(tx, context, {
+      customerId,
+      currency: payment.currency,
+      before: was,
+      after: is,
+      allocations: { before: allocations, after },
+    })
+  else {
+    await writeMoney(tx, context, {
+      customerId,
+      currency: before.currency,
+      before: was,
+      allocations: { before: allocations, after: [] },
+    })
+    await writeMoney(tx, context, {
+      customerId,
+      currency: payment.currency,
+      after: is,
+      allocations: { before: [], after },
+    })
+  }
+  if (!isRise) await updatePayment(tx, payment)
+  const record = await reread(tx, payment.id)
+  await recordPayment(tx, context, 'payment.updated', record)
+  return record
+}
+
+/** Deletes a recorded payment: its entries are reversed and its allocations freed. */
+export async function removePayment(tx: Transaction, context: RequestContext, present: PaymentRecord): Promise<void> {
+  const { payment, allocations } = present
+  if (payment.origin !== 'recorded')
+    throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere and cannot be deleted.`)
+  checkNotLocked(context.account.lockDate, [payment.dated], `payment ${payment.id}`)
+  await writeMoney(tx, context, {
+    customerId: payment.customerId,
+    currency: payment.currency,
+    before: postingsOfPayment(postedPayment(payment)),
+    allocations: { before: allocations, after: [] },
+  })
+  await deletePayment(tx, payment.id)
+  await recordPayment(tx, context, 'payment.deleted', present)
+}
+
+/**
+ * A payment fails: declined or returned. Rule: it loses its allocations, dated the day on which that is known, and what it paid is open
+ * again; it keeps its amount. A day whose books are closed becomes the day after.
+ */
+export async function failPayment(
+  tx: Transaction,
+  context: RequestContext,
+  present: PaymentRecord,
+  { on, reason }: { on: IsoDate; reason: string },
+): Promise<PaymentRecord> {
+  const { payment, allocations } = present
+  if (payment.failedOn !== null) throw conflict('payment_failed', `Payment ${payment.id} has failed already.`)
+  const failedOn = afterLock(
+    later(on, later(payment.dated, payment.settledOn ?? payment.dated)),
+    context.account.lockDate,
+  )
+  const failed: Payment = { ...payment, failedOn, failReason: reason }
+  await writeMoney(tx, context, {
+    customerId: payment.customerId,
+    currency: payment.currency,
+    before: postingsOfPayment(postedPayment(payment)),
+    after: postingsOfPayment(postedPayment(failed)),
+    allocations: { before: allocations, after: allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) })) },
+  })
+  await updatePayment(tx, failed)
+  const record = await reread(tx, payment.id)
+  await recordPayment(tx, context, 'payment.failed', record, reason)
+  return record
+}
+
+/** Rule: a caller tells of recorded payments only, and of what has happened: not of tomorrow. */
+export function checkFailing({ payment }: PaymentRecord, on: IsoDate, today: IsoDate): void {
+  if (payment.origin !== 'recorded')
+    throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere; its outcome is told by that.`)
+  if (on > today) throw invalid('date_in_future', `Date ${on} lies after today, ${today}.`, 'Date')
+}
+
+/** A payment that waited is received: what it is allocated to counts as paid from now on. */
+export async function settlePayment(
+  tx: Transaction,
+  context: RequestContext,
+  present: PaymentRecord,
+  on: IsoDate,
+): Promise<PaymentRecord> {
+  const { payment, allocations } = present
+  assert(isPending(payment), `payment ${payment.id} waits for its outcome`)
+  const settledOn = afterLock(later(on, payment.dated), context.account.lockDate)
+  const settled: Payment = { ...payment, settledOn }
+  await writeMoney(tx, context, {
+    customerId: payment.customerId,
+    currency: payment.currency,
+    before: postingsOfPayment(postedPayment(payment)),
+    after: postingsOfPayment(postedPayment(settled)),
+    allocations: { before: allocations, after: allocations.map((a) => ({ ...a, counts: 'paid' as const })) },
+  })
+  await updatePayment(tx, settled)
+  const record = await reread(tx, payment.id)
+  await recordPayment(tx, context, 'payment.settled', record)
+  return record
+}

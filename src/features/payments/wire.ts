@@ -1,0 +1,179 @@
+import type { AllocationState } from '../../engine/moneyChange.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { ZERO } from '../../kernel/decimal.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Account } from '../../platform/http/context.ts'
+import { dateIn } from '../../kernel/zone.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { listQuery } from '../../platform/http/query.ts'
+import { amountIn } from '../../platform/wire/amounts.ts'
+import {
+  currencyCode,
+  date,
+  decimalField,
+  flag,
+  instant,
+  longText,
+  reference,
+  requiredReference,
+  text,
+} from '../../platform/wire/fields.ts'
+import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  minorDigits,
+  orNull,
+  outDate,
+  outId,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import { ALLOCATIONS_MAX, type AskedEntry, type EntryNames } from '../money/choose.ts'
+import { METHODS, type NewPayment, type Payment } from '../money/payment-queries.ts'
+import { paymentStatus } from './rules.ts'
+
+export const PAYMENT_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const
+
+export const PaymentOut = outObject(
+  {
+    paymentID: outId(),
+    customerID: outId(),
+    Amount: outNumber(),
+    CurrencyCode: outText(),
+    Date: outDate('Instant'),
+    Memo: orNull(outText()),
+    Ref: orNull(outText()),
+    Method: outWord(METHODS),
+    Status: outWord(PAYMENT_STATUSES),
+    Allocations: outList(
+      outObject({
+        allocationID: outId(),
+        amountApplied: outNumber(),
+        invoiceID: outId('0 where it is to a positive adjustment'),
+        positiveAdjustmentID: outId('0 where it is to an invoice'),
+        paymentID: outId(),
+      }),
+    ),
+  },
+  'Payment',
+)
+export const PaymentsOut = outList(PaymentOut)
+
+export const paymentToWire = (
+  payment: Payment,
+  allocations: readonly AllocationState[],
+): ShapeOf<typeof PaymentOut> => {
+  const digits = digitsOf(payment.currency)
+  return {
+    paymentID: payment.id,
+    customerID: payment.customerId,
+    Amount: minorDigits(payment.amountMinor, digits),
+    CurrencyCode: payment.currency,
+    Date: payment.paidAt,
+    Memo: payment.memo,
+    Ref: payment.ref,
+    Method: payment.method,
+    Status: paymentStatus(payment),
+    Allocations: allocations.map((allocation) => ({
+      allocationID: allocation.id,
+      amountApplied: minorDigits(allocation.amountMinor, digits),
+      invoiceID: allocation.owedKind === 'invoice' ? allocation.owedId : 0n,
+      positiveAdjustmentID: allocation.owedKind === 'positive_adjustment' ? allocation.owedId : 0n,
+      paymentID: payment.id,
+    })),
+  }
+}
+
+/** Changes with whatever a PUT would replace. */
+export const paymentEtag = (payment: Payment, allocations: readonly AllocationState[]): string =>
+  etagOf(paymentToWire(payment, allocations))
+
+/** An amount of money that is given or allocated: over 0; its decimals are checked against its currency. */
+export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })
+
+/** The entries of a list of allocations, as payments and credit notes take them. */
+export const allocationsIn = () =>
+  listOf(
+    objectOf(
+      {
+        allocationID: optional(reference()),
+        amountApplied: required(positiveAmount()),
+        invoiceID: optional(reference()),
+        invoiceNumber: optional(reference()),
+        positiveAdjustmentID: optional(reference()),
+      },
+      { ignored: ['paymentID', 'creditNoteID'] },
+    ),
+    { max: ALLOCATIONS_MAX, what: 'allocations' },
+  )
+
+const inputs = {
+  customerID: required(requiredReference()),
+  Amount: required(positiveAmount()),
+  CurrencyCode: required(currencyCode()),
+  Date: required(instant()),
+  Method: required(word(METHODS, { anyCase: true })),
+  Memo: optional(longText()),
+  Ref: optional(text({ takesNumbers: true })),
+  AutoApply: optional(flag(), 'isAutoApply'),
+  Allocations: optional(allocationsIn(), 'allocations'),
+} satisfies Properties
+
+export const PaymentIn = objectOf(inputs, { ignored: ['paymentID', 'Status'] })
+export type PaymentBody = BodyOf<typeof inputs>
+export type AllocationsBody = NonNullable<PaymentBody['Allocations']>
+
+export const ENTRY_NAMES: EntryNames = {
+  list: 'Allocations',
+  amount: 'amountApplied',
+  invoice: 'invoiceID',
+  number: 'invoiceNumber',
+  positive: 'positiveAdjustmentID',
+}
+
+export const entriesFromWire = (entries: AllocationsBody): AskedEntry[] =>
+  entries.map((entry) => ({
+    allocationId: entry.allocationID ?? null,
+    invoiceId: entry.invoiceID ?? null,
+    invoiceNumber: entry.invoiceNumber ?? null,
+    positiveAdjustmentId: entry.positiveAdjustmentID ?? null,
+    amount: entry.amountApplied,
+  }))
+
+/** A payment as a body says it; undefined while something that it needs is missing or wrong. */
+export function paymentFromWire(
+  body: Partial<PaymentBody>,
+  { timeZone }: Account,
+  problems: Problems,
+): NewPayment | undefined {
+  const amountMinor = amountIn(problems, 'Amount', body.Amount, body.CurrencyCode)
+  const { customerID, CurrencyCode, Date: paidAt, Method } = body
+  if (customerID === undefined || CurrencyCode === undefined || paidAt === undefined || Method === undefined)
+    return undefined
+  if (amountMinor === undefined) return undefined
+  return {
+    customerId: customerID,
+    paidAt,
+    dated: dateIn(paidAt, timeZone),
+    currency: CurrencyCode,
+    amountMinor,
+    method: Method,
+    origin: 'recorded',
+    ref: body.Ref ?? null,
+    memo: body.Memo ?? null,
+  }
+}
+
+const failing = { Date: required(date()), Reason: required(text()) } satisfies Properties
+export const FailIn = objectOf(failing)
+export type FailBody = BodyOf<typeof failing>
+
+export const PaymentQuery = listQuery({
+  startDate: optional(date()),
+  endDate: optional(date()),
+  status: optional(word(PAYMENT_STATUSES, { anyCase: true })),
+  customerID: optional(reference()),
+})
