@@ -22,6 +22,7 @@ import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { noteOperations } from './features/notes/routes.ts'
+import { ledgerOperations } from './features/ledger/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
@@ -101,6 +102,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
   ...componentOperations(deps),
+  ...ledgerOperations(deps),
   ...taxSettingOperations(deps),
   ...currencyOperations(),
   ...countryOperations(deps),
