@@ -23,6 +23,7 @@ import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { noteOperations } from './features/notes/routes.ts'
 import { ledgerOperations } from './features/ledger/routes.ts'
+import { statementOperations } from './features/statements/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
@@ -92,6 +93,7 @@ const resumeBilling: OnReturn = async (...returned) => {
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeBilling }),
   ...customerRemovalOperations(),
+  ...statementOperations(),
   ...contactOperations(deps),
   ...noteOperations(deps),
   ...customFieldOperations(deps),

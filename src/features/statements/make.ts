@@ -1,0 +1,66 @@
+import { type Ageing, ageOpen, makeStatement, type Statement, sumOfAges } from '../../engine/statement.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { listCurrenciesOf, listMovements, listOpenNow, listOpenOn, sumAround, sumUnallocatedOn } from './queries.ts'
+
+/** Balances and statements of a customer, made from its documents when they are asked for. */
+
+export interface CurrencyBalance {
+  currency: string
+  receivableMinor: bigint
+  unappliedMinor: bigint
+  clearingMinor: bigint
+  ageing: Ageing
+}
+
+/** One balance a currency, the customer's own first, also where it has none yet. All records count from when they are recorded. */
+export async function balancesOf(
+  db: Queryable,
+  account: AccountId,
+  customer: { id: CustomerId; currency: string },
+  today: IsoDate,
+): Promise<CurrencyBalance[]> {
+  const [totals, open] = await Promise.all([
+    listCurrenciesOf(db, account, customer.id),
+    listOpenNow(db, account, customer.id),
+  ])
+  const none = { currency: customer.currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n }
+  const own = totals.find(({ currency }) => currency === customer.currency) ?? none
+  return [own, ...totals.filter((total) => total !== own)].map((total) => ({
+    ...total,
+    ageing: ageOpen(
+      open.filter(({ currency }) => currency === total.currency),
+      today,
+    ),
+  }))
+}
+
+export interface CustomerStatement extends Statement {
+  customerId: CustomerId
+  currency: string
+  ageing: Ageing
+  unallocatedMinor: bigint
+}
+
+/** A statement of one currency. `db` reads one snapshot, so that its parts agree. */
+export async function statementOf(
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId,
+  currency: string,
+  period: { from: IsoDate; to: IsoDate },
+): Promise<CustomerStatement> {
+  const { openingMinor, laterMinor } = await sumAround(db, account, customerId, currency, period)
+  const movements = await listMovements(db, account, customerId, currency, period)
+  const open = await listOpenOn(db, account, customerId, currency, period.to)
+  const unallocatedMinor = await sumUnallocatedOn(db, account, customerId, currency, period.to)
+  const statement = makeStatement(period, movements, openingMinor, laterMinor)
+  const ageing = ageOpen(open, period.to)
+  assert(
+    sumOfAges(ageing) - unallocatedMinor === statement.closingMinor,
+    `what is open of customer ${customerId} in ${currency} on ${period.to} makes its closing balance`,
+  )
+  return { ...statement, customerId, currency, ageing, unallocatedMinor }
+}

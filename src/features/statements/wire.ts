@@ -1,0 +1,142 @@
+import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/statement.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { currencyCode, date } from '../../platform/wire/fields.ts'
+import { objectOf, optional, word } from '../../platform/wire/read.ts'
+import {
+  minorDigits,
+  orNull,
+  outDate,
+  outId,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+  type ShapeOf,
+} from '../../platform/wire/write.ts'
+import type { CurrencyBalance, CustomerStatement } from './make.ts'
+
+const AgeingOut = outObject({
+  Current: outNumber(),
+  Days1To30: outNumber(),
+  Days31To60: outNumber(),
+  Days61To90: outNumber(),
+  Days91To120: outNumber(),
+  DaysOver120: outNumber(),
+})
+
+function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut> {
+  const entries = AGES.map((age) => [age, minorDigits(ageing[age], digits)] as const)
+  return Object.fromEntries(entries) as ShapeOf<typeof AgeingOut>
+}
+
+export const CustomerBalancesOut = outList(
+  outObject(
+    {
+      CurrencyCode: outText(),
+      Balance: outNumber('Owed less given; negative is in credit'),
+      Overdue: outNumber(),
+      Pending: outNumber('Payments whose outcome is not known'),
+      Unallocated: outNumber(),
+      Ageing: AgeingOut,
+    },
+    'CustomerBalance',
+  ),
+)
+
+export function currencyBalanceToWire(balance: CurrencyBalance) {
+  const digits = digitsOf(balance.currency)
+  return {
+    CurrencyCode: balance.currency,
+    Balance: minorDigits(balance.receivableMinor - balance.unappliedMinor, digits),
+    Overdue: minorDigits(overdueOf(balance.ageing), digits),
+    Pending: minorDigits(balance.clearingMinor, digits),
+    Unallocated: minorDigits(balance.unappliedMinor, digits),
+    Ageing: ageingToWire(balance.ageing, digits),
+  }
+}
+
+export const StatementOut = outObject(
+  {
+    customerID: outId(),
+    CurrencyCode: outText(),
+    From: outDate('Calendar date'),
+    To: outDate('Calendar date'),
+    OpeningBalance: outNumber(),
+    Movements: outList(
+      outObject({
+        Date: outDate('Calendar date'),
+        Type: outWord(MOVEMENT_TYPES),
+        ID: outId(),
+        Number: orNull(outText()),
+        Description: outText(),
+        Debit: orNull(outNumber()),
+        Credit: orNull(outNumber()),
+        Balance: outNumber(),
+      }),
+    ),
+    Debits: outNumber(),
+    Credits: outNumber(),
+    ClosingBalance: outNumber(),
+    RecordedLater: outNumber('What is dated after To'),
+    Ageing: AgeingOut,
+    Unallocated: outNumber(),
+  },
+  'Statement',
+)
+
+const WORDS = {
+  invoice: 'Invoice',
+  invoice_cancelled: 'Invoice cancelled',
+  payment: 'Payment',
+  payment_failed: 'Payment failed',
+  credit_note: 'Credit note',
+  bad_debt: 'Written off',
+  refund: 'Refund',
+  opening_balance: 'Opening balance',
+  interest: 'Interest',
+} as const
+
+/** "Payment by eft, pending": what a line is, in words. */
+export const describeMovement = ({
+  type,
+  method,
+  isPending,
+}: Pick<StatementLine, 'type' | 'method' | 'isPending'>): string =>
+  `${WORDS[type]}${method === null ? '' : ` by ${method.replaceAll('_', ' ')}`}${isPending ? ', pending' : ''}`
+
+export function statementToWire(s: CustomerStatement, timeZone: string): ShapeOf<typeof StatementOut> {
+  const digits = digitsOf(s.currency)
+  const amount = (minor: bigint) => minorDigits(minor, digits)
+  return {
+    customerID: s.customerId,
+    CurrencyCode: s.currency,
+    From: dateWithOffset(s.from, timeZone),
+    To: dateWithOffset(s.to, timeZone),
+    OpeningBalance: amount(s.openingMinor),
+    Movements: s.lines.map((line) => ({
+      Date: dateWithOffset(line.dated, timeZone),
+      Type: line.type,
+      ID: line.id,
+      Number: line.number,
+      Description: describeMovement(line),
+      Debit: line.debitMinor === 0n ? null : amount(line.debitMinor),
+      Credit: line.creditMinor === 0n ? null : amount(line.creditMinor),
+      Balance: amount(line.balanceMinor),
+    })),
+    Debits: amount(s.debitsMinor),
+    Credits: amount(s.creditsMinor),
+    ClosingBalance: amount(s.closingMinor),
+    RecordedLater: amount(s.laterMinor),
+    Ageing: ageingToWire(s.ageing, digits),
+    Unallocated: amount(s.unallocatedMinor),
+  }
+}
+
+export const StatementQuery = objectOf({
+  from: optional(date()),
+  to: optional(date()),
+  currency: optional(currencyCode()),
+  format: optional(word(['json', 'pdf'] as const, { anyCase: true })),
+})
