@@ -12,6 +12,8 @@ import { factsOf } from '../invoices/wire.ts'
 /** Shops as tests set them up over HTTP, and invoices as short rows to compare with figures worked out by hand. */
 
 export interface RateWish {
+  /** The heading of its lines; Plan unless wished otherwise. */
+  name?: string
   currency?: string
   price?: number
   term?: number
@@ -44,7 +46,7 @@ export async function addPackage(client: TestClient, ...wishes: RateWish[]) {
   const added = await client.post('/v1/packages', {
     packageGroupID: group.body.packageGroupID,
     packageCode: `P${packages}`,
-    Name: 'Plan',
+    Name: wishes[0]?.name ?? 'Plan',
     Descrip: 'A plan',
     isActive: true,
     PackageVersion: { VersionName: 'first', isActive: true, isDefault: true, packageVersionRates: rates },
