@@ -175,6 +175,24 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.fromEntries(values) as Config
 }
 
+/** The texts in the environment that may stand nowhere else: settings that hold secrets, whole, and the passwords in addresses among them. */
+export function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.values<Variable<unknown>>(VARIABLES).flatMap(({ name, isSecret }) => {
+    const text = env[name]?.trim() ?? ''
+    if (!isSecret || text === '') return []
+    const password = parseUrl(text)?.password ?? ''
+    return [text, password, plainOf(password)].filter((secret) => secret !== '')
+  })
+}
+
+function plainOf(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
+}
+
 /** The text of `.env.example`: every variable with its default and a line about it. */
 export function envExample(): string {
   const entries = Object.values<Variable<unknown>>(VARIABLES).map(
