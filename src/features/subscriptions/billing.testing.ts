@@ -8,6 +8,8 @@ import { oneRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { listCharges } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
+import type { Difference } from '../verification/difference.ts'
+import { verifyAccount } from '../verification/verify.ts'
 
 /** Shops as tests set them up over HTTP, and invoices as short rows to compare with figures worked out by hand. */
 
@@ -162,4 +164,12 @@ export async function checkBooks(service: TestService, client: TestClient): Prom
   )
   expect(owed.receivable).toBe(owed.invoiced)
   expect(owed.shares).toBe(owed.taxes)
+  expect(await differencesOf(service, client)).toEqual([])
+}
+
+/** What a verification of the account finds; nothing in a healthy one. */
+export async function differencesOf(service: Pick<TestService, 'db'>, client: TestClient): Promise<Difference[]> {
+  const differences: Difference[] = []
+  await verifyAccount(service.db, client.id, (difference) => differences.push(difference))
+  return differences
 }
