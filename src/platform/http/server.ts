@@ -246,6 +246,7 @@ async function answerUnroutable(
   } catch (refusal) {
     replyWithError(refusal, request, reply, deps)
   }
+  deps.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
 }
 
 /** Bytes that are no HTTP request. There is no request to answer in full: the plainest answer, and the connection ends. */
