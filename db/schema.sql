@@ -966,6 +966,20 @@ alter table usage_entries enable row level security;
 create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on usage_entries to perennial_app;
 
+create table verifications (
+  account_id bigint not null,
+  leased_until timestamp with time zone,
+  finished_at timestamp with time zone,
+  differences integer,
+  constraint verifications_pkey PRIMARY KEY (account_id),
+  constraint verifications_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint verifications_differences_check CHECK ((differences >= 0)),
+  constraint verifications_finished_check CHECK (((finished_at IS NULL) = (differences IS NULL)))
+);
+alter table verifications enable row level security;
+create policy account on verifications to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select, update on verifications to perennial_app;
+
 CREATE OR REPLACE FUNCTION account_exists()
  RETURNS boolean
  LANGUAGE sql
@@ -1085,6 +1099,18 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone, at_instant timestamp with time zone)
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial'
+AS $function$
+  select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
+   where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
+   order by v.finished_at nulls first, a.account_id limit 100
+$function$
+;
+
 CREATE OR REPLACE FUNCTION list_all_accounts()
  RETURNS TABLE(account_id bigint, name text, mode text, currency text, time_zone text, clock_at timestamp with time zone, created_at timestamp with time zone)
  LANGUAGE sql
@@ -1196,6 +1222,16 @@ AS $function$
   union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
   union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox
     where next_try_at is not null having count(*) > 0
+$function$
+;
+
+CREATE OR REPLACE FUNCTION verification_state()
+ RETURNS TABLE(differences bigint, oldest timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial'
+AS $function$
+  select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v
 $function$
 ;
 

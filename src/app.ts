@@ -8,6 +8,7 @@ import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { readFigures } from './features/billing-run/figures.ts'
+import { listVerificationFigures } from './features/verification/queries.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
@@ -113,7 +114,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
   const authenticator = makeAuthenticator(db, realClock)
   const metrics = makeMetrics({
     db,
-    readFigures: () => readFigures(db, realClock),
+    readFigures: async () => [...(await readFigures(db, realClock)), ...(await listVerificationFigures(db.unscoped))],
     realClock,
     version: settings.version,
   })

@@ -39,6 +39,7 @@ export function buildProgram(deps: ProgramDeps): Command {
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)
   addBilling(program, run)
+  addChecking(program, run)
   addAccounts(program, run)
   addKeys(program, run)
   return program
@@ -104,6 +105,17 @@ function addBilling(program: Command, run: Runner): void {
       const wish = { account: options.account, to: options.to }
       return run(options, async (context) => (await import('./clock.ts')).advanceClockCommand(context, wish))
     })
+}
+
+function addChecking(program: Command, run: Runner): void {
+  program
+    .command('verify')
+    .description('compute everything again from its facts and name each difference; changes nothing')
+    .option('--account <id>', 'only this account; otherwise all', idValue)
+    .addOption(json())
+    .action((options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) => (await import('./verify.ts')).verifyCommand(context, options.account)),
+    )
 }
 
 interface AccountOptions {

@@ -83,6 +83,14 @@ const TOLD_FIGURES: Record<string, { metric: string; help: string; label?: strin
     help: 'How long ago the mail that waits longest should have been tried',
     always: [''],
   },
+  verify_differences: {
+    metric: 'perennial_verify_differences',
+    help: 'Differences that the nightly verification found, each account as it was verified last',
+  },
+  verify_finished_at: {
+    metric: 'perennial_verify_last_run_timestamp_seconds',
+    help: 'When the account that waits longest was last verified',
+  },
 }
 
 export function makeMetrics({ db, readFigures, realClock, version }: MetricsDeps): Metrics {
