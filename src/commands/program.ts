@@ -4,6 +4,7 @@ import type { Id } from '../kernel/ids.ts'
 import { type CommandContext, commandContext } from './context.ts'
 import {
   comingInstantValue,
+  countValue,
   currencyValue,
   dateValue,
   idValue,
@@ -42,6 +43,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addChecking(program, run)
   addAccounts(program, run)
   addKeys(program, run)
+  addSeeding(program, run)
   return program
 }
 
@@ -196,4 +198,27 @@ function addKeys(program: Command, run: Runner): void {
       const wish = { account: options.account, key, isForced: options.force === true }
       return run(options, async (context) => (await import('./key.ts')).revokeKeyCommand(context, wish))
     })
+}
+
+interface SeedWords {
+  customers: number
+  seed: number
+  json?: boolean
+}
+
+function addSeeding(program: Command, run: Runner): void {
+  program
+    .command('seed')
+    .description('fill a new account with records; no other account is touched')
+    .addOption(
+      new Option('--demo', 'a test account with a year of a firm in it, billed up to today').makeOptionMandatory(),
+    )
+    .option('--customers <count>', 'how many customers it has in the end, up to 2000', countValue(2000), 200)
+    .option('--seed <number>', 'another number tells another story, the same one the same', countValue(999_999), 1)
+    .addOption(json())
+    .action(({ customers, seed, json: isJson }: SeedWords) =>
+      run({ json: isJson === true }, async (context) =>
+        (await import('./seed.ts')).seedCommand(context, { customers, seed }),
+      ),
+    )
 }
