@@ -40,7 +40,7 @@ export function buildProgram(deps: ProgramDeps): Command {
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)
   addBilling(program, run)
-  addChecking(program, run)
+  addChecking(program, run, deps)
   addAccounts(program, run)
   addKeys(program, run)
   addSeeding(program, run)
@@ -109,7 +109,16 @@ function addBilling(program: Command, run: Runner): void {
     })
 }
 
-function addChecking(program: Command, run: Runner): void {
+function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
+  program
+    .command('doctor')
+    .description('look at every setting and at the surroundings, and say how to mend each; starts and changes nothing')
+    .addOption(json())
+    // Not by "run", which ends with the first setting that cannot be read.
+    .action(async (options: { json?: boolean }) => {
+      const { doctorCommand } = await import('./doctor.ts')
+      deps.ended(await doctorCommand({ root: deps.root, isJson: options.json === true }, process.env))
+    })
   program
     .command('verify')
     .description('compute everything again from its facts and name each difference; changes nothing')

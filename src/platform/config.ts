@@ -157,6 +157,10 @@ const VARIABLES = {
   ),
 }
 
+/** Which settings there are. A secret may also lie in a file, named by the setting's name with _FILE at the end. */
+export const SETTINGS: readonly { readonly name: string; readonly isSecret?: true }[] =
+  Object.values<Variable<unknown>>(VARIABLES)
+
 /** Everything that can be set from outside, read and checked once. What is not set and has no default is undefined. */
 export type Config = { readonly [Key in keyof typeof VARIABLES]: (typeof VARIABLES)[Key]['unset'] }
 
