@@ -1190,6 +1190,9 @@ CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
   with unfinished as (
     select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
@@ -1209,14 +1212,16 @@ AS $function$
   union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
     where finished_at is not null and failed = 0 order by finished_at desc limit 1)
   union all select 'due', 'subscription', count(*) from (
-    select 1 from current_accounts a
-      join subscriptions s on s.account_id = a.account_id and s.due_on <= a.today
-      join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id and c.paused_on is null
+    select 1 from current_accounts a cross join lateral (
+      select 1 from subscriptions s where s.account_id = a.account_id and s.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = s.account_id and c.customer_id = s.customer_id)
+       limit count_max) as due
      limit count_max) as found
   union all select 'due', 'recurring_invoice', count(*) from (
-    select 1 from current_accounts a
-      join recurring_invoices r on r.account_id = a.account_id and r.due_on <= a.today
-      join customers c on c.account_id = r.account_id and c.customer_id = r.customer_id and c.paused_on is null
+    select 1 from current_accounts a cross join lateral (
+      select 1 from recurring_invoices r where r.account_id = a.account_id and r.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = r.account_id and c.customer_id = r.customer_id)
+       limit count_max) as due
      limit count_max) as found
   union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
   union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
