@@ -8,6 +8,7 @@ import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
+import { documentOperations } from './features/documents/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -94,7 +95,8 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...noteOperations(deps),
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
-  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits }),
+  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, hasMailServer: deps.hasMailServer }),
+  ...documentOperations(),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),
