@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
+import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchStart } from './start.ts'
 import { benchWrite } from './write.ts'
@@ -23,6 +24,7 @@ const programs: Record<string, () => Promise<void>> = {
   read: () => benchRead({ times, isSmoke }),
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   write: () => benchWrite({ times, isSmoke }),
+  pdf: () => benchPdf({ times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke }),
 }
 

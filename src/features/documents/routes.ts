@@ -3,7 +3,6 @@ import { type Answer, type Operation, readOperation } from '../../platform/http/
 import { languageOf } from '../../platform/locale/format.ts'
 import { unknownInvoice } from '../invoices/by-hand.ts'
 import type { DocumentHead } from './document.ts'
-import { renderInvoice } from './invoice-pdf.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { wordsOf } from './words.ts'
 
@@ -26,6 +25,8 @@ export const documentOperations = (): Operation[] => [
     read: async (db, context, { params }) => {
       const id = pathId(params, 'invoiceID', unknownInvoice)
       const invoice = await loadInvoiceDocument(db, context, id)
+      // Typefaces and what draws with them are loaded by the first who needs them: starting does not wait for them.
+      const { renderInvoice } = await import('./invoice-pdf.ts')
       const { invoice: word, draft } = wordsOf(languageOf(invoice.locale))
       return pdfAnswer(renderInvoice(invoice), invoice, `${word}-${invoice.number ?? `${draft}-${id}`}`)
     },
