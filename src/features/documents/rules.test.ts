@@ -79,6 +79,7 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
     expect(tree).toMatch(/Figure/)
     expect(tree).toMatch(/THead[\s\S]*TR[\s\S]*TH[^\n]*\n(\s+\/Scope \/Column\n)?\s+"Description"/)
     expect(tree).toMatch(/TH[^\n]*\n(\s+\/Scope \/Row\n)?\s+"Total"/)
+    expect(tree).toContain('12 Long Street 3rd floor Cape Town 8001')
     expect(tree).not.toContain('Page 1 of 1')
   })
 

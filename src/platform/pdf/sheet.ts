@@ -166,9 +166,11 @@ export class Sheet {
     { x, y, width, align = 'left' }: { x: number; y: number; width: number; align?: 'left' | 'right' },
   ): void {
     let top = y
-    for (const line of lines) {
+    for (const [index, line] of lines.entries()) {
+      // Words of two lines would be read as one without a space that nobody sees.
+      const after = line.isBroken || index === lines.length - 1 ? '' : ' '
       if (line.text !== '') {
-        this.#draw(line.text, align === 'right' ? x + width - line.width : x, top, line.ink)
+        this.#draw(line.text + after, align === 'right' ? x + width - line.width : x, top, line.ink)
       }
       top += line.height
     }

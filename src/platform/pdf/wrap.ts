@@ -11,6 +11,8 @@ export interface Ink {
 
 export interface Line {
   text: string
+  /** A word goes on in the next line: it is read back as one. */
+  isBroken: boolean
   /** In points; so is `height`. */
   width: number
   height: number
@@ -46,7 +48,8 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
   const height = ink.size * LEADING
   const space = widthOf(' ', ink.size)
   const lines: Line[] = []
-  const end = (said: string, wide: number) => lines.push({ text: said, width: wide, height, ink })
+  const end = (said: string, wide: number, isBroken = false) =>
+    lines.push({ text: said, isBroken, width: wide, height, ink })
   for (const paragraph of plainText(text).split('\n')) {
     let said = ''
     let used = 0
@@ -59,7 +62,7 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
       }
       if (said !== '') end(said, used)
       const parts = wide <= width ? [word] : breakWord(word, width, ink)
-      for (const part of parts.slice(0, -1)) end(part, widthOf(part, ink.size))
+      for (const part of parts.slice(0, -1)) end(part, widthOf(part, ink.size), true)
       said = parts.at(-1) ?? ''
       used = widthOf(said, ink.size)
     }
