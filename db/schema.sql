@@ -679,10 +679,14 @@ create table outbox (
   created_at timestamp with time zone not null,
   sent_at timestamp with time zone,
   written_at timestamp with time zone default now() not null,
+  document_kind text,
+  document_id bigint,
   constraint outbox_pkey PRIMARY KEY (account_id, outbox_id),
   constraint outbox_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint outbox_check CHECK (((status <> 'sent'::text) OR ((sent_at IS NOT NULL) AND (sealed_bodies IS NULL)))),
   constraint outbox_check1 CHECK (((status = 'queued'::text) = (next_try_at IS NOT NULL))),
+  constraint outbox_document_check CHECK (((document_kind IS NULL) = (document_id IS NULL))),
+  constraint outbox_document_kind_check CHECK ((document_kind = ANY (ARRAY['invoice'::text, 'credit_note'::text, 'statement'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text])))
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);

@@ -10,6 +10,7 @@ import { currencyOperations } from './features/currencies/routes.ts'
 import { readFigures } from './features/billing-run/figures.ts'
 import { listVerificationFigures } from './features/verification/queries.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
+import { documentOperations } from './features/documents/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -100,8 +101,9 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...noteOperations(deps),
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
-  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits }),
+  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, hasMailServer: deps.hasMailServer }),
   ...paymentOperations(deps),
+  ...documentOperations(),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(deps),

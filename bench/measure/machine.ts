@@ -26,13 +26,18 @@ function commit(): string {
   }
 }
 
-/** Says on what the figures were made. */
-export async function tellMachine(connection: Connection): Promise<void> {
+/** Says on what the figures were made, where no database takes part. */
+export function tellHost(): void {
   const [load = 0] = loadavg()
   const model = cpus()[0]?.model.trim() ?? 'unknown'
   tell(
     `${new Date().toISOString()}, commit ${commit()}, ${cpus().length} × ${model}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, load ${load.toFixed(2)} before`,
   )
+}
+
+/** Says on what the figures were made. */
+export async function tellMachine(connection: Connection): Promise<void> {
+  tellHost()
   const client = new pg.Client(connection)
   await client.connect()
   const { rows } = await client.query<{ name: string; value: string }>(

@@ -91,6 +91,7 @@ export const EVENT_TYPES = [
   'subscription.deleted',
   'usage.recorded',
   'invoice.issued',
+  'invoice.mail_queued',
   'invoice.cancelled',
   'invoice.deleted',
   'recurring_invoice.created',

@@ -10,6 +10,7 @@ import {
   unknownInvoice,
   writtenInvoice,
 } from './by-hand.ts'
+import { type SendDeps, sendAtIssue, sendInvoice } from './send.ts'
 import { chooseInvoice, type HandRecord, type Wanted } from './choose-hand.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './hand-wire.ts'
@@ -20,7 +21,7 @@ const path = '/v1/invoices/{invoiceID}'
 const id = 'invoiceID'
 
 /** What callers do with invoices that they write, and with the rules' ones where those can still change. */
-export const handInvoiceOperations = ({ onCancel }: { onCancel: OnCancel }): Operation[] => [
+export const handInvoiceOperations = ({ onCancel, ...deps }: { onCancel: OnCancel } & SendDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -32,7 +33,8 @@ export const handInvoiceOperations = ({ onCancel }: { onCancel: OnCancel }): Ope
     refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
     references: (tx, context, { body }, problems) => chooseInvoice(tx, context, body, problems),
     write: async (tx, context, { body }, _record, wanted) => {
-      const parts = await addInvoice(tx, context, wanted as Wanted, body)
+      const added = await addInvoice(tx, context, wanted as Wanted, body)
+      const parts = await sendAtIssue(tx, context, deps, added)
       const headers = { location: `/v1/invoices/${parts.invoice.id}` }
       return { status: 201, body: writtenInvoice(parts, context), etag: invoiceEtag(parts), headers }
     },
@@ -85,6 +87,21 @@ export const handInvoiceOperations = ({ onCancel }: { onCancel: OnCancel }): Ope
     refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
     etag: (record: HandRecord) => invoiceEtag(record),
-    write: async (tx, context, _input, record) => noContent(invoiceEtag(await issueDraft(tx, context, record))),
+    write: async (tx, context, _input, record) => {
+      const issued = await issueDraft(tx, context, record)
+      return noContent(invoiceEtag(await sendAtIssue(tx, context, deps, issued)))
+    },
+  }),
+  writeOperation({
+    id: 'sendInvoice',
+    method: 'PUT',
+    path: `${path}/send`,
+    tag,
+    summary: 'Send an invoice by mail: the mail goes into the outbox, the PDF is attached when it leaves',
+    success: { status: 204 },
+    refusals: { 409: 'The invoice is a draft or cancelled, or its customer has no Email' },
+    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
+    etag: (record: HandRecord) => invoiceEtag(record),
+    write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, deps, record))),
   }),
 ]

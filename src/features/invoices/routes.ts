@@ -35,6 +35,7 @@ const tag = 'Invoices'
 interface Deps {
   publicUrl: string | undefined
   onCancel: OnCancel
+  hasMailServer: boolean
 }
 
 const unknownNumber = (number: bigint | string) =>
@@ -86,7 +87,7 @@ async function answerOne(db: Queryable, { account, moment }: RequestContext, inv
   return { status: 200, body, etag: invoiceEtag(parts!) }
 }
 
-export const invoiceOperations = ({ publicUrl, onCancel }: Deps): Operation[] => [
+export const invoiceOperations = ({ publicUrl, onCancel, hasMailServer }: Deps): Operation[] => [
   readOperation({
     id: 'listInvoices',
     method: 'GET',
@@ -154,5 +155,5 @@ export const invoiceOperations = ({ publicUrl, onCancel }: Deps): Operation[] =>
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, account.timeZone)) }
     },
   }),
-  ...handInvoiceOperations({ onCancel }),
+  ...handInvoiceOperations({ onCancel, hasMailServer }),
 ]

@@ -3,8 +3,8 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import type { Sealer } from '../../platform/sealing.ts'
-import { getSender, insertMail, type Mail, type Sender } from './queries.ts'
-import { type WelcomeFacts, welcomeMail } from './templates.ts'
+import { type AttachedDocument, getSender, insertMail, type Mail, type Sender, type Template } from './queries.ts'
+import { type Rendered, type WelcomeFacts, welcomeMail } from './templates.ts'
 
 /** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
 
@@ -43,6 +43,35 @@ export async function queueWelcomeMail(
     text,
     html,
     sealed: full && sealer.seal(JSON.stringify({ text: full.text, html: full.html })),
+    document: null,
+    createdAt: context.moment.now,
+  })
+}
+
+interface DocumentMail {
+  customerId: CustomerId
+  to: string
+  cc: string | null
+  template: Template
+  document: AttachedDocument
+  write(sender: { accountName: string; locale: string }): Rendered
+}
+
+/** Puts a mail with a document into the outbox. The row only names the document: its PDF is made when the mail is sent. */
+export async function queueDocumentMail(
+  tx: Transaction,
+  context: Pick<RequestContext, 'moment'>,
+  { write, ...mail }: DocumentMail,
+): Promise<void> {
+  const sender = await getSender(tx, tx.account, mail.customerId)
+  const { subject, text, html } = write({ accountName: sender.name, locale: sender.locale })
+  await insertMail(tx, tx.account, {
+    ...mail,
+    messageId: newMessageId(sender),
+    subject: oneLine(subject),
+    text,
+    html,
+    sealed: null,
     createdAt: context.moment.now,
   })
 }

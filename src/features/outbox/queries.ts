@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
-export const TEMPLATES = ['welcome'] as const
+export const TEMPLATES = ['welcome', 'invoice'] as const
 export type Template = (typeof TEMPLATES)[number]
 
 /**
@@ -12,6 +12,12 @@ export type Template = (typeof TEMPLATES)[number]
  */
 export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown'] as const
 export type MailStatus = (typeof MAIL_STATUSES)[number]
+
+/** What goes with a mail as a PDF; made when the mail is sent. */
+export interface AttachedDocument {
+  kind: 'invoice' | 'credit_note' | 'statement'
+  id: Id
+}
 
 export interface NewMail {
   customerId: CustomerId | null
@@ -25,10 +31,11 @@ export interface NewMail {
   html: string
   /** JSON of the texts with their secrets, encrypted; null where there are none. */
   sealed: Buffer | null
+  document: AttachedDocument | null
   createdAt: Instant
 }
 
-export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'customerId'> {
+export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'customerId' | 'document'> {
   id: Id
   status: MailStatus
   sentAt: Instant | null
@@ -52,9 +59,9 @@ export const countMails = async (db: Queryable, account: AccountId): Promise<num
 export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =>
   tx.rows(sql`
     insert into outbox (account_id, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body, sealed_bodies,
-      created_at)
+      document_kind, document_id, created_at)
     values (${account}, ${mail.customerId}, ${mail.template}, ${mail.to}, ${mail.cc}, ${mail.messageId}, ${mail.subject}, ${mail.text},
-      ${mail.html}, ${mail.sealed}, ${mail.createdAt})`)
+      ${mail.html}, ${mail.sealed}, ${mail.document?.kind ?? null}, ${mail.document?.id ?? null}, ${mail.createdAt})`)
 
 /** What a mail says of its sender. A customer's own language comes before the account's. */
 export interface Sender {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { makeSealer } from '../../platform/sealing.ts'
 import { readableMail } from './mail.ts'
-import { languageOf, welcomeMail } from './templates.ts'
+import { invoiceMail } from './invoice-template.ts'
+import { welcomeMail } from './templates.ts'
 
 const facts = {
   accountName: 'Fish & <b>Chips</b>',
@@ -12,14 +13,6 @@ const facts = {
   password: 'a<b>1',
   isChange: false,
 }
-
-test.each([
-  ['en', 'en'],
-  ['de-CH', 'de'],
-  ['DE', 'de'],
-  ['den', 'en'],
-  ['fr', 'en'],
-])('the language of %s is %s', (locale, language) => expect(languageOf(locale)).toBe(language))
 
 describe('the welcome mail', () => {
   test('is written as it is in text and escaped in HTML', () => {
@@ -66,4 +59,35 @@ test('a mail whose secret was sealed under another key is shown without it', () 
   expect(readableMail(sealedBy(now), now, true).text).toBe('Password: x')
   expect(readableMail(sealedBy(now), now, false).text).toBe(texts.text)
   expect(readableMail(sealedBy(before), now, true).text).toBe(texts.text)
+})
+
+describe('the mail with an invoice', () => {
+  const invoice = {
+    accountName: 'Acme & Sons',
+    locale: 'en',
+    customerName: 'Łódź <Ltd>',
+    number: 17n,
+    invoiceDate: '2027-04-03',
+    dueDate: '2027-05-03',
+    currency: 'USD',
+    totalMinor: 115_00n,
+    balanceMinor: 65_00n,
+  }
+
+  test('says what is owed and until when', () => {
+    const { subject, text, html } = invoiceMail(invoice)
+    expect(subject).toBe('Invoice 17 from Acme & Sons')
+    expect(text).toContain('Total: $115.00\n  Balance due: $65.00\n  Due date: May 3, 2027')
+    expect(html).toContain('Łódź &lt;Ltd&gt;')
+  })
+
+  test('asks for nothing where nothing is left to pay', () => {
+    const { text } = invoiceMail({ ...invoice, balanceMinor: 0n })
+    expect(text).toContain('Nothing is left to pay.')
+    expect(text).not.toContain('Due date')
+  })
+
+  test('speaks German', () => {
+    expect(invoiceMail({ ...invoice, locale: 'de-DE' }).text).toContain('Fällig am: 3. Mai 2027')
+  })
 })

@@ -1,3 +1,5 @@
+import { type Language, languageOf } from '../../platform/locale/format.ts'
+
 /** The mails, as text and as HTML, in the languages that we have. Values are written as they are in text and escaped in HTML. */
 
 export interface Rendered {
@@ -5,13 +7,6 @@ export interface Rendered {
   text: string
   html: string
 }
-
-const LANGUAGES = ['en', 'de'] as const
-type Language = (typeof LANGUAGES)[number]
-
-/** The language of a tag such as de-CH; English where there is none of ours. */
-export const languageOf = (locale: string): Language =>
-  LANGUAGES.find((language) => locale.toLowerCase().split('-')[0] === language) ?? 'en'
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 export const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
@@ -28,7 +23,7 @@ interface Letter {
   footer: string
 }
 
-function render({ language, accountName, subject, parts, footer }: Letter): Rendered {
+export function render({ language, accountName, subject, parts, footer }: Letter): Rendered {
   const plain = parts.map((part) =>
     typeof part === 'string' ? part : part.map(([name, value]) => `  ${name}: ${value}`).join('\n'),
   )

@@ -1,0 +1,80 @@
+import PDFDocument from 'pdfkit'
+import { sampleInvoice } from '../src/features/documents/documents.testing.ts'
+import { renderInvoice } from '../src/features/documents/invoice-pdf.ts'
+import { takeFace } from '../src/platform/pdf/faces.ts'
+import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
+import { tellHost } from './measure/machine.ts'
+
+/** Drawing invoices, beside the least that a document in the same typeface costs: a page that says one thing. */
+
+const GOAL_PER_SECOND = 100
+/** Lines of the usual invoice, and of a long one. */
+const USUAL = 8
+const LONG = 1000
+
+/** Tagged, with the shared typeface embedded as in every document, and nothing of tables, wrapping and formats. */
+function drawFloor(): number {
+  const pdf = new PDFDocument({
+    size: 'A4',
+    tagged: true,
+    pdfVersion: '1.7',
+    lang: 'en',
+    autoFirstPage: false,
+    font: null as unknown as string,
+    info: { Title: 'Page', CreationDate: new Date(0) },
+  })
+  pdf.addPage()
+  const face = takeFace(pdf, 'regular')
+  face.use(pdf.page)
+  const root = pdf.struct('Document')
+  pdf.addStructure(root)
+  const content = pdf.markStructureContent('P')
+  pdf.addContent(face.show('One page', 50, 50, 9))
+  pdf.endMarkedContent()
+  root.add(pdf.struct('P', {}, [content]))
+  root.end()
+  pdf.end()
+  return (pdf.read() as Buffer).length
+}
+
+/** CPU-seconds of this process that one call costs; both of a pair run in the same process, warm. */
+function cpuOf(draw: () => unknown, calls: number): number {
+  const before = process.cpuUsage()
+  for (let call = 0; call < calls; call += 1) draw()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6 / calls
+}
+
+export async function benchPdf({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
+  tellHost()
+  const usual = sampleInvoice({ lineCount: USUAL })
+  const long = sampleInvoice({ lineCount: LONG })
+  const calls = isSmoke ? 5 : 300
+  const longCalls = isSmoke ? 1 : 5
+  cpuOf(() => renderInvoice(usual), calls)
+  cpuOf(drawFloor, calls)
+  cpuOf(() => renderInvoice(long), 1)
+  const floor: number[] = []
+  const subject: number[] = []
+  const thousand: number[] = []
+  for (let time = 0; time < times; time += 1) {
+    floor.push(cpuOf(drawFloor, calls))
+    subject.push(cpuOf(() => renderInvoice(usual), calls))
+    thousand.push(cpuOf(() => renderInvoice(long), longCalls))
+  }
+  const inMs = (seconds: readonly number[]) => spread(seconds.map((value) => value * 1000))
+  tellTable(
+    ['CPU a document, ms', '', 'KB'],
+    [
+      [`an invoice of ${USUAL} lines`, inMs(subject), String(Math.round(renderInvoice(usual).length / 1000))],
+      [`an invoice of ${LONG} lines`, inMs(thousand), String(Math.round(renderInvoice(long).length / 1000))],
+      ['floor: one page that says one thing', inMs(floor), String(Math.round(drawFloor() / 1000))],
+    ],
+  )
+  tell(`an invoice costs ${spread(ratioOf(subject, floor))} of the floor`)
+  if (isNoisy(floor)) tell('Noisy: the floor moved more than twofold.')
+  const rate = 1 / median(subject)
+  const reached = `${Math.round(rate)} a second`
+  const goal = `invoices of ${USUAL} lines on one core, warm: at least ${GOAL_PER_SECOND} a second`
+  tellVerdicts([{ goal, reached, isMet: rate >= GOAL_PER_SECOND }], { isSmoke })
+}

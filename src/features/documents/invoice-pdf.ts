@@ -1,0 +1,97 @@
+import { ink, QUIET } from '../../platform/pdf/sheet.ts'
+import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
+import type { DocumentLine, DocumentTax, InvoiceDocument } from './document.ts'
+import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, type SumLine } from './letter.ts'
+
+/** An invoice as a tagged PDF. Drafts and cancelled ones say so across each page and in words. */
+export function renderInvoice(invoice: InvoiceDocument): Buffer {
+  const letter = openLetter(invoice, {
+    title: (words) => (invoice.account.vatNumber ? words.taxInvoice : words.invoice),
+    number: invoice.number,
+    watermark: (words) =>
+      invoice.state === 'draft' ? words.draft : invoice.state === 'cancelled' ? words.cancelled : null,
+  })
+  const { words, formats } = letter
+  if (invoice.state === 'draft') drawNotice(letter, words.draftNotice)
+  if (invoice.state === 'cancelled') drawNotice(letter, words.cancelledNotice)
+  drawParties(letter, invoice, words.to, [
+    [words.invoiceNumber, invoice.number],
+    [words.invoiceDate, formats.longDate(invoice.invoiceDate)],
+    [words.dueDate, formats.longDate(invoice.dueDate)],
+    [words.reference, invoice.reference],
+    [words.poNumber, invoice.poNumber],
+    [words.currency, invoice.currency],
+  ])
+  drawLines(letter, invoice)
+  drawTotals(letter, invoice)
+  drawApplied(letter, invoice)
+  drawTexts(letter, [
+    [words.notes, invoice.notes],
+    [words.terms, invoice.terms],
+    [words.bankDetails, invoice.bankDetails],
+  ])
+  return letter.sheet.finish()
+}
+
+function drawLines({ sheet, words, formats }: Letter, { lines, currency }: InvoiceDocument): void {
+  const columns: Column[] = [
+    { title: words.description, width: sheet.width - 260 },
+    { title: words.quantity, width: 65, align: 'right' },
+    { title: words.unitPrice, width: 85, align: 'right' },
+    { title: words.amountIn(currency), width: 110, align: 'right' },
+  ]
+  const plain = ink(9)
+  const rowOf = ({ name, description, quantity, unitPrice, netMinor }: DocumentLine): Row => ({
+    cells: [
+      [
+        ...(name ? [{ text: name, ink: ink(9, 'bold') }] : []),
+        ...(description ? [{ text: description, ink: ink(8, 'regular', QUIET) }] : []),
+      ],
+      [{ text: formats.number(quantity), ink: plain }],
+      [{ text: formats.price(unitPrice, currency), ink: plain }],
+      [{ text: formats.amount(netMinor, currency), ink: plain }],
+    ],
+  })
+  drawTable(sheet, columns, lines.map(rowOf), { x: sheet.left })
+  sheet.y += 10
+}
+
+function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: InvoiceDocument): void {
+  const { words, formats } = letter
+  const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0n)
+  const taxLine = ({ name, rate, taxNumber, baseMinor, amountMinor }: DocumentTax): SumLine => ({
+    name: words.taxLabel(name, formats.rate(rate)),
+    details: [words.taxOn(formats.amount(baseMinor, currency)), taxNumber && words.taxNumber(taxNumber)],
+    value: formats.amount(amountMinor, currency),
+  })
+  drawSums(letter, [
+    ...(taxes.length > 0 ? [{ name: words.subtotal, value: formats.amount(netMinor, currency) }] : []),
+    ...taxes.map(taxLine),
+    { name: words.total, value: formats.money(totalMinor, currency), isStrong: true },
+  ])
+}
+
+function drawApplied(letter: Letter, { applied, balanceMinor, currency, state }: InvoiceDocument): void {
+  const { sheet, words, formats } = letter
+  if (applied.length > 0) {
+    sheet.y += 16
+    sheet.need(70)
+    sheet.paragraph('H2', words.paidSoFar, ink(8.5, 'bold', QUIET))
+    sheet.y += 2
+    const columns: Column[] = [
+      { title: words.date, width: 100 },
+      { title: words.kind, width: 130 },
+      { title: words.reference, width: sheet.width - 350 },
+      { title: words.amountIn(currency), width: 120, align: 'right' },
+    ]
+    const rows = applied.map(({ date, kind, reference, isPending, amountMinor }): Row => {
+      const kindText = isPending ? `${words.applied[kind]} (${words.pending})` : words.applied[kind]
+      const cells = [formats.date(date), kindText, reference ?? '', formats.amount(-amountMinor, currency)]
+      return { cells: cells.map((text) => [{ text, ink: ink(8.5) }]) }
+    })
+    drawTable(sheet, columns, rows, { x: sheet.left })
+  }
+  if (state !== 'issued') return
+  sheet.y += 10
+  drawSums(letter, [{ name: words.balanceDue, value: formats.money(balanceMinor, currency), isStrong: true }])
+}

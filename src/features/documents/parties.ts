@@ -1,0 +1,57 @@
+import { findCountry } from '../../kernel/countries.ts'
+import { languageOf } from '../../platform/locale/format.ts'
+import type { Paper } from '../../platform/pdf/sheet.ts'
+import type { FrozenCustomer } from '../customers/rules.ts'
+import type { Party } from './document.ts'
+import type { FrozenAccount } from './queries.ts'
+
+/** Accounts and customers as documents show them. */
+
+interface Address {
+  address1: string | null
+  address2: string | null
+  city: string | null
+  state: string | null
+  country: string | null
+  zipCode: string | null
+}
+
+const said = (parts: readonly (string | null | undefined)[], between: string): string =>
+  parts.filter((part) => part != null && part !== '').join(between)
+
+function addressOf({ address1, address2, city, state, zipCode, country }: Address, locale: string): string[] {
+  const place = languageOf(locale) === 'de' ? said([zipCode, city], ' ') : said([city, zipCode], ' ')
+  return [address1, address2, place, state, country].filter((line) => line != null && line !== '') as string[]
+}
+
+/** Their own language, else the account's. */
+export const localeOf = (account: FrozenAccount, customer: FrozenCustomer): string => customer.locale ?? account.locale
+
+export const accountParty = (account: FrozenAccount, locale: string): Party => ({
+  name: account.name,
+  address: addressOf(account, locale),
+  registrationNumber: null,
+  vatNumber: account.vatNumber,
+  tel: account.tel,
+  email: account.email,
+  webPage: account.webPage,
+})
+
+// What an anonymised customer froze has only a name: the other fields are then absent.
+export const customerParty = (customer: FrozenCustomer, locale: string): Party => ({
+  name: customer.isCompany ? customer.name : said([customer.name, customer.lastName], ' '),
+  address: [...(customer.company ? [customer.company] : []), ...addressOf(customer, locale)],
+  registrationNumber: customer.registrationNumber ?? null,
+  vatNumber: customer.vatNumber ?? null,
+  tel: null,
+  email: customer.email ?? null,
+  webPage: null,
+})
+
+/** Countries that print on Letter, after the Unicode CLDR; all others take A4. */
+const LETTER = new Set(['BZ', 'CA', 'CL', 'CO', 'CR', 'GT', 'MX', 'NI', 'PA', 'PH', 'PR', 'SV', 'US', 'VE'])
+
+export function paperOf(country: string | null): Paper {
+  const code = country === null ? undefined : findCountry(country)?.code
+  return code !== undefined && LETTER.has(code) ? 'LETTER' : 'A4'
+}

@@ -1,0 +1,242 @@
+import type { Language } from '../../platform/locale/format.ts'
+import type { Ageing, Applied, Movement } from './document.ts'
+
+/** The words of documents, in the languages that we have. */
+
+interface Words {
+  invoice: string
+  taxInvoice: string
+  creditNote: string
+  statement: string
+  draft: string
+  draftNotice: string
+  cancelled: string
+  cancelledNotice: string
+  from: string
+  to: string
+  creditedTo: string
+  details: string
+  invoiceNumber: string
+  creditNumber: string
+  customerReference: string
+  invoiceDate: string
+  dueDate: string
+  date: string
+  period: string
+  reference: string
+  poNumber: string
+  currency: string
+  forInvoice: string
+  description: string
+  quantity: string
+  unitPrice: string
+  amountIn(currency: string): string
+  subtotal: string
+  taxLabel(name: string, rate: string): string
+  taxOn(base: string): string
+  taxNumber(number: string): string
+  containedTax(name: string, rate: string): string
+  total: string
+  paidSoFar: string
+  kind: string
+  applied: Record<Applied['kind'], string>
+  pending: string
+  balanceDue: string
+  credited: string
+  usedFor: string
+  unallocated: string
+  notes: string
+  terms: string
+  bankDetails: string
+  vatNumber: string
+  registrationNumber: string
+  logoOf(name: string): string
+  page(page: number, pages: number): string
+  span(from: string, to: string): string
+  partOf(days: number, wholeDays: number): string
+  setup: string
+  trial: string
+  type: string
+  number: string
+  debit: string
+  credit: string
+  balance: string
+  openingBalance: string
+  closingBalance: string
+  movements: Record<Movement['type'], string>
+  ageing: string
+  ages: Record<keyof Ageing, string>
+  nothingHappened: string
+}
+
+const en: Words = {
+  invoice: 'Invoice',
+  taxInvoice: 'Tax invoice',
+  creditNote: 'Credit note',
+  statement: 'Statement of account',
+  draft: 'DRAFT',
+  draftNotice: 'This is a draft and not an invoice: amounts and dates may still change, and nothing is due.',
+  cancelled: 'CANCELLED',
+  cancelledNotice: 'This invoice is cancelled: nothing is due.',
+  from: 'From',
+  to: 'Billed to',
+  creditedTo: 'Credited to',
+  details: 'Details',
+  invoiceNumber: 'Invoice number',
+  creditNumber: 'Credit note number',
+  customerReference: 'Customer reference',
+  invoiceDate: 'Invoice date',
+  dueDate: 'Due date',
+  date: 'Date',
+  period: 'Period',
+  reference: 'Reference',
+  poNumber: 'Purchase order',
+  currency: 'Currency',
+  forInvoice: 'For invoice',
+  description: 'Description',
+  quantity: 'Quantity',
+  unitPrice: 'Unit price',
+  amountIn: (currency) => `Amount (${currency})`,
+  subtotal: 'Subtotal',
+  taxLabel: (name, rate) => `${name} ${rate}`,
+  taxOn: (base) => `on ${base}`,
+  taxNumber: (number) => `Tax number ${number}`,
+  containedTax: (name, rate) => `of which ${name} ${rate}`,
+  total: 'Total',
+  paidSoFar: 'Paid and credited so far',
+  kind: 'Kind',
+  applied: { payment: 'Payment', credit_note: 'Credit note', adjustment: 'Adjustment' },
+  pending: 'pending',
+  balanceDue: 'Balance due',
+  credited: 'Amount credited',
+  usedFor: 'Used for',
+  unallocated: 'Not yet used',
+  notes: 'Notes',
+  terms: 'Terms',
+  bankDetails: 'Bank details',
+  vatNumber: 'VAT number',
+  registrationNumber: 'Registration number',
+  logoOf: (name) => `Logo of ${name}`,
+  page: (page, pages) => `Page ${page} of ${pages}`,
+  span: (from, to) => `${from} to ${to}`,
+  partOf: (days, wholeDays) => `${days} of ${wholeDays} days`,
+  setup: 'Set-up fee',
+  trial: 'Trial fee',
+  type: 'Type',
+  number: 'Number',
+  debit: 'Debit',
+  credit: 'Credit',
+  balance: 'Balance',
+  openingBalance: 'Opening balance',
+  closingBalance: 'Closing balance',
+  movements: {
+    invoice: 'Invoice',
+    payment: 'Payment',
+    credit_note: 'Credit note',
+    refund: 'Refund',
+    bad_debt: 'Written off',
+    interest: 'Interest',
+    opening_balance: 'Opening balance',
+    invoice_cancelled: 'Invoice cancelled',
+    payment_returned: 'Payment returned',
+  },
+  ageing: 'What is open, by days after the due date',
+  ages: {
+    currentMinor: 'Not yet due',
+    days1To30Minor: '1–30 days',
+    days31To60Minor: '31–60 days',
+    days61To90Minor: '61–90 days',
+    days91To120Minor: '91–120 days',
+    daysOver120Minor: 'Over 120 days',
+  },
+  nothingHappened: 'Nothing was invoiced, paid or credited in this period.',
+}
+
+const de: Words = {
+  invoice: 'Rechnung',
+  taxInvoice: 'Rechnung',
+  creditNote: 'Gutschrift',
+  statement: 'Kontoauszug',
+  draft: 'ENTWURF',
+  draftNotice:
+    'Dies ist ein Entwurf und keine Rechnung: Beträge und Daten können sich noch ändern, und nichts ist zu zahlen.',
+  cancelled: 'STORNIERT',
+  cancelledNotice: 'Diese Rechnung ist storniert: Es ist nichts zu zahlen.',
+  from: 'Von',
+  to: 'Rechnungsempfänger',
+  creditedTo: 'Empfänger der Gutschrift',
+  details: 'Angaben',
+  invoiceNumber: 'Rechnungsnummer',
+  creditNumber: 'Gutschriftnummer',
+  customerReference: 'Kundennummer',
+  invoiceDate: 'Rechnungsdatum',
+  dueDate: 'Fällig am',
+  date: 'Datum',
+  period: 'Zeitraum',
+  reference: 'Referenz',
+  poNumber: 'Bestellnummer',
+  currency: 'Währung',
+  forInvoice: 'Zu Rechnung',
+  description: 'Bezeichnung',
+  quantity: 'Menge',
+  unitPrice: 'Einzelpreis',
+  amountIn: (currency) => `Betrag (${currency})`,
+  subtotal: 'Nettobetrag',
+  taxLabel: (name, rate) => `${name} ${rate}`,
+  taxOn: (base) => `auf ${base}`,
+  taxNumber: (number) => `Steuernummer ${number}`,
+  containedTax: (name, rate) => `darin ${name} ${rate}`,
+  total: 'Gesamtbetrag',
+  paidSoFar: 'Bisher bezahlt und gutgeschrieben',
+  kind: 'Art',
+  applied: { payment: 'Zahlung', credit_note: 'Gutschrift', adjustment: 'Ausgleich' },
+  pending: 'noch nicht eingegangen',
+  balanceDue: 'Offener Betrag',
+  credited: 'Gutgeschriebener Betrag',
+  usedFor: 'Verrechnet mit',
+  unallocated: 'Noch nicht verrechnet',
+  notes: 'Hinweise',
+  terms: 'Zahlungsbedingungen',
+  bankDetails: 'Bankverbindung',
+  vatNumber: 'USt-IdNr.',
+  registrationNumber: 'Registernummer',
+  logoOf: (name) => `Logo von ${name}`,
+  page: (page, pages) => `Seite ${page} von ${pages}`,
+  span: (from, to) => `${from} bis ${to}`,
+  partOf: (days, wholeDays) => `${days} von ${wholeDays} Tagen`,
+  setup: 'Einrichtungsgebühr',
+  trial: 'Gebühr für die Probezeit',
+  type: 'Vorgang',
+  number: 'Nummer',
+  debit: 'Soll',
+  credit: 'Haben',
+  balance: 'Saldo',
+  openingBalance: 'Anfangssaldo',
+  closingBalance: 'Schlusssaldo',
+  movements: {
+    invoice: 'Rechnung',
+    payment: 'Zahlung',
+    credit_note: 'Gutschrift',
+    refund: 'Erstattung',
+    bad_debt: 'Abschreibung',
+    interest: 'Zinsen',
+    opening_balance: 'Anfangssaldo',
+    invoice_cancelled: 'Storno',
+    payment_returned: 'Rückbuchung',
+  },
+  ageing: 'Offene Posten nach Tagen seit Fälligkeit',
+  ages: {
+    currentMinor: 'Nicht fällig',
+    days1To30Minor: '1–30 Tage',
+    days31To60Minor: '31–60 Tage',
+    days61To90Minor: '61–90 Tage',
+    days91To120Minor: '91–120 Tage',
+    daysOver120Minor: 'Über 120 Tage',
+  },
+  nothingHappened: 'In diesem Zeitraum wurde nichts berechnet, gezahlt oder gutgeschrieben.',
+}
+
+const WORDS: Record<Language, Words> = { en, de }
+
+export const wordsOf = (language: Language): Words => WORDS[language]
+export type { Words }

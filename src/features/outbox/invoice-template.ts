@@ -1,0 +1,85 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { formatsOf, type Language } from '../../platform/locale/format.ts'
+import { type Rendered, render } from './templates.ts'
+
+/** The mail that an invoice goes out with; the PDF is made when it is sent. */
+
+export interface InvoiceFacts {
+  accountName: string
+  locale: string
+  customerName: string
+  number: bigint
+  invoiceDate: IsoDate
+  dueDate: IsoDate
+  currency: string
+  totalMinor: bigint
+  balanceMinor: bigint
+}
+
+interface InvoiceWords {
+  subject(facts: InvoiceFacts): string
+  greeting(facts: InvoiceFacts): string
+  lead(facts: InvoiceFacts): string
+  number: string
+  date: string
+  total: string
+  balance: string
+  due: string
+  settled: string
+  footer: string
+}
+
+const WORDS: Record<Language, InvoiceWords> = {
+  en: {
+    subject: ({ accountName, number }) => `Invoice ${number} from ${accountName}`,
+    greeting: ({ customerName }) => `Hello ${customerName},`,
+    lead: ({ number }) => `please find invoice ${number} attached to this mail.`,
+    number: 'Invoice number',
+    date: 'Invoice date',
+    total: 'Total',
+    balance: 'Balance due',
+    due: 'Due date',
+    settled: 'Nothing is left to pay.',
+    footer: 'If you have a question about this invoice, please answer this mail.',
+  },
+  de: {
+    subject: ({ accountName, number }) => `Rechnung ${number} von ${accountName}`,
+    greeting: ({ customerName }) => `Guten Tag ${customerName},`,
+    lead: ({ number }) => `im Anhang dieser Nachricht finden Sie die Rechnung ${number}.`,
+    number: 'Rechnungsnummer',
+    date: 'Rechnungsdatum',
+    total: 'Gesamtbetrag',
+    balance: 'Offener Betrag',
+    due: 'Fällig am',
+    settled: 'Es ist nichts mehr zu zahlen.',
+    footer: 'Bei Fragen zu dieser Rechnung antworten Sie bitte auf diese Nachricht.',
+  },
+}
+
+export function invoiceMail(facts: InvoiceFacts): Rendered {
+  const formats = formatsOf(facts.locale)
+  const words = WORDS[formats.language]
+  const isOpen = facts.balanceMinor > 0n
+  return render({
+    language: formats.language,
+    accountName: facts.accountName,
+    subject: words.subject(facts),
+    parts: [
+      words.greeting(facts),
+      words.lead(facts),
+      [
+        [words.number, String(facts.number)],
+        [words.date, formats.longDate(facts.invoiceDate)],
+        [words.total, formats.money(facts.totalMinor, facts.currency)],
+        ...(isOpen
+          ? ([
+              [words.balance, formats.money(facts.balanceMinor, facts.currency)],
+              [words.due, formats.longDate(facts.dueDate)],
+            ] as const)
+          : []),
+      ],
+      ...(isOpen ? [] : [words.settled]),
+    ],
+    footer: words.footer,
+  })
+}

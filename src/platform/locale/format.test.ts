@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { decimal } from '../../kernel/decimal.ts'
+import { formatsOf, languageOf } from './format.ts'
+
+/** No-break spaces are told apart from plain ones by nobody who reads a table. */
+const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
+
+test.each([
+  ['en', 'en'],
+  ['de-CH', 'de'],
+  ['DE', 'de'],
+  ['den', 'en'],
+  ['fr', 'en'],
+])('the language of %s is %s', (locale, language) => expect(languageOf(locale)).toBe(language))
+
+describe('amounts', () => {
+  test.each([
+    ['en', 1234567n, 'USD', '$12,345.67', '12,345.67'],
+    ['de', 1234567n, 'EUR', '12.345,67 €', '12.345,67'],
+    ['de', -1234567n, 'CHF', '-12.345,67 CHF', '-12.345,67'],
+    ['en', 1234567n, 'JPY', '¥1,234,567', '1,234,567'],
+    ['en', 1234567n, 'KWD', 'KWD 1,234.567', '1,234.567'],
+    ['en', -5n, 'USD', '-$0.05', '-0.05'],
+    ['ar-EG', 1234567n, 'EGP', 'EGP 12,345.67', '12,345.67'],
+    ['not a tag', 100n, 'USD', '$1.00', '1.00'],
+  ])('of %s: %s %s is %s', (locale, minor, currency, money, amount) => {
+    const formats = formatsOf(locale)
+    expect([plain(formats.money(minor, currency)), formats.amount(minor, currency)]).toEqual([money, amount])
+  })
+
+  test('keep every digit, also where a floating-point number would not', () => {
+    expect(formatsOf('en').amount(99_999_999_999_999n, 'USD')).toBe('999,999,999,999.99')
+    expect(formatsOf('en').amount(900_719_925_474_099_301n, 'USD')).toBe('9,007,199,254,740,993.01')
+  })
+
+  test('prices have at least the decimals of their currency, and all they have beyond', () => {
+    const { price } = formatsOf('en')
+    expect([price(decimal('5'), 'USD'), price(decimal('0.0035'), 'USD'), price(decimal('100.5'), 'JPY')]).toEqual([
+      '5.00',
+      '0.0035',
+      '100.5',
+    ])
+  })
+
+  test('rates are percentages', () => {
+    expect(formatsOf('en').rate(decimal('0.155'))).toBe('15.5%')
+    expect(plain(formatsOf('de').rate(decimal('0.19')))).toBe('19 %')
+  })
+})
+
+test('days are written in the language of the document, in the order of the country', () => {
+  expect(['en', 'en-GB', 'de', 'fr-FR'].map((locale) => formatsOf(locale).longDate('2027-04-03'))).toEqual([
+    'April 3, 2027',
+    '3 April 2027',
+    '3. April 2027',
+    '3 April 2027',
+  ])
+  expect(formatsOf('de').date('2027-04-03')).toBe('03.04.2027')
+})

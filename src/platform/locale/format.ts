@@ -1,0 +1,101 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { type Decimal, decimalText } from '../../kernel/decimal.ts'
+import { minorText } from '../../kernel/money.ts'
+
+/**
+ * Amounts, prices, rates and days as people of a language and country write them. Digits go to the formatter as text: nothing here passes
+ * through a floating-point number.
+ */
+
+export const LANGUAGES = ['en', 'de'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** The language of a tag such as de-CH; English where there is none of ours. */
+export const languageOf = (locale: string): Language =>
+  LANGUAGES.find((language) => locale.toLowerCase().split('-')[0] === language) ?? 'en'
+
+export interface Formats {
+  language: Language
+  /** With the currency's sign, "€1,234.50". */
+  money(amountMinor: bigint, currency: string): string
+  /** Digits alone, for columns whose head names the currency. */
+  amount(amountMinor: bigint, currency: string): string
+  /** A unit price: at least the decimals of the currency, and all it has beyond. */
+  price(price: Decimal, currency: string): string
+  number(value: Decimal): string
+  /** A fraction of 1 as "15%". */
+  rate(rate: Decimal): string
+  /** "3 April 2027". */
+  longDate(day: IsoDate): string
+  /** "3 Apr 2027". */
+  date(day: IsoDate): string
+}
+
+/** A document is in one language throughout: where we lack the words of a locale, its country's English way of writing is taken. */
+function writtenLocale(locale: string): string {
+  const language = languageOf(locale)
+  try {
+    const { region } = new Intl.Locale(locale)
+    return region ? `${language}-${region}` : language
+  } catch {
+    return language
+  }
+}
+
+type Digits = Intl.StringNumericLiteral
+const DECIMALS_MAX = 20
+
+function makeFormats(locale: string): Formats {
+  const tag = writtenLocale(locale)
+  const numbers = new Map<string, Intl.NumberFormat>()
+  const numberFormat = (key: string, options: Intl.NumberFormatOptions): Intl.NumberFormat => {
+    let format = numbers.get(key)
+    if (!format) {
+      format = new Intl.NumberFormat(tag, { numberingSystem: 'latn', ...options })
+      numbers.set(key, format)
+    }
+    return format
+  }
+  const dateFormat = (dateStyle: 'long' | 'medium') => {
+    const format = new Intl.DateTimeFormat(`${tag}-u-ca-gregory-nu-latn`, { dateStyle, timeZone: 'UTC' })
+    return (day: IsoDate) => format.format(Date.parse(`${day}T00:00:00Z`))
+  }
+  const fixed = (digits: number) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const plain = { maximumFractionDigits: DECIMALS_MAX }
+  const textOf = (amountMinor: bigint, currency: string) => minorText(amountMinor, digitsOf(currency)) as Digits
+  return {
+    language: languageOf(locale),
+    money: (amountMinor, currency) =>
+      numberFormat(`m${currency}`, { style: 'currency', currency, ...fixed(digitsOf(currency)) }).format(
+        textOf(amountMinor, currency),
+      ),
+    amount: (amountMinor, currency) =>
+      numberFormat(`a${digitsOf(currency)}`, fixed(digitsOf(currency))).format(textOf(amountMinor, currency)),
+    price: (price, currency) =>
+      numberFormat(`p${digitsOf(currency)}`, { ...plain, minimumFractionDigits: digitsOf(currency) }).format(
+        decimalText(price) as Digits,
+      ),
+    number: (value) => numberFormat('n', plain).format(decimalText(value) as Digits),
+    rate: (rate) => numberFormat('r', { style: 'percent', ...plain }).format(decimalText(rate) as Digits),
+    longDate: dateFormat('long'),
+    date: dateFormat('medium'),
+  }
+}
+
+/** Making them costs a thousand times as much as using them. */
+const LOCALES_MAX = 200
+const made = new Map<string, Formats>()
+
+/** The ways of writing of a BCP 47 tag. */
+export function formatsOf(locale: string): Formats {
+  const key = locale.toLowerCase()
+  let formats = made.get(key)
+  if (!formats) {
+    // Tags come from callers: what is remembered stays bounded.
+    if (made.size >= LOCALES_MAX) made.clear()
+    formats = makeFormats(locale)
+    made.set(key, formats)
+  }
+  return formats
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { faceOf } from './faces.ts'
+import { ink } from './sheet.ts'
+import { heightOf, wrap } from './wrap.ts'
+
+const how = ink(9)
+const textsOf = (text: string, width: number) => wrap(text, width, how).map((line) => line.text)
+
+test('a text is broken between words, and its own line breaks are kept', () => {
+  expect(textsOf('one two three\n\nfour', 35)).toEqual(['one two', 'three', '', 'four'])
+})
+
+test('a word wider than the line is broken inside, and loses nothing', () => {
+  const word = `Ł${'ó'.repeat(200)}dź`
+  const lines = wrap(word, 60, how)
+  expect(lines.map(({ text }) => text).join('')).toBe(word)
+  expect(Math.max(...lines.map(({ width }) => width))).toBeLessThanOrEqual(60)
+})
+
+test('a line is as wide as its characters', () => {
+  const [line] = wrap('Łódź 1,234.50 €', 500, how)
+  expect(line?.width).toBeCloseTo(faceOf('regular').widthOf('Łódź 1,234.50 €', 9), 6)
+  expect(heightOf([line!, line!])).toBeCloseTo(2 * line!.height, 6)
+})
+
+test('spaces that do not break are set as plain ones, so that they are read back as such', () => {
+  expect(textsOf('1\u202f234,50\u00a0€', 500)).toEqual(['1 234,50 €'])
+})

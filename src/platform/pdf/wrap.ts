@@ -1,0 +1,74 @@
+import { type FaceName, faceOf, plainText } from './faces.ts'
+
+/** Breaking text into lines that fit a width. */
+
+/** How a piece of text is set. Sizes are in points. */
+export interface Ink {
+  size: number
+  face: FaceName
+  color: string
+}
+
+export interface Line {
+  text: string
+  /** A word goes on in the next line: it is read back as one. */
+  isBroken: boolean
+  /** In points; so is `height`. */
+  width: number
+  height: number
+  ink: Ink
+}
+
+/** From one baseline to the next, in parts of the size. */
+const LEADING = 1.32
+
+/** A word that is wider than the line is broken where it has to be: a reference without spaces must not run off the paper. */
+function breakWord(word: string, width: number, { face, size }: Ink): string[] {
+  const { widthOf } = faceOf(face)
+  const parts: string[] = []
+  let part = ''
+  let used = 0
+  for (const char of word) {
+    const wide = widthOf(char, size)
+    if (part !== '' && used + wide > width) {
+      parts.push(part)
+      part = ''
+      used = 0
+    }
+    part += char
+    used += wide
+  }
+  parts.push(part)
+  return parts
+}
+
+/** Lines of a text of one or more paragraphs that are at most `width` points wide; an empty paragraph stays an empty line. */
+export function wrap(text: string, width: number, ink: Ink): Line[] {
+  const { widthOf } = faceOf(ink.face)
+  const height = ink.size * LEADING
+  const space = widthOf(' ', ink.size)
+  const lines: Line[] = []
+  const end = (said: string, wide: number, isBroken = false) =>
+    lines.push({ text: said, isBroken, width: wide, height, ink })
+  for (const paragraph of plainText(text).split('\n')) {
+    let said = ''
+    let used = 0
+    for (const word of paragraph.split(' ').filter((one) => one !== '')) {
+      const wide = widthOf(word, ink.size)
+      if (said !== '' && used + space + wide <= width) {
+        said += ` ${word}`
+        used += space + wide
+        continue
+      }
+      if (said !== '') end(said, used)
+      const parts = wide <= width ? [word] : breakWord(word, width, ink)
+      for (const part of parts.slice(0, -1)) end(part, widthOf(part, ink.size), true)
+      said = parts.at(-1) ?? ''
+      used = widthOf(said, ink.size)
+    }
+    end(said, used)
+  }
+  return lines
+}
+
+export const heightOf = (lines: readonly Line[]): number => lines.reduce((sum, { height }) => sum + height, 0)

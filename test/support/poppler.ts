@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What another program reads in a PDF: pdftotext and pdfinfo of Debian's poppler-utils. */
+
+/** With CI set the programs have to be there; elsewhere tests that need them are named as not run. */
+export const hasPoppler = !spawnSync('pdfinfo', ['-v']).error || process.env['CI'] !== undefined
+
+function ask(program: string, options: readonly string[], pdf: Buffer): string {
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-pdf-'))
+  try {
+    const path = join(folder, 'document.pdf')
+    writeFileSync(path, pdf)
+    const args = program === 'pdftotext' ? [...options, path, '-'] : [...options, path]
+    const { stdout, stderr, status, error } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1e8 })
+    if (error || status !== 0 || stderr !== '') throw new Error(`${program}: ${error?.message ?? stderr}`)
+    return stdout
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The text in reading order; with `isLaidOut`, as it stands on the page, lines and columns beside each other. */
+export const textOfPdf = (pdf: Buffer, isLaidOut = false): string =>
+  ask('pdftotext', isLaidOut ? ['-layout', '-nopgbrk'] : ['-raw', '-nopgbrk'], pdf)
+
+/** "Tagged" → "yes". */
+export const infoOfPdf = (pdf: Buffer): Record<string, string> =>
+  Object.fromEntries(
+    ask('pdfinfo', [], pdf)
+      .split('\n')
+      .map((line) => /^([^:]+):\s*(.*)$/.exec(line))
+      .filter((found) => found !== null)
+      .map(([, name = '', value = '']) => [name, value]),
+  )
+
+/** The tree of tags with their texts, as a screen reader goes through it. */
+export const structureOfPdf = (pdf: Buffer): string => ask('pdfinfo', ['-struct-text'], pdf)
