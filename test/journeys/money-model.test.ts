@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { afterAll, test } from 'vitest'
+import { startTestService } from '../support/app.ts'
+import { openMoneyBooks } from '../support/money-books.ts'
+import { type Perform, steps } from './money-steps.testing.ts'
+import { expectAgreement, newWorld } from './money-world.testing.ts'
+
+/**
+ * Whatever is done with money and in whatever order, the service says what a model of a few lines says, and the books hold. MONEY_RUNS sets
+ * how many random histories are lived, MONEY_SEED which; the seed is told when one fails.
+ */
+
+const service = await startTestService()
+const sql = await openMoneyBooks(service.connection)
+afterAll(() => sql.close())
+
+const START = '2027-01-31'
+const RUNS = Number(process.env['MONEY_RUNS'] ?? 6)
+
+async function live(history: readonly Perform[]): Promise<void> {
+  const world = await newWorld(service, sql, START)
+  try {
+    for (const step of history) {
+      await step(world)
+      await expectAgreement(world)
+    }
+  } catch (error) {
+    throw new Error(`after\n  ${world.log.join('\n  ')}\n${(error as Error).message}`, { cause: error })
+  }
+}
+
+const histories = fc.array(steps, { minLength: 1, maxLength: 24, size: 'max' })
+const property = fc.asyncProperty(histories, live)
+
+test('every history of money agrees with the model after each step, from a fixed seed', async () => {
+  await fc.assert(property, { seed: 20270131, numRuns: RUNS, endOnFailure: false })
+})
+
+test('every history of money agrees with the model after each step, from a seed of the day', async () => {
+  const given = process.env['MONEY_SEED']
+  await fc.assert(property, { ...(given ? { seed: Number(given) } : {}), numRuns: RUNS })
+})
