@@ -20,7 +20,9 @@ import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { contactOperations } from './features/contacts/routes.ts'
+import { adjustmentOperations } from './features/adjustments/routes.ts'
 import { freeCredits } from './features/credit-notes/free.ts'
+import { creditNoteOperations } from './features/credit-notes/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
@@ -103,6 +105,8 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...subscriptionOperations(deps),
   ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, hasMailServer: deps.hasMailServer }),
   ...paymentOperations(deps),
+  ...creditNoteOperations(deps),
+  ...adjustmentOperations(deps),
   ...documentOperations(),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),

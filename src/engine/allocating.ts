@@ -11,6 +11,11 @@ export interface OwedRef {
   id: Id
 }
 
+export interface GivenRef {
+  kind: GivenKind
+  id: Id
+}
+
 /** An open document of the customer and currency. */
 export interface OpenDocument extends OwedRef {
   dated: IsoDate

@@ -180,7 +180,8 @@ export function postingsOfPayment(p: PostedPayment): Posting[] {
   ]
 }
 
-export type NegativeKind = 'credit_note' | 'bad_debt'
+export const NEGATIVE_KINDS = ['credit_note', 'bad_debt'] as const
+export type NegativeKind = (typeof NEGATIVE_KINDS)[number]
 
 export interface PostedNegative {
   id: Id
@@ -204,7 +205,8 @@ export function postingsOfNegative({ id, kind, dated, amountMinor, taxes }: Post
   ]
 }
 
-export type PositiveKind = 'refund' | 'opening_balance' | 'interest'
+export const POSITIVE_KINDS = ['opening_balance', 'refund', 'interest'] as const
+export type PositiveKind = (typeof POSITIVE_KINDS)[number]
 
 export interface PostedPositive {
   id: Id

@@ -45,6 +45,21 @@ export function invoiceStatus(facts: {
   return facts.dueDate < facts.today ? 'Past Due' : 'Due'
 }
 
+export type PositiveStatus = 'Paid' | 'Past Due' | 'Partially Paid' | 'Unpaid'
+
+/** Rule for positive adjustments: Paid when what is not pending covers it; Past Due after its due date, partly paid too; else by how much is paid. */
+export function positiveStatus(facts: {
+  amountMinor: bigint
+  /** What is allocated to it, without pending payments. */
+  coveredMinor: bigint
+  dueDate: IsoDate
+  today: IsoDate
+}): PositiveStatus {
+  if (facts.coveredMinor >= facts.amountMinor) return 'Paid'
+  if (facts.dueDate < facts.today) return 'Past Due'
+  return facts.coveredMinor > 0n ? 'Partially Paid' : 'Unpaid'
+}
+
 export type CustomerStatus = 'Archived' | 'Suspended' | 'Active'
 
 /** Rule: Archived, else Suspended, else Active. */

@@ -1,4 +1,4 @@
-import type { OpenInvoice } from '../../engine/credits.ts'
+import type { CreditLine, OpenInvoice } from '../../engine/credits.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -66,3 +66,13 @@ export const insertCreditTaxes = (tx: Transaction, account: AccountId, noteId: I
     insert into credit_note_taxes (account_id, credit_note_id, line, name, rate, amount_minor)
     select ${account}, ${noteId}, * from unnest(${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
       ${column(taxes, 'rate')}::numeric[], ${column(taxes, 'amountMinor')}::bigint[])`)
+
+/** The lines of a note of the service, with the kinds of the charges they give back. */
+export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =>
+  db.rows<CreditLine>(sql`
+    select l.charge_id as "chargeId", c.kind, l.name, l.period_from as "from", l.period_until as "until", l.whole_from as "wholeFrom",
+           l.whole_until as "wholeUntil", l.price, l.credited_before_minor as "creditedBeforeMinor", l.most_minor as "mostMinor",
+           l.net_minor as "netMinor"
+      from credit_note_lines l join charges c on c.account_id = l.account_id and c.charge_id = l.charge_id
+     where l.account_id = ${account} and l.credit_note_id = ${noteId}
+     order by l.line`)

@@ -1,5 +1,6 @@
 import type { NegativeKind, PositiveKind } from '../../engine/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -112,6 +113,23 @@ export const updateNegative = (tx: Transaction, row: NegativeAdjustment) =>
            memo = ${row.memo}
      where account_id = ${tx.account} and negative_adjustment_id = ${row.id}`)
 
+/** The taxes that a credit note of the service took back, each with its number on the invoice; none of a caller's. */
+export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
+  db.rows<{ name: string; rate: Decimal; taxNumber: string | null; amountMinor: bigint }>(sql`
+    select c.name, c.rate, c.amount_minor as "amountMinor",
+           (select t.tax_number from invoice_taxes t
+             where t.account_id = n.account_id and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
+             order by t.invoice_tax_id limit 1) as "taxNumber"
+      from credit_note_taxes c join negative_adjustments n on n.account_id = c.account_id and n.negative_adjustment_id = c.credit_note_id
+     where c.account_id = ${account} and c.credit_note_id = ${noteId}
+     order by c.line`)
+
+/** What a credit note of the service gave back of charges; none of a caller's. */
+export const listNoteCharges = (db: Queryable, account: AccountId, noteId: Id) =>
+  db.rows<{ chargeId: Id; netMinor: bigint }>(sql`
+    select charge_id as "chargeId", net_minor as "netMinor" from credit_note_lines
+     where account_id = ${account} and credit_note_id = ${noteId} order by line`)
+
 export const deleteNegative = (tx: Transaction, id: Id) =>
   tx.rows(sql`delete from negative_adjustments where account_id = ${tx.account} and negative_adjustment_id = ${id}`)
 
@@ -163,3 +181,51 @@ export const updatePositive = (tx: Transaction, row: PositiveAdjustment) =>
 
 export const deletePositive = (tx: Transaction, id: Id) =>
   tx.rows(sql`delete from positive_adjustments where account_id = ${tx.account} and positive_adjustment_id = ${id}`)
+
+/** An adjustment of either kind, as lists show it. */
+export interface ListedAdjustment {
+  type: 'positive' | 'negative'
+  id: Id
+  customerId: CustomerId
+  kind: NegativeKind | PositiveKind
+  dated: IsoDate
+  dueDate: IsoDate | null
+  currency: string
+  amountMinor: bigint
+  ref: string | null
+  memo: string | null
+}
+
+export interface AdjustmentFilter {
+  type: 'positive' | 'negative' | 'all'
+  customerId: CustomerId | null
+}
+
+// Positive comes before negative where both were made at one moment.
+const bothKinds = (account: AccountId, { type, customerId }: AdjustmentFilter): Fragment => {
+  const ofCustomer = customerId === null ? NOTHING : fragment`and customer_id = ${customerId}`
+  const positive = fragment`
+    select 'positive' as "type", 1 as place, positive_adjustment_id as "id", customer_id as "customerId", kind, dated, due_date as "dueDate", currency,
+           amount_minor as "amountMinor", ref, memo, created_at
+      from positive_adjustments where account_id = ${account} ${ofCustomer}`
+  const negative = fragment`
+    select 'negative' as "type", 2 as place, negative_adjustment_id as "id", customer_id as "customerId", kind, dated, null::date as "dueDate", currency,
+           amount_minor as "amountMinor", ref, memo, created_at
+      from negative_adjustments where account_id = ${account} ${ofCustomer}`
+  return type === 'all' ? fragment`${positive} union all ${negative}` : type === 'positive' ? positive : negative
+}
+
+/** Both kinds as one list in the order of creation. */
+export const listAdjustments = (
+  db: Queryable,
+  account: AccountId,
+  filter: AdjustmentFilter,
+  skip: number,
+  limit: number,
+) =>
+  db.rows<ListedAdjustment>(sql`
+    select "type", "id", "customerId", kind, dated, "dueDate", currency, "amountMinor", ref, memo from (${bothKinds(account, filter)}) a
+     order by created_at, place, "id" offset ${skip} limit ${limit}`)
+
+export const countAdjustments = async (db: Queryable, account: AccountId, filter: AdjustmentFilter): Promise<number> =>
+  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from (${bothKinds(account, filter)}) a`)).n)

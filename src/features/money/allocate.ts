@@ -148,7 +148,7 @@ function statesAfter(
 }
 
 /** An allocation keeps its day while it is in order: a lock that was set later moves nothing, a document's new date does. */
-function dayAfter(before: IsoDate, isChanged: boolean, documentsDay: IsoDate, day: IsoDate): IsoDate {
+export function dayAfter(before: IsoDate, isChanged: boolean, documentsDay: IsoDate, day: IsoDate): IsoDate {
   return !isChanged && before === documentsDay ? before : day
 }
 

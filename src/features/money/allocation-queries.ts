@@ -41,6 +41,20 @@ export const listAllocationsOfGiven = (
     fragment`l.account_id = ${account} and l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`,
   )
 
+/** The same by the document that gives; one that gives nothing is left out. */
+export async function mapAllocationsOfGiven(
+  db: Queryable,
+  account: Id,
+  kind: AllocationState['givenKind'],
+  given: readonly Id[],
+): Promise<Map<Id, AllocationState[]>> {
+  const found = new Map<Id, AllocationState[]>()
+  if (given.length === 0) return found
+  for (const allocation of await listAllocationsOfGiven(db, account, kind, given))
+    found.set(allocation.givenId, [...(found.get(allocation.givenId) ?? []), allocation])
+  return found
+}
+
 /** What is allocated to owed documents of one kind, in the order made. */
 export const listAllocationsOfOwed = (
   db: Queryable,

@@ -1,15 +1,14 @@
-import type { OwedRef, WantedAllocation } from '../../engine/allocating.ts'
+import type { ApplyOrder, OwedRef, WantedAllocation } from '../../engine/allocating.ts'
 import type { AllocationState } from '../../engine/moneyChange.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
+import type { Asked } from './allocate.ts'
 import { listInvoicesByNumber, listOwed } from './record-queries.ts'
 
 /** From a caller's list of allocations to what it means. What an entry refers to and cannot be found is a 400 that names its place. */
-
-export const ALLOCATIONS_MAX = 1000
 
 /** One entry of a list as sent, whichever door it came through. */
 export interface AskedEntry {
@@ -29,8 +28,44 @@ export interface EntryNames {
   positive: string
 }
 
+/** What a body says of the allocations of money given. */
+export interface AskedOfGiven {
+  isAuto: boolean
+  /** What AutoApply means at this door. */
+  order: ApplyOrder
+  /** Absent or null where there is no list, or none that could be read. */
+  entries: readonly AskedEntry[] | null | undefined
+}
+
+/** What a body asks for; undefined when something is wrong with it. Rule: a list is needed unless AutoApply is true; it may be empty. */
+export async function chooseAsked(
+  tx: Transaction,
+  { isAuto, order, entries }: AskedOfGiven,
+  record: { currency: string | undefined; present: readonly AllocationState[] | null },
+  names: EntryNames,
+  problems: Problems,
+): Promise<Asked | undefined> {
+  if (isAuto) return { auto: order }
+  if (entries == null) {
+    const { list } = names
+    // A list that could not be read has told its own problem.
+    if (!problems.found.some(({ field }) => field?.startsWith(list)))
+      problems.add('required', list, `${list} is required unless AutoApply is true; it may be empty.`)
+    return undefined
+  }
+  if (record.currency === undefined) return undefined
+  const list = await chooseAllocations(
+    tx,
+    entries,
+    { currency: record.currency, present: record.present },
+    names,
+    problems,
+  )
+  return list && { list }
+}
+
 /** The allocations that a list asks for; undefined when something is wrong with it. `present` are those of the record, none on add. */
-export async function chooseAllocations(
+async function chooseAllocations(
   tx: Transaction,
   asked: readonly AskedEntry[],
   record: { currency: string; present: readonly AllocationState[] | null },

@@ -1,4 +1,4 @@
-import type { FreeMoney, OpenDocument, OwedRef } from '../../engine/allocating.ts'
+import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/allocating.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -18,6 +18,8 @@ export interface OwedDocument extends OwedRef {
 }
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
+const givenIds = (refs: readonly GivenRef[], kind: GivenRef['kind']): string =>
+  ids(refs.filter((ref) => ref.kind === kind).map(({ id }) => id))
 const idsOf = (refs: readonly OwedRef[], kind: OwedRef['kind']): string =>
   ids(refs.filter((ref) => ref.kind === kind).map(({ id }) => id))
 
@@ -71,3 +73,21 @@ export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) =>
     select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative', false
       from negative_adjustments
      where account_id = ${tx.account} and customer_id = any(${ids(customerIds)}::bigint[]) and kind = 'credit_note' and amount_minor > applied_minor`)
+
+/** Money given, in whatever state, as positive adjustments see what is allocated to them. */
+export interface GivenDocument extends FreeRecord {
+  isFailed: boolean
+}
+
+/** The payments and negative adjustments that references name; those that do not exist are left out. */
+export const listGiven = (db: Queryable, account: AccountId, refs: readonly GivenRef[]) =>
+  db.rows<GivenDocument>(sql`
+    select 'payment' as "kind", payment_id as "id", customer_id as "customerId", currency, dated, amount_minor - applied_minor as "freeMinor",
+           case when origin <> 'recorded' and settled_on is null then 'pending' else 'paid' end as "counts", false as "takesTax",
+           failed_on is not null as "isFailed"
+      from payments where account_id = ${account} and payment_id = any(${givenIds(refs, 'payment')}::bigint[])
+    union all
+    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative',
+           kind = 'credit_note' and invoice_id is null, false
+      from negative_adjustments
+     where account_id = ${account} and negative_adjustment_id = any(${givenIds(refs, 'negative_adjustment')}::bigint[])`)

@@ -17,3 +17,6 @@ export function checkNotLocked(lockDate: IsoDate | null, days: readonly IsoDate[
 /** Rule: the service's word for how much of given money is allocated. */
 export const allocatedStatus = (amountMinor: bigint, appliedMinor: bigint): 'Allocated' | 'Partial' | 'Unallocated' =>
   appliedMinor === 0n ? 'Unallocated' : appliedMinor < amountMinor ? 'Partial' : 'Allocated'
+
+/** The words for money given: of a credit note only three of them ever come about. */
+export const GIVEN_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const

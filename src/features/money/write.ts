@@ -75,6 +75,41 @@ export async function writeMoney(
   return after
 }
 
+/** What a record stood for, or stands for, with what is allocated of it or to it. */
+interface EditSide<Allocation> {
+  currency: string
+  postings: readonly Posting[]
+  allocations: readonly Allocation[]
+}
+
+/** Writes an edit of a record: where its currency changes, everything is taken back in the one and made anew in the other. */
+export async function writeEdit(
+  tx: Transaction,
+  context: MoneyContext,
+  customerId: CustomerId,
+  { before, after }: { before: EditSide<AllocationState>; after: EditSide<WantedState> },
+): Promise<void> {
+  if (before.currency === after.currency)
+    await writeMoney(tx, context, {
+      customerId,
+      currency: after.currency,
+      before: before.postings,
+      after: after.postings,
+      allocations: { before: before.allocations, after: after.allocations },
+    })
+  else {
+    const gone = { before: before.allocations, after: [] }
+    await writeMoney(tx, context, {
+      customerId,
+      currency: before.currency,
+      before: before.postings,
+      allocations: gone,
+    })
+    const made = { before: [], after: after.allocations }
+    await writeMoney(tx, context, { customerId, currency: after.currency, after: after.postings, allocations: made })
+  }
+}
+
 async function taxedInvoices(tx: Transaction, ids: readonly Id[]): Promise<Map<Id, TaxedInvoice>> {
   if (ids.length === 0) return new Map()
   const rows = await listTaxesOfInvoices(tx, tx.account, ids)

@@ -22,7 +22,7 @@ import {
   updatePayment,
 } from '../money/payment-queries.ts'
 import { checkNotLocked } from '../money/rules.ts'
-import { type WantedState, writeMoney } from '../money/write.ts'
+import { type WantedState, writeEdit, writeMoney } from '../money/write.ts'
 import { isPending, postedPayment } from './rules.ts'
 import { PaymentOut, paymentToWire } from './wire.ts'
 
@@ -185,34 +185,15 @@ async function writeEdited(
   after: readonly WantedState[],
 ): Promise<PaymentRecord> {
   const { payment: before, allocations } = present
-  const { customerId } = before
   const was = postingsOfPayment(postedPayment(before))
   const is = postingsOfPayment(postedPayment(payment))
   // The amount rises before what is allocated of it does, and falls after.
   const isRise = payment.amountMinor > before.amountMinor
   if (isRise) await updatePayment(tx, payment)
-  if (payment.currency === before.currency)
-    await writeMoney(tx, context, {
-      customerId,
-      currency: payment.currency,
-      before: was,
-      after: is,
-      allocations: { before: allocations, after },
-    })
-  else {
-    await writeMoney(tx, context, {
-      customerId,
-      currency: before.currency,
-      before: was,
-      allocations: { before: allocations, after: [] },
-    })
-    await writeMoney(tx, context, {
-      customerId,
-      currency: payment.currency,
-      after: is,
-      allocations: { before: [], after },
-    })
-  }
+  await writeEdit(tx, context, before.customerId, {
+    before: { currency: before.currency, postings: was, allocations },
+    after: { currency: payment.currency, postings: is, allocations: after },
+  })
   if (!isRise) await updatePayment(tx, payment)
   const record = await reread(tx, payment.id)
   await recordPayment(tx, context, 'payment.updated', record)

@@ -1,30 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { ledgerOf } from '../money/money.testing.ts'
+import { startTestService } from '../../../test/support/app.ts'
+import { invoiceOf, ledgerOf, moneyShop, paymentOf } from '../money/money.testing.ts'
 
 const service = await startTestService()
 
-/** A customer with open invoices of 115.00 each (100 and 15 %), the first of 1 January. */
-async function shop(count = 1) {
-  const client = await service.newAccount()
-  await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })
-  const customerID: number = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body.customerID
-  const invoices: number[] = []
-  for (let n = 0; n < count; n += 1) invoices.push(await invoiceOf(client, customerID))
-  return { client, customerID, invoices }
-}
-
-const invoiceOf = async (client: TestClient, customerID: number, more: object = {}): Promise<number> =>
-  (await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 100 }], ...more })).body.invoiceID
-
-const paymentOf = (customerID: number, Amount: number, more: object = {}) => ({
-  customerID,
-  Amount,
-  CurrencyCode: 'USD',
-  Date: '2027-01-01',
-  Method: 'eft',
-  ...more,
-})
+const shop = (count?: number) => moneyShop(service, count)
 
 describe('recording a payment', () => {
   test('it pays what its list says, and the invoice, the customer and the ledger say so', async () => {

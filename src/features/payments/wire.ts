@@ -1,24 +1,12 @@
 import type { AllocationState } from '../../engine/moneyChange.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { ZERO } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Account } from '../../platform/http/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listQuery } from '../../platform/http/query.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
-import {
-  currencyCode,
-  date,
-  decimalField,
-  flag,
-  instant,
-  longText,
-  reference,
-  requiredReference,
-  text,
-} from '../../platform/wire/fields.ts'
-import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import { currencyCode, date, flag, instant, longText, requiredReference, text } from '../../platform/wire/fields.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
@@ -31,11 +19,10 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { ALLOCATIONS_MAX, type AskedEntry, type EntryNames } from '../money/choose.ts'
+import { allocationsIn, positiveAmount } from '../money/allocation-wire.ts'
 import { METHODS, type NewPayment, type Payment } from '../money/payment-queries.ts'
+import { GIVEN_STATUSES } from '../money/rules.ts'
 import { paymentStatus } from './rules.ts'
-
-export const PAYMENT_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const
 
 export const PaymentOut = outObject(
   {
@@ -47,7 +34,7 @@ export const PaymentOut = outObject(
     Memo: orNull(outText()),
     Ref: orNull(outText()),
     Method: outWord(METHODS),
-    Status: outWord(PAYMENT_STATUSES),
+    Status: outWord(GIVEN_STATUSES),
     Allocations: outList(
       outObject({
         allocationID: outId(),
@@ -91,25 +78,6 @@ export const paymentToWire = (
 export const paymentEtag = (payment: Payment, allocations: readonly AllocationState[]): string =>
   etagOf(paymentToWire(payment, allocations))
 
-/** An amount of money that is given or allocated: over 0; its decimals are checked against its currency. */
-export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })
-
-/** The entries of a list of allocations, as payments and credit notes take them. */
-export const allocationsIn = () =>
-  listOf(
-    objectOf(
-      {
-        allocationID: optional(reference()),
-        amountApplied: required(positiveAmount()),
-        invoiceID: optional(reference()),
-        invoiceNumber: optional(reference()),
-        positiveAdjustmentID: optional(reference()),
-      },
-      { ignored: ['paymentID', 'creditNoteID'] },
-    ),
-    { max: ALLOCATIONS_MAX, what: 'allocations' },
-  )
-
 const inputs = {
   customerID: required(requiredReference()),
   Amount: required(positiveAmount()),
@@ -119,29 +87,11 @@ const inputs = {
   Memo: optional(longText()),
   Ref: optional(text({ takesNumbers: true })),
   AutoApply: optional(flag(), 'isAutoApply'),
-  Allocations: optional(allocationsIn(), 'allocations'),
+  Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
 export const PaymentIn = objectOf(inputs, { ignored: ['paymentID', 'Status'] })
 export type PaymentBody = BodyOf<typeof inputs>
-export type AllocationsBody = NonNullable<PaymentBody['Allocations']>
-
-export const ENTRY_NAMES: EntryNames = {
-  list: 'Allocations',
-  amount: 'amountApplied',
-  invoice: 'invoiceID',
-  number: 'invoiceNumber',
-  positive: 'positiveAdjustmentID',
-}
-
-export const entriesFromWire = (entries: AllocationsBody): AskedEntry[] =>
-  entries.map((entry) => ({
-    allocationId: entry.allocationID ?? null,
-    invoiceId: entry.invoiceID ?? null,
-    invoiceNumber: entry.invoiceNumber ?? null,
-    positiveAdjustmentId: entry.positiveAdjustmentID ?? null,
-    amount: entry.amountApplied,
-  }))
 
 /** A payment as a body says it; undefined while something that it needs is missing or wrong. */
 export function paymentFromWire(
@@ -170,10 +120,3 @@ export function paymentFromWire(
 const failing = { Date: required(date()), Reason: required(text()) } satisfies Properties
 export const FailIn = objectOf(failing)
 export type FailBody = BodyOf<typeof failing>
-
-export const PaymentQuery = listQuery({
-  startDate: optional(date()),
-  endDate: optional(date()),
-  status: optional(word(PAYMENT_STATUSES, { anyCase: true })),
-  customerID: optional(reference()),
-})

@@ -47,6 +47,16 @@ export const outList = <T>(item: Shape<T>): Shape<readonly T[]> =>
     return `${text}]`
   })
 
+/** One of two shapes. */
+export const outEither = <A, B>(
+  first: Shape<A>,
+  isFirst: (value: A | B) => value is A,
+  second: Shape<B>,
+): Shape<A | B> =>
+  shape({ anyOf: [first.schema, second.schema] }, (value) =>
+    isFirst(value) ? first.write(value) : second.write(value as B),
+  )
+
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
 /** Component schemas by name: what the OpenAPI document lists once and refers to. */

@@ -1,0 +1,180 @@
+import type { Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { listAnswer } from '../../platform/http/paging.ts'
+import { pageOf } from '../../platform/http/query.ts'
+import { unknownCustomer } from '../customers/actions.ts'
+import { type Customer, findCustomer } from '../customers/queries.ts'
+import { type AdjustmentFilter, countAdjustments, listAdjustments } from '../money/adjustment-queries.ts'
+import {
+  addAdjustment,
+  type AdjustmentName,
+  chooseAdded,
+  chooseEdited,
+  editAdjustment,
+  foundAdjustment,
+  lockedAdjustment,
+  lockedOwner,
+  removeAdjustment,
+} from './actions.ts'
+import {
+  AddedOut,
+  AddIn,
+  adjustmentEtag,
+  AdjustmentOut,
+  type AdjustmentRecord,
+  AdjustmentsOut,
+  adjustmentToWire,
+  EditIn,
+  type EditBody,
+  GetQuery,
+  isPositive,
+  ListQuery,
+  listedToWire,
+  Naming,
+  type NamingBody,
+} from './wire.ts'
+
+const tag = 'Adjustments'
+
+const reading = (publicUrl: string | undefined): Operation[] => [
+  readOperation({
+    id: 'listAdjustments',
+    method: 'GET',
+    path: '/v1/adjustment/list',
+    tag,
+    summary: 'List adjustments, of one customer or of the account',
+    query: ListQuery,
+    success: { status: 200, schema: AdjustmentsOut.schema },
+    refusals: { 404: 'There is no such customer' },
+    read: async (db, { account }, { query, url }) => {
+      const filter: AdjustmentFilter = { type: query.type, customerId: query.customerID ?? null }
+      if (filter.customerId !== null && !(await findCustomer(db, account.id, filter.customerId)))
+        throw unknownCustomer(filter.customerId)
+      const page = pageOf(query)
+      const rows = await listAdjustments(db, account.id, filter, (page.page - 1) * page.size, page.size + 1)
+      return listAnswer(
+        { rows, page, url, count: () => countAdjustments(db, account.id, filter) },
+        (some) => AdjustmentsOut.write(listedToWire(some, account.timeZone)),
+        publicUrl,
+      )
+    },
+  }),
+  readOperation({
+    id: 'getAdjustment',
+    method: 'GET',
+    path: '/v1/adjustment/get',
+    tag,
+    summary: 'Read a positive or negative adjustment',
+    query: GetQuery,
+    success: { status: 200, schema: AdjustmentOut.schema },
+    refusals: { 404: 'The customer has no such adjustment' },
+    read: async (db, { account, moment }, { query }) => {
+      const name = { type: query.type, id: query.adjustmentID, customerId: query.customerID }
+      const record = await foundAdjustment(db, account.id, name)
+      return {
+        status: 200,
+        body: AdjustmentOut.write(adjustmentToWire(record, account.timeZone, moment.today)),
+        etag: adjustmentEtag(record),
+      }
+    },
+  }),
+]
+
+const editedName = (body: Partial<EditBody> | undefined): AdjustmentName | undefined =>
+  body?.AdjustmentID !== undefined && body.Type !== undefined && body.customerID !== undefined
+    ? { type: body.Type, id: body.AdjustmentID, customerId: body.customerID }
+    : undefined
+
+/** What is to be deleted, from the query or else the body. */
+function deletedName(query: NamingBody, body: NamingBody | undefined): AdjustmentName | undefined {
+  const type = query.type ?? body?.type
+  const id = query.adjustmentID ?? body?.adjustmentID
+  const customerId = query.customerID ?? body?.customerID
+  return type && id && customerId ? { type, id, customerId } : undefined
+}
+
+function checkNaming(query: NamingBody, body: NamingBody, problems: Problems): void {
+  for (const field of ['type', 'adjustmentID', 'customerID'] as const) {
+    if (problems.found.some((problem) => problem.field === field)) continue
+    if (query[field] && body[field] && query[field] !== body[field])
+      problems.add('contradiction', field, `${field} was sent with different values in the query and the body.`)
+    else if (!query[field] && !body[field])
+      problems.add('required', field, `${field} is required, in the query or in the body.`)
+  }
+}
+
+const locked = (tx: Transaction, name: AdjustmentName | undefined) => (name ? lockedAdjustment(tx, name) : undefined)
+const etagOfRecord = (record: AdjustmentRecord | undefined): string => (record ? adjustmentEtag(record) : '')
+
+const writing = (): Operation[] => [
+  writeOperation({
+    id: 'addAdjustment',
+    method: 'POST',
+    path: '/v1/adjustment/add',
+    tag,
+    summary: 'Add a positive or negative adjustment',
+    body: AddIn,
+    success: { status: 201, schema: AddedOut.schema },
+    refusals: { 404: 'There is no such customer' },
+    record: async (tx, _context, { body }): Promise<Customer | undefined> =>
+      body?.customerID === undefined ? undefined : lockedOwner(tx, body.customerID),
+    references: (tx, _context, { body }, problems, customer) => chooseAdded(tx, body, customer, problems),
+    write: async (tx, context, { body }, customer, chosen) => {
+      const record = await addAdjustment(tx, context, body, customer as Customer, chosen)
+      const { id } = isPositive(record) ? record.positive : record.negative
+      const query = new URLSearchParams({
+        type: body.Type,
+        adjustmentID: String(id),
+        customerID: String(body.customerID),
+      })
+      return {
+        status: 201,
+        body: AddedOut.write({ isSuccess: true, AdjustmentID: id, Type: body.Type }),
+        etag: adjustmentEtag(record),
+        headers: { location: `/v1/adjustment/get?${query}` },
+      }
+    },
+  }),
+  writeOperation({
+    id: 'editAdjustment',
+    method: 'PUT',
+    path: '/v1/adjustment/edit',
+    tag,
+    summary: 'Correct an adjustment and its allocations; of a positive one these stay when no list is sent',
+    body: EditIn,
+    success: { status: 204 },
+    refusals: { 404: 'The customer has no such adjustment' },
+    record: async (tx, _context, { body }) => locked(tx, editedName(body)),
+    etag: etagOfRecord,
+    references: (tx, _context, { body }, problems, present) => chooseEdited(tx, body, present, problems),
+    write: async (tx, context, { body }, present, chosen) =>
+      noContent(adjustmentEtag(await editAdjustment(tx, context, body, present as AdjustmentRecord, chosen))),
+  }),
+  writeOperation({
+    id: 'deleteAdjustment',
+    method: 'DELETE',
+    path: '/v1/adjustment/delete',
+    tag,
+    summary:
+      'Delete an adjustment, named in the query or the body; a positive one only while nothing is allocated to it',
+    query: Naming,
+    body: Naming,
+    isBodyOptional: true,
+    takesAnyBody: true,
+    success: { status: 204 },
+    refusals: { 404: 'The customer has no such adjustment', 409: 'Money is allocated to the positive adjustment' },
+    record: async (tx, _context, { query, body }) => locked(tx, deletedName(query, body)),
+    etag: etagOfRecord,
+    references: async (_tx, _context, { query, body }, problems) => checkNaming(query, body, problems),
+    write: async (tx, context, _input, present) => {
+      if (present) await removeAdjustment(tx, context, present)
+      return noContent()
+    },
+  }),
+]
+
+export const adjustmentOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
+  ...reading(deps.publicUrl),
+  ...writing(),
+]

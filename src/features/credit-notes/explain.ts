@@ -1,0 +1,84 @@
+import type { CreditLine } from '../../engine/credits.ts'
+import { taxShares } from '../../engine/creditTax.ts'
+import type { AllocationState } from '../../engine/moneyChange.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { decimalText, type Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
+import { minorText } from '../../kernel/money.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { listNoteTaxes, type NegativeAdjustment } from '../money/adjustment-queries.ts'
+import { listAllocationsOfGiven, listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
+import { listCreditLines } from './queries.ts'
+
+/** What a credit note gives back, and why: of one that the service made by its lines, of a caller's by where it is allocated. */
+
+export interface ExplainedTax {
+  name: string
+  rate: Decimal
+  amountMinor: bigint
+  invoiceId: InvoiceId
+}
+
+export interface ExplainedNote {
+  note: NegativeAdjustment
+  netMinor: bigint
+  taxes: ExplainedTax[]
+  lines: CreditLine[]
+  sentence: string
+}
+
+/** Reads what the amounts of a note follow from. `Net` and `Taxes` come to its Amount. */
+export async function explainNote(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedNote> {
+  if (note.invoiceId === null) {
+    const taxes = await taxesOfCaller(db, account, note)
+    return explained(note, taxes, [])
+  }
+  const { invoiceId } = note
+  const taxes = (await listNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
+  return explained(note, taxes, await listCreditLines(db, account, note.id))
+}
+
+/** Rule: shares go by allocation in the order made, over all callers' notes on the invoice, so that they add up to what it gave back. */
+async function taxesOfCaller(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedTax[]> {
+  const isTaking = (a: AllocationState) => a.takesTax && a.owedKind === 'invoice'
+  const own = (await listAllocationsOfGiven(db, account, 'negative_adjustment', [note.id])).filter(isTaking)
+  const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
+  if (invoiceIds.length === 0) return []
+  const all = (await listAllocationsOfOwed(db, account, 'invoice', invoiceIds)).filter(isTaking)
+  const taxes = await listTaxesOfInvoices(db, account, invoiceIds)
+  return invoiceIds.flatMap((invoiceId) => {
+    const ofInvoice = taxes.filter((tax) => tax.invoiceId === invoiceId)
+    const totalMinor = ofInvoice[0]?.totalMinor ?? 0n
+    const crediting = all.filter(({ owedId }) => owedId === invoiceId)
+    const shares = taxShares({ totalMinor, taxes: ofInvoice }, crediting)
+    return added(
+      own
+        .filter(({ owedId }) => owedId === invoiceId)
+        .flatMap(({ id }) => (shares.get(id) ?? []).map((share) => ({ ...share, invoiceId }))),
+    )
+  })
+}
+
+/** Shares of several allocations to one invoice, one sum for each of its taxes. */
+function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
+  const sums = new Map<string, ExplainedTax>()
+  for (const { name, rate, amountMinor, invoiceId } of shares) {
+    const key = `${name} ${decimalText(rate)}`
+    sums.set(key, { name, rate, invoiceId, amountMinor: (sums.get(key)?.amountMinor ?? 0n) + amountMinor })
+  }
+  return [...sums.values()]
+}
+
+function explained(note: NegativeAdjustment, taxes: ExplainedTax[], lines: CreditLine[]): ExplainedNote {
+  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(note.currency))} ${note.currency}`
+  const netMinor = note.amountMinor - taxMinor
+  const label = `Credit note ${note.ref} of ${text(note.amountMinor)}`
+  const sentence =
+    note.invoiceId !== null
+      ? `${label} gives back ${text(netMinor)} of invoice ${note.invoiceId} and ${text(taxMinor)} of its taxes.`
+      : taxes.length > 0
+        ? `${label} takes back ${text(taxMinor)} of the taxes of the invoices that it is allocated to; ${text(netMinor)} is net.`
+        : `${label} takes back no tax, as nothing of it is allocated to an invoice with taxes.`
+  return { note, netMinor, taxes, lines, sentence }
+}

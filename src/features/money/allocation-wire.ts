@@ -1,0 +1,76 @@
+import { ZERO } from '../../kernel/decimal.ts'
+import { decimalField, flag, reference } from '../../platform/wire/fields.ts'
+import { JsonNumber } from '../../platform/wire/json.ts'
+import {
+  type BodyOf,
+  type Field,
+  listOf,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+} from '../../platform/wire/read.ts'
+import type { AskedEntry, EntryNames } from './choose.ts'
+
+/** Lists of allocations as bodies carry them. */
+
+const ALLOCATIONS_MAX = 1000
+
+/** An amount of money that is given or allocated: over 0; its decimals are checked against its currency. */
+export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })
+
+/** Invoice numbers are numbers that some clients send as text. */
+const invoiceNumber = (): Field<bigint | null> => {
+  const plain = reference()
+  return {
+    ...plain,
+    schema: { ...plain.schema, type: ['integer', 'string'] },
+    read: (value, path, context) =>
+      plain.read(
+        typeof value === 'string' && /^\s*\d{1,30}\s*$/.test(value) ? new JsonNumber(value.trim()) : value,
+        path,
+        context,
+      ),
+  }
+}
+
+const entry = {
+  allocationID: optional(reference()),
+  amountApplied: required(positiveAmount(), 'AmtAllocated'),
+  invoiceID: optional(reference()),
+  invoiceNumber: optional(invoiceNumber()),
+  positiveAdjustmentID: optional(reference()),
+} satisfies Properties
+
+/** The list as payments and credit notes take it. */
+export const allocationsIn = () =>
+  listOf(objectOf(entry, { ignored: ['paymentID', 'creditNoteID'] }), { max: ALLOCATIONS_MAX, what: 'allocations' })
+
+export const ENTRY_NAMES: EntryNames = {
+  list: 'Allocations',
+  amount: 'amountApplied',
+  invoice: 'invoiceID',
+  number: 'invoiceNumber',
+  positive: 'positiveAdjustmentID',
+}
+
+export const entriesFromWire = (entries: readonly BodyOf<typeof entry>[]): AskedEntry[] =>
+  entries.map((one) => ({
+    allocationId: one.allocationID ?? null,
+    invoiceId: one.invoiceID ?? null,
+    invoiceNumber: one.invoiceNumber ?? null,
+    positiveAdjustmentId: one.positiveAdjustmentID ?? null,
+    amount: one.amountApplied,
+  }))
+
+const linkedEntry = {
+  allocationID: optional(reference()),
+  objectID: optional(reference()),
+  AmtAllocated: required(positiveAmount(), 'amountApplied'),
+  isAdjustment: optional(flag()),
+} satisfies Properties
+
+/** The list as adjustments take it: what is on the other side is named by its identifier and by whether it is an adjustment. */
+export const linkedAllocationsIn = () => listOf(objectOf(linkedEntry), { max: ALLOCATIONS_MAX, what: 'allocations' })
+
+export type LinkedEntry = BodyOf<typeof linkedEntry>
