@@ -4,6 +4,7 @@ import { dateIn, instantOf } from './kernel/zone.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from './features/accounts/queries.ts'
 import { deleteOldRuns, insertRun, listUnfinishedRuns, releaseRun } from './features/billing-run/queries.ts'
 import { workRun } from './features/billing-run/run.ts'
+import type { SealedLedger } from './features/ledger/seal.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { findDueAfter } from './features/billing-run/kinds.ts'
 import type { Difference } from './features/verification/difference.ts'
@@ -123,6 +124,8 @@ async function verifyTonight({ db, log, realClock }: WorkerDeps, isStopping: () 
       log.warn({ account: String(account), check, recordType, record: String(recordId), what }, 'the books differ'),
     onVerified: ({ account, invoices, differences }: Verification) =>
       log.info({ account: String(account), invoices, differences }, 'verified'),
+    onSealed: (account: AccountId, { heads, seal }: SealedLedger) =>
+      log.info({ account: String(account), chains: Number(heads), seal: seal.toString('hex') }, 'the ledger is sealed'),
     onFailed: (account: AccountId, error: unknown) =>
       log.error({ err: error, account: String(account) }, 'an account could not be verified'),
   }

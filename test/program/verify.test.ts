@@ -11,6 +11,7 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
   const { body: customer } = await call(service, service, '/v1/customers', { Name: 'Ann', LastName: 'Lee' })
   const Charges = [{ Line: 'Work', UnitCostEx: 12.5, Qty: 2 }]
   const { body: invoice } = await call(service, service, '/v1/invoices', { customerID: customer.customerID, Charges })
+  const day = invoice.InvoiceDate.slice(0, 10)
   const { AccountID: other } = JSON.parse((await runProgram(['account', 'create', '--json'], env)).out)
 
   expect(await runProgram(['verify'], env)).toMatchObject({
@@ -28,7 +29,8 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
     out: [
       `Account 1, invoice ${invoice.invoiceID} of customer ${customer.customerID}: total says 24.00 USD, should say 25.00 USD.`,
       `Account 1, customer ${customer.customerID}: receivable says 25.00 USD, should say 24.00 USD.`,
-      'Account 1: 1 invoice, 2 differences.\n',
+      `Account 1, invoice ${invoice.invoiceID} of customer ${customer.customerID}: entry invoice_issued says 25.00 USD receivable → revenue on ${day}, should say 24.00 USD receivable → revenue on ${day}.`,
+      'Account 1: 1 invoice, 3 differences.\n',
     ].join('\n'),
   })
   const told = await runProgram(['verify', '--json'], env)
@@ -37,7 +39,7 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
     {
       AccountID: 1,
       Invoices: 1,
-      Differences: 2,
+      Differences: 3,
       List: [
         {
           Check: 'invoices',
@@ -49,6 +51,7 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
           Should: '25.00 USD',
         },
         expect.objectContaining({ Check: 'customer totals', What: 'receivable' }),
+        expect.objectContaining({ Check: 'ledger entries', What: 'entry invoice_issued' }),
       ],
     },
     { AccountID: other, Invoices: 0, Differences: 0, List: [] },

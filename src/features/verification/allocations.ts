@@ -1,10 +1,18 @@
-import type { Check } from './difference.ts'
+import { later } from '../../kernel/calendar.ts'
+import type { Check, Tell } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { listAllocationPage } from './queries.ts'
+import { type CheckedAllocation, listAllocationPage } from './queries.ts'
+
+const WORDS = {
+  invoice: 'invoice',
+  positive_adjustment: 'positive adjustment',
+  payment: 'payment',
+  negative_adjustment: 'credit note',
+} as const
 
 /**
- * Every allocation joins two documents that are there, of its own customer and of one currency. That they stay inside both amounts is
- * told by the checks of invoices and of credit notes, which know the sums.
+ * Every allocation joins two documents that are there, of its own customer and of one currency, on a day on which both were. That they
+ * stay inside both amounts is told by the checks of invoices, payments, adjustments and credit notes, which know the sums.
  */
 export const allocations: Check = {
   name: 'allocations',
@@ -13,25 +21,26 @@ export const allocations: Check = {
       goOn,
       (after, limit) => listAllocationPage(tx, tx.account, after, limit),
       (page) => {
-        for (const one of page) {
-          const text = (what: string, says: string, should: string) =>
-            tell({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, says, should })
-          if (one.owedKind === 'invoice') {
-            if (one.owedCustomerId === null) text('invoice', String(one.owedId), 'one that exists')
-            else if (one.owedCustomerId !== one.customerId)
-              text('invoice', `${one.owedId} of customer ${one.owedCustomerId}`, `one of customer ${one.customerId}`)
-          }
-          if (one.givenKind !== 'negative_adjustment') continue
-          if (one.givenCustomerId === null) text('credit note', String(one.givenId), 'one that exists')
-          else if (one.givenCustomerId !== one.customerId)
-            text(
-              'credit note',
-              `${one.givenId} of customer ${one.givenCustomerId}`,
-              `one of customer ${one.customerId}`,
-            )
-          else if (one.owedCurrency !== null && one.givenCurrency !== one.owedCurrency)
-            text('currency', `${one.givenCurrency} to ${one.owedCurrency}`, 'one and the same')
-        }
+        for (const one of page) if (!one.isEnded) checkAllocation(one, tell)
       },
     ),
+}
+
+function checkAllocation(one: CheckedAllocation, tell: Tell): void {
+  const text = (what: string, says: string, should: string) =>
+    tell({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, says, should })
+  const side = (kind: keyof typeof WORDS, id: bigint, customerId: bigint | null) => {
+    if (customerId === null) text(WORDS[kind], String(id), 'one that exists')
+    else if (customerId !== one.customerId)
+      text(WORDS[kind], `${id} of customer ${customerId}`, `one of customer ${one.customerId}`)
+  }
+  side(one.owedKind, one.owedId, one.owedCustomerId)
+  side(one.givenKind, one.givenId, one.givenCustomerId)
+  if (one.owedCurrency === null || one.givenCurrency === null || one.owedDated === null || one.givenDated === null)
+    return
+  if (one.givenCurrency !== one.owedCurrency)
+    text('currency', `${one.givenCurrency} to ${one.owedCurrency}`, 'one and the same')
+  // Closed books may have moved it to a later day.
+  const day = later(one.givenDated, one.owedDated)
+  if (one.dated < day) text('day', one.dated, `${day} or later`)
 }

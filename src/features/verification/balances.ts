@@ -1,33 +1,19 @@
-import { amountText, type Check } from './difference.ts'
+import { amountText, type Check, type Tell } from './difference.ts'
+import { type CheckedBalance, listBalanceDifferences } from './ledger-queries.ts'
 import { eachPage } from './pages.ts'
-import { listBalanceDifferences, listCustomerPage } from './queries.ts'
+import { listCustomerPage } from './queries.ts'
 
 /**
- * Running totals of customers. Rule: what is receivable is what is open of issued invoices that are not cancelled; what is unapplied is
- * what of credit notes is not allocated.
+ * Running totals of customers, from both sides. Rule: receivable is what is open of issued invoices that are not cancelled and of positive
+ * adjustments, pending money counted as given; unapplied is what is not allocated of payments that have not failed and of negative
+ * adjustments; clearing is what pending payments come to; and each is what the ledger's entries come to.
  */
 export const balances: Check = {
   name: 'customer totals',
   async run(tx, tell, goOn) {
     let after = -1n
     const look = async (upTo: bigint | null) => {
-      for (const row of await listBalanceDifferences(tx, tx.account, after, upTo)) {
-        const { customerId, currency } = row
-        const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
-          if (saysMinor === shouldMinor) return
-          const says = amountText(saysMinor, currency)
-          tell({
-            customerId,
-            recordType: 'customer',
-            recordId: customerId,
-            what,
-            says,
-            should: amountText(shouldMinor, currency),
-          })
-        }
-        amount('receivable', row.receivableMinor, row.openMinor)
-        amount('unapplied', row.unappliedMinor, row.unallocatedMinor)
-      }
+      for (const row of await listBalanceDifferences(tx, tx.account, after, upTo)) checkBalance(row, tell)
       after = upTo ?? after
     }
     const customers = await eachPage(
@@ -39,4 +25,26 @@ export const balances: Check = {
     await look(null)
     return customers
   },
+}
+
+function checkBalance(row: CheckedBalance, tell: Tell): void {
+  const { customerId, currency } = row
+  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
+    if (saysMinor === shouldMinor) return
+    const says = amountText(saysMinor, currency)
+    tell({
+      customerId,
+      recordType: 'customer',
+      recordId: customerId,
+      what,
+      says,
+      should: amountText(shouldMinor, currency),
+    })
+  }
+  amount('receivable', row.receivable, row.receivableOpen)
+  amount('receivable by its ledger entries', row.receivable, row.receivablePosted)
+  amount('unapplied', row.unapplied, row.unappliedOpen)
+  amount('unapplied by its ledger entries', row.unapplied, row.unappliedPosted)
+  amount('clearing', row.clearing, row.clearingOpen)
+  amount('clearing by its ledger entries', row.clearing, row.clearingPosted)
 }

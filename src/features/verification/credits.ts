@@ -15,7 +15,7 @@ import {
   listTaxesTakenTooFar,
 } from './queries.ts'
 
-/** Credit notes follow from their lines, lines from the unused days of their charges; nothing is given back twice. */
+/** Credit notes of the service follow from their lines, lines from the unused days of their charges; nothing is given back twice. */
 
 export const creditNotes: Check = {
   name: 'credit notes',
@@ -41,7 +41,7 @@ export function checkNote(
 ): void {
   const { currency } = note
   const text = (what: string, says: string, should: string) =>
-    tell({ customerId: note.customerId, recordType: 'credit_note', recordId: note.id, what, says, should })
+    tell({ customerId: note.customerId, recordType: note.kind, recordId: note.id, what, says, should })
   const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
     if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
   }
@@ -50,15 +50,9 @@ export function checkNote(
     if (!line.isOfItsInvoice)
       text(`line ${line.line}`, `charge ${line.chargeId}`, `a charge of invoice ${note.invoiceId}`)
   }
-  // Only the service's own notes have lines; what a caller gives has an amount.
-  if (lines.length > 0)
-    amount(
-      'amount without tax',
-      note.netMinor,
-      lines.reduce((sum, { netMinor }) => sum + netMinor, 0n),
-    )
+  const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0n)
   for (const { name, rate, amountMinor } of taxes) {
-    const most = rateOf(note.netMinor, rate)
+    const most = rateOf(netMinor, rate)
     if (amountMinor < 0n || amountMinor > most)
       text(
         `tax ${name} at ${decimalText(rate)}`,
@@ -66,26 +60,37 @@ export function checkNote(
         `at most ${amountText(most, currency)}`,
       )
   }
-  amount(
-    'total',
-    note.totalMinor,
-    taxes.reduce((sum, tax) => sum + tax.amountMinor, note.netMinor),
-  )
+  // What a caller gives has an amount and no lines.
+  if (note.invoiceId !== null)
+    amount(
+      'total',
+      note.amountMinor,
+      taxes.reduce((sum, tax) => sum + tax.amountMinor, netMinor),
+    )
+  else if (lines.length + taxes.length > 0) text('invoice', 'none', 'one, for it has lines or taxes')
   amount('what is allocated of it', note.appliedMinor, note.allocatedMinor)
-  if (note.allocatedMinor > note.totalMinor)
+  if (note.allocatedMinor > note.amountMinor)
     text(
       'allocations',
       amountText(note.allocatedMinor, currency),
-      `at most its total, ${amountText(note.totalMinor, currency)}`,
+      `at most its total, ${amountText(note.amountMinor, currency)}`,
     )
+  checkCredited(note, text)
+}
+
+/** Rule: a credit note of the service is of its invoice's customer and currency, and all of an invoice give back no more than it was. */
+function checkCredited(note: CheckedNote, text: (what: string, says: string, should: string) => void): void {
+  const { currency, invoiceId, invoiceTotalMinor } = note
+  if (invoiceId === null) return
+  if (invoiceTotalMinor === null) return text('invoice', String(invoiceId), 'one that exists')
   if (note.invoiceCurrency !== currency) text('currency', currency, `that of its invoice, ${note.invoiceCurrency}`)
   if (note.invoiceCustomerId !== note.customerId)
     text('customer', String(note.customerId), `that of its invoice, ${note.invoiceCustomerId}`)
-  if (note.creditedMinor > note.invoiceTotalMinor)
+  if (note.creditedMinor > invoiceTotalMinor)
     text(
       'credit notes of its invoice',
       amountText(note.creditedMinor, currency),
-      `at most the invoice, ${amountText(note.invoiceTotalMinor, currency)}`,
+      `at most the invoice, ${amountText(invoiceTotalMinor, currency)}`,
     )
 }
 

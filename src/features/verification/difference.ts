@@ -8,11 +8,17 @@ import type { Transaction } from '../../platform/database/database.ts'
 export type RecordType =
   | 'account'
   | 'allocation'
+  | 'bad_debt'
   | 'charge'
   | 'credit_note'
   | 'customer'
   | 'invoice'
+  | 'ledger_entry'
+  | 'ledger_seal'
   | 'list'
+  | 'negative_adjustment'
+  | 'payment'
+  | 'positive_adjustment'
   | 'subscription'
 
 /** Something that is stored and should be something else. Texts are for people: amounts with the decimals of their currency. */

@@ -25,7 +25,7 @@ export const invoices: Check = {
         const ids = page.map(({ id }) => id)
         const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
         const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
-        const applied = new Map((await listAppliedTo(tx, tx.account, ids)).map((sums) => [sums.id, sums]))
+        const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
         for (const invoice of page)
           checkInvoice(
             {
@@ -40,7 +40,7 @@ export const invoices: Check = {
     ),
 }
 
-const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = { negativeMinor: 0n, paymentMinor: 0n }
+export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = { paidMinor: 0n, pendingMinor: 0n, negativeMinor: 0n }
 
 export interface InvoiceFacts {
   invoice: CheckedInvoice
@@ -129,8 +129,9 @@ function checkTaxes({ invoice, charges, taxes }: InvoiceFacts, tell: Tell): void
 function checkApplied({ invoice, applied }: InvoiceFacts, say: Sayer): void {
   const { totalMinor, negativeMinor, paidMinor, pendingMinor, currency } = invoice
   say.amount('negative adjustments', negativeMinor, applied.negativeMinor)
-  say.amount('payments', paidMinor + pendingMinor, applied.paymentMinor)
-  const appliedMinor = applied.negativeMinor + applied.paymentMinor
+  say.amount('payments', paidMinor, applied.paidMinor)
+  say.amount('pending payments', pendingMinor, applied.pendingMinor)
+  const appliedMinor = applied.negativeMinor + applied.paidMinor + applied.pendingMinor
   if (appliedMinor > totalMinor)
     say.text(
       'allocations',

@@ -14,18 +14,20 @@ async function look(now: string, more: Partial<NightlyDeps> = {}, goOn = () => {
   const verified: [bigint, number][] = []
   const differing: string[] = []
   const failed: bigint[] = []
+  const sealed: [bigint, bigint][] = []
   await verifyNightly(
     {
       db: service.db,
       realClock: () => at(now),
       onDifference: ({ account, what }) => differing.push(`${account} ${what}`),
       onVerified: ({ account, differences }) => verified.push([account, differences]),
+      onSealed: (account, { heads }) => sealed.push([account, heads]),
       onFailed: (account) => failed.push(account),
       ...more,
     },
     goOn,
   )
-  return { verified, differing, failed }
+  return { verified, differing, failed, sealed }
 }
 
 const figures = async () =>
@@ -62,9 +64,9 @@ test('each account is verified once a night, by whichever worker comes first, an
 
   await asSuperuser(`update invoices set total_minor = total_minor + 1 where account_id = ${client.id}`)
   const next = await look('2027-03-02T02:10:00Z')
-  expect(next.verified).toContainEqual([client.id, 2])
-  expect(next.differing).toEqual([`${client.id} total`, `${client.id} receivable`])
-  expect(await figures()).toEqual({ verify_differences: 2, verify_finished_at: at('2027-03-02T02:10:00Z') / 1000 })
+  expect(next.verified).toContainEqual([client.id, 3])
+  expect(next.differing).toEqual([`${client.id} total`, `${client.id} receivable`, `${client.id} entry invoice_issued`])
+  expect(await figures()).toEqual({ verify_differences: 3, verify_finished_at: at('2027-03-02T02:10:00Z') / 1000 })
   await asSuperuser(`update invoices set total_minor = total_minor - 1 where account_id = ${client.id}`)
   expect((await look('2027-03-03T02:10:00Z')).differing).toEqual([])
   expect(await figures()).toMatchObject({ verify_differences: 0 })

@@ -2,11 +2,15 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { RealClock } from '../../platform/http/context.ts'
+import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
 import type { Difference, GoOn } from './difference.ts'
-import { finishVerification, leaseVerification, listAccountsToVerify, releaseVerification } from './queries.ts'
+import { finishVerification, leaseVerification, listAccountsToVerify, releaseVerification } from './nightly-queries.ts'
 import { verifyAccount, type Verification } from './verify.ts'
 
-/** The nightly verification: every account once a night, by whichever worker comes first. What it found is kept for /metrics. */
+/**
+ * The nightly verification: every account once a night, by whichever worker comes first. What it found is kept for /metrics. Chains of the
+ * ledger that hold are sealed as they are; those that do not are left under the seal that shows it.
+ */
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -22,6 +26,8 @@ export interface NightlyDeps {
   /** Told each difference; the log must not say what stands in a customer's books. */
   onDifference(difference: Difference): void
   onVerified(verification: Verification): void
+  /** Told each new seal, which is worth keeping where nobody can reach the database. */
+  onSealed(account: AccountId, sealed: SealedLedger): void
   /** An account could not be verified to the end; the others are not kept waiting for it. */
   onFailed(account: AccountId, error: unknown): void
 }
@@ -59,6 +65,10 @@ async function verifyLeased(deps: NightlyDeps, account: AccountId, since: string
   if (taken.length === 0) return true
   try {
     const found = await verifyAccount(db, account, deps.onDifference, goOn)
+    if (found.isChained) {
+      const sealed = await sealLedger(db, account, instantOf(realClock()))
+      if (sealed) deps.onSealed(account, sealed)
+    }
     await db.transaction(account, (tx) => finishVerification(tx, instantOf(realClock()), found.differences))
     deps.onVerified(found)
     return true

@@ -7,13 +7,15 @@ import {
   listInvoiceGaps,
   listNotesBeyond,
   listNumberRaises,
+  listNumbersGivenTwice,
+  listNumbersGivenUp,
   type NumberGap,
   type NumberRaise,
 } from './queries.ts'
 
 /**
  * Number sequences. Rule: invoice numbers are without gaps, but for those that raising the account's next number left and told with an
- * event; credit notes of the service take every number of theirs.
+ * event; credit notes of the service take every number of theirs, unless events tell that one was deleted or renumbered.
  */
 
 /** More gaps than this in one account are one catastrophe, told by their first. */
@@ -81,7 +83,11 @@ export const creditNumbers: Check = {
     goOn()
     const { account } = tx
     const { nextCreditNumber } = await getCounters(tx, account)
-    for (const { from, until } of await listCreditGaps(tx, account, nextCreditNumber, GAPS_MAX))
+    const gaps = await listCreditGaps(tx, account, nextCreditNumber, GAPS_MAX)
+    // As with raises: events are read when there is something to explain.
+    const givenUp = gaps.length === 0 ? [] : await listNumbersGivenUp(tx, account)
+    const raises = givenUp.map(({ number }) => ({ from: number, to: number + 1n }))
+    for (const { from, until } of gaps.flatMap((gap) => unexplainedOf(gap, raises) ?? []))
       tell({
         customerId: null,
         recordType: 'account',
@@ -98,6 +104,15 @@ export const creditNumbers: Check = {
         what: 'number',
         says: number,
         should: `CN- and a number below the account's next, ${nextCreditNumber}`,
+      })
+    for (const { id, customerId, number, firstId } of await listNumbersGivenTwice(tx, account, GAPS_MAX))
+      tell({
+        customerId,
+        recordType: 'credit_note',
+        recordId: id,
+        what: 'number',
+        says: number,
+        should: `another, for credit note ${firstId} has it`,
       })
     return Number(nextCreditNumber - 1n)
   },

@@ -1,6 +1,8 @@
+import type { GivenKind, OwedKind } from '../../engine/allocating.ts'
 import type { ChargeKind } from '../../engine/charges.ts'
 import type { CreditLine } from '../../engine/credits.ts'
-import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { NegativeKind } from '../../engine/postings.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -60,19 +62,25 @@ export const listCheckedTaxes = (db: Queryable, account: AccountId, ids: readonl
       from invoice_taxes where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])
      order by invoice_id, invoice_tax_id`)
 
-/** What allocations say is applied to an invoice. */
+/** What allocations that stand say is applied to a document owed, by what it counts as. */
 export interface AppliedTo {
-  id: InvoiceId
+  id: Id
+  paidMinor: bigint
+  pendingMinor: bigint
   negativeMinor: bigint
-  paymentMinor: bigint
 }
 
-export const listAppliedTo = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind, ids: readonly Id[]) =>
   db.rows<AppliedTo>(sql`
-    select owed_id as "id", coalesce(sum(applied_minor) filter (where given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor",
-           coalesce(sum(applied_minor) filter (where given_kind = 'payment'), 0)::bigint as "paymentMinor"
-      from allocations where account_id = ${account} and owed_kind = 'invoice' and owed_id = any(${arrayLiteral(ids)}::bigint[])
-     group by owed_id`)
+    select l.owed_id as "id",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and not s.pending), 0)::bigint as "paidMinor",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and s.pending), 0)::bigint as "pendingMinor",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor"
+      from allocations l
+      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+      cross join lateral (select coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as pending) s
+     where l.account_id = ${account} and l.owed_kind = ${kind} and l.ended_on is null and l.owed_id = any(${arrayLiteral(ids)}::bigint[])
+     group by l.owed_id`)
 
 export interface ZeroCharge extends Charge {
   customerId: CustomerId
@@ -158,48 +166,69 @@ export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, 
   db.rows<{ from: bigint; until: bigint }>(sql`
     select n.before + 1 as "from", n.number as "until"
       from (select number, lag(number, 1, 0::bigint) over (order by number) as before
-              from (select substr(number_key, 4)::bigint as number from credit_notes
-                     where account_id = ${account} and number_key ~ '^cn-[1-9][0-9]{0,14}$'
+              from (select substr(ref_key, 4)::bigint as number from negative_adjustments
+                     where account_id = ${account} and kind = 'credit_note' and ref_key ~ '^cn-[1-9][0-9]{0,14}$'
                     union all select ${next}::bigint) own
              where number <= ${next}) n
      where n.number > n.before + 1 order by n.number limit ${limit}`)
 
-/** The service's own credit notes with a number that it cannot have given yet. */
+/** Numbers of the account's own sequence that credit notes had which were deleted or renumbered since, as events tell. */
+export const listNumbersGivenUp = (db: Queryable, account: AccountId) =>
+  db.rows<{ number: bigint }>(sql`
+    select distinct substr(e.record ->> 'CreditNumber', 4)::bigint as "number" from events e
+     where e.account_id = ${account} and e.type in ('credit_note.created', 'credit_note.updated')
+       and e.record ->> 'CreditNumber' ~* '^cn-[1-9][0-9]{0,14}$'
+       and exists (select 1 from events l where l.account_id = e.account_id and l.record_id = e.record_id and l.event_id > e.event_id
+         and l.type in ('credit_note.deleted', 'credit_note.updated'))`)
+
+/** The service's own credit notes with a number that it cannot have given yet, and that no caller gave them. */
 export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint, limit: number) =>
   db.rows<{ id: Id; customerId: CustomerId; number: string }>(sql`
-    select credit_note_id as "id", customer_id as "customerId", number from credit_notes
-     where account_id = ${account} and subscription_id is not null
-       and (number_key !~ '^cn-[1-9][0-9]{0,14}$' or substr(number_key, 4)::numeric >= ${next}::bigint)
-     order by credit_note_id limit ${limit}`)
+    select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.ref as "number" from negative_adjustments n
+     where n.account_id = ${account} and n.kind = 'credit_note' and n.invoice_id is not null
+       and (n.ref_key !~ '^cn-[1-9][0-9]{0,14}$' or substr(n.ref_key, 4)::numeric >= ${next}::bigint)
+       and not exists (select 1 from events e where e.account_id = n.account_id and e.type = 'credit_note.updated'
+         and e.record_id = n.negative_adjustment_id and e.record ->> 'CreditNumber' = n.ref)
+     order by n.negative_adjustment_id limit ${limit}`)
 
+/** Numbers that more than one credit note has, whatever their letter case. */
+export const listNumbersGivenTwice = (db: Queryable, account: AccountId, limit: number) =>
+  db.rows<{ id: Id; customerId: CustomerId; number: string; firstId: Id }>(sql`
+    select n.id as "id", n.customer_id as "customerId", n.ref as "number", n.first_id as "firstId"
+      from (select negative_adjustment_id as id, customer_id, ref,
+                   min(negative_adjustment_id) over (partition by lower(ref)) as first_id
+              from negative_adjustments where account_id = ${account} and kind = 'credit_note') n
+     where n.id <> n.first_id order by n.id limit ${limit}`)
+
+/** A negative adjustment; what is about an invoice is of credit notes of the service, and null for any other. */
 export interface CheckedNote {
   id: Id
   customerId: CustomerId
-  invoiceId: InvoiceId
+  kind: NegativeKind
+  invoiceId: InvoiceId | null
   currency: string
-  netMinor: bigint
-  totalMinor: bigint
+  amountMinor: bigint
   appliedMinor: bigint
   /** What allocations say is given of it. */
   allocatedMinor: bigint
-  invoiceCustomerId: CustomerId
-  invoiceCurrency: string
-  invoiceTotalMinor: bigint
-  /** What all credit notes of its invoice give back. */
+  invoiceCustomerId: CustomerId | null
+  invoiceCurrency: string | null
+  invoiceTotalMinor: bigint | null
+  /** What all credit notes of the service for its invoice give back. */
   creditedMinor: bigint
 }
 
 export const listNotePage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CheckedNote>(sql`
-    select n.credit_note_id as "id", n.customer_id as "customerId", n.invoice_id as "invoiceId", n.currency, n.net_minor as "netMinor",
-           n.total_minor as "totalMinor", n.applied_minor as "appliedMinor",
-           coalesce((select sum(l.applied_minor) from allocations l where l.account_id = n.account_id
-             and l.given_kind = 'negative_adjustment' and l.given_id = n.credit_note_id), 0)::bigint as "allocatedMinor",
+    select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.kind, n.invoice_id as "invoiceId", n.currency,
+           n.amount_minor as "amountMinor", n.applied_minor as "appliedMinor",
+           coalesce((select sum(l.amount_minor) from allocations l where l.account_id = n.account_id and l.ended_on is null
+             and l.given_kind = 'negative_adjustment' and l.given_id = n.negative_adjustment_id), 0)::bigint as "allocatedMinor",
            i.customer_id as "invoiceCustomerId", i.currency as "invoiceCurrency", i.total_minor as "invoiceTotalMinor",
-           (select sum(o.total_minor) from credit_notes o where o.account_id = n.account_id and o.invoice_id = n.invoice_id)::bigint
-             as "creditedMinor"
-      from credit_notes n join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
-     where n.account_id = ${account} and n.credit_note_id > ${after} order by n.credit_note_id limit ${limit}`)
+           coalesce((select sum(o.amount_minor) from negative_adjustments o
+              where o.account_id = n.account_id and o.invoice_id = n.invoice_id), 0)::bigint as "creditedMinor"
+      from negative_adjustments n left join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
+     where n.account_id = ${account} and n.negative_adjustment_id > ${after} order by n.negative_adjustment_id limit ${limit}`)
 
 export interface CheckedNoteLine extends Pick<
   CreditLine,
@@ -216,7 +245,8 @@ export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly I
     select l.credit_note_id as "noteId", l.line, l.charge_id as "chargeId", l.period_from as "from", l.period_until as "until",
            l.whole_from as "wholeFrom", l.whole_until as "wholeUntil", l.price, l.most_minor as "mostMinor", l.net_minor as "netMinor",
            coalesce(c.invoice_id = n.invoice_id, false) as "isOfItsInvoice"
-      from credit_note_lines l join credit_notes n on n.account_id = l.account_id and n.credit_note_id = l.credit_note_id
+      from credit_note_lines l
+      join negative_adjustments n on n.account_id = l.account_id and n.negative_adjustment_id = l.credit_note_id
       left join charges c on c.account_id = l.account_id and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by l.credit_note_id, l.line`)
 
@@ -264,81 +294,68 @@ export interface TakenTax {
   takenMinor: bigint
 }
 
-/** Taxes of which credit notes took back more than was charged. */
+/**
+ * Taxes of which more was taken back than was charged: by the service's credit notes, and by what callers allocated of theirs, as the
+ * ledger says it.
+ */
 export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
   db.rows<TakenTax>(sql`
-    select t.invoice_id as "id", i.customer_id as "customerId", i.currency, t.name, sum(t.charged)::bigint as "amountMinor",
-           sum(t.taken)::bigint as "takenMinor"
-      from (select invoice_id, name, rate, amount_minor as charged, 0 as taken from invoice_taxes
-             where account_id = ${account} and invoice_id > ${after}
-               and invoice_id in (select n.invoice_id from credit_notes n where n.account_id = ${account})
-            union all
-            select n.invoice_id, c.name, c.rate, 0, c.amount_minor from credit_notes n
-              join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.credit_note_id
-             where n.account_id = ${account} and n.invoice_id > ${after}) t
-      join invoices i on i.account_id = ${account} and i.invoice_id = t.invoice_id
-     group by t.invoice_id, i.customer_id, i.currency, t.name, t.rate having sum(t.taken) > sum(t.charged)
-     order by t.invoice_id limit ${limit}`)
+    with taken as (
+      select n.invoice_id, c.name, c.rate, c.amount_minor as amount from negative_adjustments n
+        join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.negative_adjustment_id
+       where n.account_id = ${account} and n.invoice_id > ${after}
+      union all
+      select l.owed_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
+        from ledger_entries e join allocations l on l.account_id = e.account_id and l.allocation_id = e.record_id
+       where e.account_id = ${account} and e.event = 'tax_taken_back' and l.owed_kind = 'invoice' and l.owed_id > ${after}),
+    summed as (select invoice_id, name, rate, sum(amount) as amount from taken group by invoice_id, name, rate)
+    select i.invoice_id as "id", i.customer_id as "customerId", i.currency, s.name, coalesce(t.amount, 0)::bigint as "amountMinor",
+           s.amount::bigint as "takenMinor"
+      from summed s join invoices i on i.account_id = ${account} and i.invoice_id = s.invoice_id
+      left join lateral (select sum(t.amount_minor) as amount from invoice_taxes t
+        where t.account_id = i.account_id and t.invoice_id = i.invoice_id and t.name = s.name and t.rate = s.rate) t on true
+     where s.amount > coalesce(t.amount, 0)
+     order by i.invoice_id limit ${limit}`)
 
 export interface CheckedAllocation {
   id: Id
   customerId: CustomerId
-  givenKind: string
+  givenKind: GivenKind
   givenId: Id
-  owedKind: string
+  owedKind: OwedKind
   owedId: Id
-  appliedMinor: bigint
-  /** Of the invoice; null where there is none. */
+  dated: IsoDate
+  /** Taken away by a failure: kept as history, whatever became of the documents since. */
+  isEnded: boolean
+  /** Of the document owed; null where there is none. */
   owedCustomerId: CustomerId | null
   owedCurrency: string | null
-  /** Of the credit note; null where there is none. */
+  owedDated: IsoDate | null
+  /** Of the document given; null where there is none. */
   givenCustomerId: CustomerId | null
   givenCurrency: string | null
+  givenDated: IsoDate | null
 }
 
 export const listAllocationPage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CheckedAllocation>(sql`
     select l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId",
-           l.owed_kind as "owedKind", l.owed_id as "owedId", l.applied_minor as "appliedMinor",
-           i.customer_id as "owedCustomerId", i.currency as "owedCurrency", n.customer_id as "givenCustomerId", n.currency as "givenCurrency"
-      from allocations l
+           l.owed_kind as "owedKind", l.owed_id as "owedId", l.dated, l.ended_on is not null as "isEnded",
+           coalesce(i.customer_id, o.customer_id) as "owedCustomerId", coalesce(i.currency, o.currency) as "owedCurrency",
+           coalesce(i.invoice_date, o.dated) as "owedDated", coalesce(p.customer_id, n.customer_id) as "givenCustomerId",
+           coalesce(p.currency, n.currency) as "givenCurrency", coalesce(p.dated, n.dated) as "givenDated"
+      from (select * from allocations where account_id = ${account} and allocation_id > ${after} order by allocation_id limit ${limit}) l
       left join invoices i on l.owed_kind = 'invoice' and i.account_id = l.account_id and i.invoice_id = l.owed_id
-      left join credit_notes n on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.credit_note_id = l.given_id
-     where l.account_id = ${account} and l.allocation_id > ${after} order by l.allocation_id limit ${limit}`)
+      left join positive_adjustments o
+        on l.owed_kind = 'positive_adjustment' and o.account_id = l.account_id and o.positive_adjustment_id = l.owed_id
+      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+      left join negative_adjustments n
+        on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id
+     order by l.allocation_id`)
 
 export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
   db.rows<{ id: CustomerId }>(sql`
     select customer_id as "id" from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`)
-
-/** A customer's running totals in a currency, beside what its documents come to. */
-export interface CheckedBalance {
-  customerId: CustomerId
-  currency: string
-  receivableMinor: bigint
-  unappliedMinor: bigint
-  openMinor: bigint
-  unallocatedMinor: bigint
-}
-
-/** Totals that differ from their documents, of the customers after one and up to another; null is up to the end. */
-export const listBalanceDifferences = (db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) =>
-  db.rows<CheckedBalance>(sql`
-    with last as (select coalesce(${upTo}::bigint, 9223372036854775807) as id),
-    facts as (
-      select customer_id, currency, receivable_minor as receivable, unapplied_minor as unapplied, 0::bigint as open, 0::bigint as unallocated
-        from customer_totals where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
-      union all
-      select customer_id, currency, 0, 0, total_minor - negative_minor - paid_minor, 0 from invoices
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
-         and issued_at is not null and cancelled_at is null
-      union all
-      select customer_id, currency, 0, 0, 0, total_minor - applied_minor from credit_notes
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last))
-    select customer_id as "customerId", currency, sum(receivable)::bigint as "receivableMinor", sum(unapplied)::bigint as "unappliedMinor",
-           sum(open)::bigint as "openMinor", sum(unallocated)::bigint as "unallocatedMinor"
-      from facts group by customer_id, currency
-    having sum(receivable) <> sum(open) or sum(unapplied) <> sum(unallocated)
-     order by customer_id, currency`)
 
 export const listSubscriptionPage = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
   db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
@@ -410,27 +427,6 @@ export const listCountDifferences = (db: Queryable, account: AccountId) =>
     select b.list, b.block, b.records, coalesce(c.n, 0) as "counted"
       from list_blocks b left join counted c on c.list = b.list and c.block = b.block
      where b.account_id = ${account} and b.records <> coalesce(c.n, 0) order by b.list, b.block limit 1000`)
-
-/** Accounts that no worker has verified since a moment and that none is verifying now. */
-export const listAccountsToVerify = (db: Queryable, since: Instant, at: Instant) =>
-  db.rows<{ account: AccountId }>(sql`
-    select account_id as "account" from list_accounts_to_verify(${since}::timestamptz, ${at}::timestamptz)`)
-
-/** Takes an account for a worker; no row where another was faster. */
-export const leaseVerification = (tx: Transaction, since: Instant, at: Instant, until: Instant) =>
-  tx.rows<{ account: AccountId }>(sql`
-    insert into verifications as v (account_id, leased_until) values (${tx.account}, ${until}::timestamptz)
-    on conflict (account_id) do update set leased_until = excluded.leased_until
-     where (v.finished_at is null or v.finished_at < ${since}::timestamptz) and (v.leased_until is null or v.leased_until < ${at}::timestamptz)
-    returning v.account_id as "account"`)
-
-export const finishVerification = (tx: Transaction, at: Instant, differences: number) =>
-  tx.rows(sql`
-    update verifications set leased_until = null, finished_at = ${at}::timestamptz, differences = ${differences} where account_id = ${tx.account}`)
-
-/** Lets go of an account that is not verified to the end. */
-export const releaseVerification = (tx: Transaction) =>
-  tx.rows(sql`update verifications set leased_until = null where account_id = ${tx.account}`)
 
 /** What /metrics tells of the nightly job, whichever process ran it; nothing before its first night. */
 export const listVerificationFigures = (db: Queryable) =>

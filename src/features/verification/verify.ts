@@ -2,11 +2,14 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
+import { ledgerChain } from './chain.ts'
 import { orphans, zeroCharges } from './charges.ts'
 import { counts } from './counts.ts'
 import { coverage } from './coverage.ts'
 import { creditedCharges, creditNotes } from './credits.ts'
 import type { Check, Difference, GoOn } from './difference.ts'
+import { entriesBalance, ledgerEntries } from './entries.ts'
+import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './queries.ts'
@@ -24,8 +27,13 @@ const CHECKS: readonly Check[] = [
   orphans,
   creditNotes,
   creditedCharges,
+  payments,
+  positives,
   allocations,
   balances,
+  entriesBalance,
+  ledgerEntries,
+  ledgerChain,
   invoiceNumbers,
   creditNumbers,
   coverage,
@@ -38,6 +46,8 @@ export interface Verification {
   differences: number
   /** Invoices looked at. */
   invoices: number
+  /** Nothing differs in the chains of the ledger, so that they may be sealed as they are. */
+  isChained: boolean
 }
 
 /** Verifies one account and tells each difference as it is found. `goOn` is called between pages and may throw to end the work. */
@@ -50,12 +60,13 @@ export const verifyAccount = (
 
 async function runChecks(tx: Transaction, tell: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
   await makeReadOnly(tx)
-  const found: Verification = { account: tx.account, differences: 0, invoices: 0 }
+  const found: Verification = { account: tx.account, differences: 0, invoices: 0, isChained: true }
   for (const check of CHECKS) {
     const looked = await check.run(
       tx,
       (difference) => {
         found.differences += 1
+        if (check === ledgerChain) found.isChained = false
         tell({ ...difference, account: tx.account, check: check.name })
       },
       goOn,

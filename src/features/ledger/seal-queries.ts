@@ -1,0 +1,52 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+
+/** Seals of the ledger: the heads of all chains of an account, as they were on a night, hashed together. */
+
+/** Heads that moved since the last seal. Those that a money write holds just now wait for the next one: a seal waits for nobody. */
+export const sealHeads = (tx: Transaction, account: AccountId) =>
+  tx.rows(sql`
+    with free as (
+      select customer_id, currency from customer_totals
+       where account_id = ${account} and links > sealed_links order by customer_id, currency for update skip locked)
+    update customer_totals t set sealed_links = t.links, sealed_head = t.head from free f
+     where t.account_id = ${account} and t.customer_id = f.customer_id and t.currency = f.currency`)
+
+export interface SealedHead {
+  customerId: CustomerId
+  currency: string
+  sealedLinks: number
+  /** In hexadecimal. */
+  sealedHead: string
+}
+
+/** Sealed heads by customer and currency. */
+export const listSealedHeads = (
+  db: Queryable,
+  account: AccountId,
+  after: Pick<SealedHead, 'customerId' | 'currency'>,
+  limit: number,
+) =>
+  db.rows<SealedHead>(sql`
+    select customer_id as "customerId", currency, sealed_links as "sealedLinks", encode(sealed_head, 'hex') as "sealedHead" from customer_totals
+     where account_id = ${account} and sealed_links > 0
+       and (customer_id, currency) > (${after.customerId}::bigint, ${after.currency}::text)
+     order by customer_id, currency limit ${limit}`)
+
+export interface Seal {
+  id: Id
+  heads: bigint
+  seal: Buffer
+}
+
+/** The newest seals of an account, the last one first. */
+export const listNewestSeals = (db: Queryable, account: AccountId, limit: number) =>
+  db.rows<Seal>(sql`
+    select ledger_seal_id as "id", heads, seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)
+
+export const insertSeal = (tx: Transaction, { heads, seal }: Omit<Seal, 'id'>, at: Instant) =>
+  tx.rows(
+    sql`insert into ledger_seals (account_id, sealed_at, heads, seal) values (${tx.account}, ${at}, ${heads}, ${seal})`,
+  )

@@ -1,0 +1,190 @@
+import { LEDGER_ACCOUNTS, LEDGER_EVENTS, type LedgerRecordType, type Posting } from '../../engine/postings.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { amountText, type Check, type GoOn, type Tell } from './difference.ts'
+import { EXPECTED, type Expected } from './expected.ts'
+import {
+  listEntriesOfRecords,
+  listMalformedEntries,
+  listUnpostedAllocations,
+  listUnpostedInvoices,
+  listUnpostedNegatives,
+  listUnpostedPayments,
+  listUnpostedPositives,
+  type PostedEntry,
+  type RecordPlace,
+} from './ledger-queries.ts'
+import { eachPage, groupBy, PAGE_SIZE } from './pages.ts'
+
+/** Entries that no constraint would let in, had nobody lifted it: each has an amount, two different sides, and words that are known. */
+export const entriesBalance: Check = {
+  name: 'ledger balance',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listMalformedEntries(tx, tx.account, after, KNOWN, limit),
+      (page) => {
+        for (const { id, customerId, event, debit, credit, amountMinor, currency } of page)
+          tell({
+            customerId,
+            recordType: 'ledger_entry',
+            recordId: id,
+            what: `entry ${event}`,
+            says: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
+            should: 'an amount above 0 from one account to another',
+          })
+      },
+    ),
+}
+
+const TYPES = Object.keys(EXPECTED) as LedgerRecordType[]
+const KNOWN = { words: LEDGER_ACCOUNTS, types: TYPES, events: LEDGER_EVENTS }
+
+/**
+ * Documents and ledger say the same, event by event and day by day. Rule: what is left of a record's entries once every reversal has met
+ * what it takes back is what the posting rules make of the record; of a record that is gone nothing is left.
+ */
+export const ledgerEntries: Check = {
+  name: 'ledger entries',
+  async run(tx, tell, goOn) {
+    let after: RecordPlace = { customerId: -1n, recordType: '', recordId: -1n }
+    let looked = 0
+    for (;;) {
+      goOn()
+      const page = await listEntriesOfRecords(tx, tx.account, after, PAGE_SIZE)
+      await comparePage(tx, page, tell)
+      looked += page.length
+      if (page.length < PAGE_SIZE) break
+      after = page.at(-1)!
+    }
+    for (const type of TYPES) await compareUnposted(tx, type, tell, goOn)
+    return looked
+  },
+}
+
+async function comparePage(tx: Transaction, page: readonly PostedEntry[], tell: Tell): Promise<void> {
+  for (const [type, entries] of groupBy(page, ({ recordType }) => recordType)) {
+    const expectedOf = EXPECTED[type]
+    // Another check tells of types that are not known.
+    if (!expectedOf) continue
+    const expected = await expectedOf(tx, [...new Set(entries.map(({ recordId }) => recordId))])
+    for (const own of groupBy(entries, ({ customerId, recordId }) => `${customerId} ${recordId}`).values())
+      compareRecord(own, expected.get(own[0]!.recordId), tell)
+  }
+}
+
+const UNPOSTED: Readonly<
+  Record<LedgerRecordType, (db: Queryable, account: AccountId, after: Id, limit: number) => Promise<{ id: Id }[]>>
+> = {
+  invoice: listUnpostedInvoices,
+  payment: listUnpostedPayments,
+  negative_adjustment: listUnpostedNegatives,
+  positive_adjustment: listUnpostedPositives,
+  allocation: listUnpostedAllocations,
+}
+
+const compareUnposted = (tx: Transaction, type: LedgerRecordType, tell: Tell, goOn: GoOn) =>
+  eachPage(
+    goOn,
+    (after, limit) => UNPOSTED[type](tx, tx.account, after, limit),
+    async (page) => {
+      const expected = await EXPECTED[type](
+        tx,
+        page.map(({ id }) => id),
+      )
+      for (const [id, { customerId, currency, postings }] of expected)
+        tellDifferences({ type, id, customerId }, [], textsOf(postings, currency), tell)
+    },
+  )
+
+/** Compares the entries of one record under one customer with what the record stands for. */
+function compareRecord(entries: readonly PostedEntry[], expected: Expected | undefined, tell: Tell): void {
+  const { recordType: type, recordId: id, customerId, currency } = entries[0]!
+  const left = netOf(entries).map((entry) => textOf(entry, entry.currency))
+  const should = expected?.customerId === customerId ? textsOf(expected.postings, expected.currency ?? currency) : []
+  tellDifferences({ type, id, customerId }, left, should, tell)
+}
+
+/**
+ * What is left when each reversal has met the newest entry before it that it takes back; a reversal that meets none is left too. Where
+ * books were closed meanwhile, an allocation is taken away on a later day than it was made.
+ */
+export function netOf(entries: readonly PostedEntry[]): PostedEntry[] {
+  const left: PostedEntry[] = []
+  for (const entry of entries.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const place = entry.isReversal ? takenBackBy(entry, left) : -1
+    if (place >= 0) left.splice(place, 1)
+    else left.push(entry)
+  }
+  return left
+}
+
+function takenBackBy(reversal: PostedEntry, left: readonly PostedEntry[]): number {
+  const key = sideKey(reversal, reversal.credit, reversal.debit)
+  const isSame = (entry: PostedEntry) => !entry.isReversal && sideKey(entry, entry.debit, entry.credit) === key
+  const exact = left.findLastIndex((entry) => isSame(entry) && entry.dated === reversal.dated)
+  if (exact >= 0 || reversal.recordType !== 'allocation') return exact
+  return left.findLastIndex((entry) => isSame(entry) && entry.dated < reversal.dated)
+}
+
+const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
+  [e.event, debit, credit, e.currency, e.taxName, e.taxRate && decimalText(e.taxRate), e.taxNumber, e.amountMinor].join(
+    '\u001f',
+  )
+
+/** An entry as people read it; two that say the same are the same. */
+interface EntryText {
+  /** Which of the record's entries it is. */
+  what: string
+  says: string
+}
+
+const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
+  postings.map((posting) =>
+    textOf(
+      {
+        ...posting,
+        taxName: posting.tax?.name ?? null,
+        taxRate: posting.tax?.rate ?? null,
+        taxNumber: posting.tax?.taxNumber ?? null,
+      },
+      currency ?? '',
+    ),
+  )
+
+type Shown = Pick<
+  PostedEntry,
+  'event' | 'isReversal' | 'debit' | 'credit' | 'taxName' | 'taxRate' | 'taxNumber' | 'amountMinor' | 'dated'
+>
+
+function textOf(e: Shown, currency: string): EntryText {
+  const number = e.taxNumber === null ? '' : ` (${e.taxNumber})`
+  const tax = e.taxName === null || e.taxRate === null ? '' : ` of ${e.taxName} at ${decimalText(e.taxRate)}${number}`
+  return {
+    what: `entry ${e.event}${e.isReversal ? ' taken back' : ''}${tax}`,
+    says: `${amountText(e.amountMinor, currency)} ${e.debit} → ${e.credit} on ${e.dated}`,
+  }
+}
+
+function tellDifferences(
+  { type, id, customerId }: { type: LedgerRecordType; id: Id; customerId: CustomerId },
+  entries: readonly EntryText[],
+  should: readonly EntryText[],
+  tell: Tell,
+): void {
+  const missing = [...should]
+  const surplus: EntryText[] = []
+  for (const entry of entries) {
+    const place = missing.findIndex(({ what, says }) => what === entry.what && says === entry.says)
+    if (place >= 0) missing.splice(place, 1)
+    else surplus.push(entry)
+  }
+  const about = { customerId, recordType: type, recordId: id } as const
+  for (const { what, says } of surplus) {
+    const place = missing.findIndex((other) => other.what === what)
+    const [other] = place >= 0 ? missing.splice(place, 1) : []
+    tell({ ...about, what, says, should: other?.says ?? 'nothing' })
+  }
+  for (const { what, says } of missing) tell({ ...about, what, says: 'nothing', should: says })
+}

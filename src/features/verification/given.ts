@@ -1,0 +1,64 @@
+import { amountText, type Check, type Tell } from './difference.ts'
+import { NOTHING_APPLIED } from './invoices.ts'
+import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositivePage } from './ledger-queries.ts'
+import { eachPage } from './pages.ts'
+import { type AppliedTo, listAppliedTo } from './queries.ts'
+
+/** What payments and positive adjustments say of their allocations is what the allocations say, and inside their amounts. */
+
+export const payments: Check = {
+  name: 'payments',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listPaymentPage(tx, tx.account, after, limit),
+      (page) => {
+        for (const payment of page) checkPayment(payment, tell)
+      },
+    ),
+}
+
+function checkPayment(payment: CheckedPayment, tell: Tell): void {
+  const { id, customerId, currency, amountMinor, appliedMinor, allocatedMinor, isFailed } = payment
+  const text = (what: string, says: string, should: string) =>
+    tell({ customerId, recordType: 'payment', recordId: id, what, says, should })
+  const allocated = amountText(allocatedMinor, currency)
+  if (appliedMinor !== allocatedMinor) text('what is allocated of it', amountText(appliedMinor, currency), allocated)
+  if (allocatedMinor > amountMinor)
+    text('allocations', allocated, `at most its amount, ${amountText(amountMinor, currency)}`)
+  if (isFailed && allocatedMinor !== 0n) text('allocations', allocated, 'none, for it has failed')
+}
+
+export const positives: Check = {
+  name: 'positive adjustments',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listPositivePage(tx, tx.account, after, limit),
+      async (page) => {
+        const sums = await listAppliedTo(
+          tx,
+          tx.account,
+          'positive_adjustment',
+          page.map(({ id }) => id),
+        )
+        const applied = new Map(sums.map((sum) => [sum.id, sum]))
+        for (const one of page) checkPositive(one, applied.get(one.id) ?? NOTHING_APPLIED, tell)
+      },
+    ),
+}
+
+function checkPositive(one: CheckedPositive, applied: Omit<AppliedTo, 'id'>, tell: Tell): void {
+  const { id, customerId, currency, amountMinor } = one
+  const text = (what: string, says: string, should: string) =>
+    tell({ customerId, recordType: 'positive_adjustment', recordId: id, what, says, should })
+  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
+    if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
+  }
+  amount('payments', one.paidMinor, applied.paidMinor)
+  amount('pending payments', one.pendingMinor, applied.pendingMinor)
+  amount('negative adjustments', one.negativeMinor, applied.negativeMinor)
+  const allMinor = applied.paidMinor + applied.pendingMinor + applied.negativeMinor
+  if (allMinor > amountMinor)
+    text('allocations', amountText(allMinor, currency), `at most its amount, ${amountText(amountMinor, currency)}`)
+}
