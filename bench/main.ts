@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
+import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchSeed } from './seed.ts'
@@ -27,6 +28,7 @@ const programs: Record<string, () => Promise<void>> = {
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
   write: () => benchWrite({ times, isSmoke }),
+  payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke }),

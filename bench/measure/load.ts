@@ -15,6 +15,8 @@ export interface Load {
 export interface Loaded {
   answers: number
   seconds: number
+  /** Milliseconds from each request to the end of its answer. */
+  latencies: number[]
 }
 
 export const httpGet = (path: string, authorization: string): string =>
@@ -35,11 +37,16 @@ function answerLength(bytes: Buffer, status: number): number | undefined {
   return bytes.length >= length ? length : undefined
 }
 
-function caller(load: Load, until: number): Promise<number> {
+function caller(load: Load, until: number): Promise<number[]> {
   return new Promise((resolve, reject) => {
-    let answers = 0
+    const latencies: number[] = []
+    let sentMs = 0
+    const send = () => {
+      sentMs = performance.now()
+      socket.write(load.next())
+    }
     let arrived: Buffer[] = []
-    const socket: Socket = connect(load.port, '127.0.0.1', () => socket.write(load.next()))
+    const socket: Socket = connect(load.port, '127.0.0.1', send)
     socket.setNoDelay(true)
     socket.on('error', reject)
     socket.on('data', (piece: Buffer) => {
@@ -56,9 +63,10 @@ function caller(load: Load, until: number): Promise<number> {
         return
       }
       arrived = []
-      answers += 1
-      if (performance.now() < until) socket.write(load.next())
-      else socket.end(() => resolve(answers))
+      const now = performance.now()
+      latencies.push(now - sentMs)
+      if (now < until) send()
+      else socket.end(() => resolve(latencies))
     })
   })
 }
@@ -67,8 +75,8 @@ function caller(load: Load, until: number): Promise<number> {
 export async function drive(load: Load): Promise<Loaded> {
   const startedMs = performance.now()
   const until = startedMs + load.seconds * 1000
-  const counts = await Promise.all(Array.from({ length: load.callers }, () => caller(load, until)))
-  return { answers: counts.reduce((sum, count) => sum + count, 0), seconds: (performance.now() - startedMs) / 1000 }
+  const latencies = (await Promise.all(Array.from({ length: load.callers }, () => caller(load, until)))).flat()
+  return { answers: latencies.length, seconds: (performance.now() - startedMs) / 1000, latencies }
 }
 
 /** Body of one answer. */

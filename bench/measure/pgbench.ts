@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { tell } from './figures.ts'
 import type { Service } from './service.ts'
@@ -13,6 +16,8 @@ export interface PgbenchSample {
   rate: number
   /** CPU-seconds of PostgreSQL a transaction. */
   database: number
+  /** Milliseconds of each transaction. */
+  latencies: number[]
 }
 
 /** Whether there is a pgbench; without one a benchmark says how to get it, and fails unless only its working was tried. */
@@ -37,11 +42,13 @@ export async function pgbench(
   seconds: number,
 ): Promise<PgbenchSample> {
   const { host, user, database } = service.connection
+  const folder = mkdtempSync(join(tmpdir(), 'pgbench-'))
   const before = service.databaseCpu()
   const { stdout } = await runFile(
     PGBENCH,
     [
       ...['--no-vacuum', '--protocol=prepared', '--jobs=1', `--client=${callers}`, `--time=${seconds}`],
+      ...['--log', `--log-prefix=${join(folder, 'log')}`],
       ...[`--file=${script}`, `--host=${host}`, `--username=${user}`, String(database)],
     ],
     { env: { ...process.env, PGOPTIONS: '-c role=perennial_app -c search_path=perennial -c TimeZone=UTC' } },
@@ -49,5 +56,14 @@ export async function pgbench(
   const done = Number(/transactions actually processed: (\d+)/.exec(stdout)?.[1])
   const rate = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
   if (!(done > 0 && rate > 0)) throw new Error(`pgbench said: ${stdout}`)
-  return { rate, database: (service.databaseCpu() - before) / done }
+  const each = (service.databaseCpu() - before) / done
+  // A line a transaction: client, number, microseconds, …
+  const latencies = readdirSync(folder).flatMap((name) =>
+    readFileSync(join(folder, name), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => Number(line.split(' ')[2]) / 1000),
+  )
+  rmSync(folder, { recursive: true })
+  return { rate, database: each, latencies }
 }

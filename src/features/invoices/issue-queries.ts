@@ -133,8 +133,8 @@ export interface AppliedDelta {
 }
 
 /** Moves the sums of what is allocated to invoices. */
-export const addApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant) =>
-  tx.rows(sql`
+export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
+  tx.send(sql`
     update invoices i
        set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
            last_updated = ${at}

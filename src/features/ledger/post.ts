@@ -3,7 +3,8 @@ import type { Instant } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type EntryRow, type HasUnapplied, insertEntries, type LinkRow } from './queries.ts'
+import type { Statement } from '../../platform/database/sql.ts'
+import { type EntryRow, entriesStatement, type HasUnapplied, type LinkRow } from './queries.ts'
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
 
@@ -16,6 +17,17 @@ export interface CustomerPostings {
 
 /** Posts, and tells which of these customers have unallocated money of the currency now. Nothing to post writes nothing. */
 export async function post(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Promise<HasUnapplied[]> {
+  const statement = statementOf(tx, all, at)
+  return statement ? tx.rows<HasUnapplied>(statement) : []
+}
+
+/** Posts without waiting: for changes that need not know what is left unallocated. */
+export function sendPostings(tx: Transaction, all: readonly CustomerPostings[], at: Instant): void {
+  const statement = statementOf(tx, all, at)
+  if (statement) tx.send(statement)
+}
+
+function statementOf(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Statement | undefined {
   const links = new Map<string, LinkRow>()
   const entries: EntryRow[] = []
   for (const { customerId, currency, postings } of all) {
@@ -33,8 +45,7 @@ export async function post(tx: Transaction, all: readonly CustomerPostings[], at
       link.said += `\n${saidOf(entry)}`
     }
   }
-  if (entries.length === 0) return []
-  return insertEntries(tx, tx.account, [...links.values()], entries, at)
+  return entries.length === 0 ? undefined : entriesStatement(tx.account, [...links.values()], entries, at)
 }
 
 function rowOf(customerId: CustomerId, currency: string, p: Posting): EntryRow {

@@ -1,8 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { column, sql, type Statement } from '../../platform/database/sql.ts'
 
 /** What one transaction posts for one customer and currency: a link of its chain. */
 export interface LinkRow {
@@ -41,14 +40,12 @@ export interface HasUnapplied {
  * Writes entries, moves the running totals and the heads of the chains with them, in one statement. Customers are locked, so nobody else
  * moves them. Most have totals already, and an update costs half of an insert that finds a conflict.
  */
-export const insertEntries = (
-  tx: Transaction,
+export const entriesStatement = (
   account: AccountId,
   links: readonly LinkRow[],
   entries: readonly EntryRow[],
   at: Instant,
-) =>
-  tx.rows<HasUnapplied>(sql`
+): Statement => sql`
     with l as (
       select * from unnest(${bigints(links, 'customerId')}::bigint[], ${column(links, 'currency')}::text[],
         ${bigints(links, 'receivableMinor')}::bigint[], ${bigints(links, 'unappliedMinor')}::bigint[],
@@ -80,4 +77,4 @@ export const insertEntries = (
           as e(customer, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name, tax_rate, tax_number, amount, dated, place)
         join linked k on k.customer_id = e.customer and k.currency = e.currency
        order by e.place)
-    select customer_id as "customerId", currency from linked where unapplied_minor > 0`)
+    select customer_id as "customerId", currency from linked where unapplied_minor > 0`

@@ -34,7 +34,14 @@ export interface GivenMoney {
 }
 
 /** A caller's list; AutoApply over open documents in some order; or what there is, kept. */
-export type Asked = { list: readonly WantedAllocation[] } | { auto: ApplyOrder } | { keep: true }
+export type Asked =
+  | {
+      list: readonly WantedAllocation[]
+      /** Documents of the list, where they were read after the customer was locked: they are not read again. */
+      owed?: readonly OwedDocument[]
+    }
+  | { auto: ApplyOrder }
+  | { keep: true }
 
 /** The allocations that a record is to have. Throws a conflict for targets that cannot take it and sums that are too high. */
 export async function planAllocations(
@@ -50,7 +57,9 @@ export async function planAllocations(
     ...plan.changed.map(({ target }) => target),
     ...plan.added.map(({ target }) => target),
   ]
-  const owed = targets.length === 0 ? [] : await listOwed(tx, tx.account, targets)
+  const known = 'list' in asked ? (asked.owed ?? []) : []
+  const unread = targets.filter((target) => !known.some(({ kind, id }) => kind === target.kind && id === target.id))
+  const owed = unread.length === 0 ? known : [...known, ...(await listOwed(tx, tx.account, unread))]
   checkTargets(given, plan, owed)
   const after = statesAfter(context, given, present, plan, owed)
   checkSums(given, present, after, owed)

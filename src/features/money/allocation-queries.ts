@@ -89,26 +89,27 @@ export const listTaxesOfInvoices = (db: Queryable, account: Id, invoiceIds: read
      where i.account_id = ${account} and i.invoice_id = any(${ids(invoiceIds)}::bigint[])
      order by i.invoice_id, t.invoice_tax_id`)
 
-/** Writes new allocations and answers their identifiers in the given order. */
-export const insertAllocations = async (
-  tx: Transaction,
-  rows: readonly Omit<AllocationState, 'id'>[],
-  at: Instant,
-): Promise<Id[]> =>
+/** Draws identifiers ahead, so that what names an allocation need not wait until it is written. */
+export const drawAllocationIds = async (tx: Transaction, count: number): Promise<Id[]> =>
   (
-    await tx.rows<{ id: Id }>(sql`
-    insert into allocations (account_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made, created_at)
-    select ${tx.account}, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, ${at}
-      from unnest(${bigints(rows, 'customerId')}::bigint[], ${column(rows, 'givenKind')}::text[], ${bigints(rows, 'givenId')}::bigint[],
-        ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
-        ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[]) with ordinality
-        as r(customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, place)
-     order by r.place
-    returning allocation_id as "id"`)
+    await tx.rows<{ id: Id }>(
+      sql`select nextval('allocations_allocation_id_seq') as "id" from generate_series(1, ${count})`,
+    )
   ).map(({ id }) => id)
 
-export const updateAllocations = (tx: Transaction, rows: readonly AllocationState[]) =>
-  tx.rows(sql`
+/** Writes new allocations under identifiers drawn ahead, without waiting. */
+export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
+  tx.send(sql`
+    insert into allocations (account_id, allocation_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made,
+      created_at)
+    select ${tx.account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, ${at}
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${column(rows, 'givenKind')}::text[],
+        ${bigints(rows, 'givenId')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
+        ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[])
+        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made)`)
+
+export const sendAllocationUpdates = (tx: Transaction, rows: readonly AllocationState[]): void =>
+  tx.send(sql`
     update allocations l
        set owed_kind = r.owed_kind, owed_id = r.owed, amount_minor = r.amount, dated = r.dated, is_service_made = r.is_service_made, ended_on = r.ended_on
       from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
@@ -116,8 +117,8 @@ export const updateAllocations = (tx: Transaction, rows: readonly AllocationStat
         ${dates(rows, 'endedOn')}::date[]) as r(id, owed_kind, owed, amount, dated, is_service_made, ended_on)
      where l.account_id = ${tx.account} and l.allocation_id = r.id`)
 
-export const deleteAllocations = (tx: Transaction, gone: readonly Id[]) =>
-  tx.rows(sql`delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])`)
+export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): void =>
+  tx.send(sql`delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])`)
 
 /** How much more, or less, of given documents is allocated. */
 export interface GivenDelta {
@@ -125,14 +126,14 @@ export interface GivenDelta {
   amountMinor: bigint
 }
 
-export const addPaymentApplied = (tx: Transaction, rows: readonly GivenDelta[]) =>
-  tx.rows(sql`
+export const addPaymentApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
+  tx.send(sql`
     update payments p set applied_minor = p.applied_minor + d.amount
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
      where p.account_id = ${tx.account} and p.payment_id = d.id`)
 
-export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[]) =>
-  tx.rows(sql`
+export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
+  tx.send(sql`
     update negative_adjustments n set applied_minor = n.applied_minor + d.amount
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
      where n.account_id = ${tx.account} and n.negative_adjustment_id = d.id`)
@@ -145,8 +146,8 @@ export interface OwedDelta {
   negativeMinor: bigint
 }
 
-export const addPositiveApplied = (tx: Transaction, rows: readonly OwedDelta[]) =>
-  tx.rows(sql`
+export const addPositiveApplied = (tx: Transaction, rows: readonly OwedDelta[]): void =>
+  tx.send(sql`
     update positive_adjustments a
        set paid_minor = a.paid_minor + d.paid, pending_minor = a.pending_minor + d.pending, negative_minor = a.negative_minor + d.negative
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],

@@ -6,7 +6,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import type { Asked } from './allocate.ts'
-import { listInvoicesByNumber, listOwed } from './record-queries.ts'
+import { listInvoicesByNumber, listOwed, type OwedDocument } from './record-queries.ts'
 
 /** From a caller's list of allocations to what it means. What an entry refers to and cannot be found is a 400 that names its place. */
 
@@ -54,14 +54,7 @@ export async function chooseAsked(
     return undefined
   }
   if (record.currency === undefined) return undefined
-  const list = await chooseAllocations(
-    tx,
-    entries,
-    { currency: record.currency, present: record.present },
-    names,
-    problems,
-  )
-  return list && { list }
+  return chooseAllocations(tx, entries, { currency: record.currency, present: record.present }, names, problems)
 }
 
 /** The allocations that a list asks for; undefined when something is wrong with it. `present` are those of the record, none on add. */
@@ -71,7 +64,7 @@ async function chooseAllocations(
   record: { currency: string; present: readonly AllocationState[] | null },
   names: EntryNames,
   problems: Problems,
-): Promise<WantedAllocation[] | undefined> {
+): Promise<Extract<Asked, { list: unknown }> | undefined> {
   const before = problems.found.length
   const numbers = asked.flatMap(({ invoiceId, invoiceNumber }) =>
     invoiceId === null && invoiceNumber !== null ? [invoiceNumber] : [],
@@ -91,8 +84,8 @@ async function chooseAllocations(
     if (target === undefined || amountMinor === undefined) return []
     return [{ id: present?.id ?? null, target, amountMinor }]
   })
-  await checkTargetsExist(tx, asked, wanted, names, problems)
-  return problems.found.length > before ? undefined : wanted
+  const owed = await checkTargetsExist(tx, asked, wanted, names, problems)
+  return problems.found.length > before ? undefined : { list: wanted, owed }
 }
 
 function presentOf(
@@ -147,12 +140,9 @@ async function checkTargetsExist(
   wanted: readonly WantedAllocation[],
   names: EntryNames,
   problems: Problems,
-): Promise<void> {
-  const found = await listOwed(
-    tx,
-    tx.account,
-    wanted.map(({ target }) => target),
-  )
+): Promise<OwedDocument[]> {
+  const targets = wanted.map(({ target }) => target)
+  const found = targets.length === 0 ? [] : await listOwed(tx, tx.account, targets)
   const isKnown = (kind: OwedRef['kind'], id: Id) =>
     found.some((document) => document.kind === kind && document.id === id)
   asked.forEach(({ invoiceId, positiveAdjustmentId }, index) => {
@@ -166,4 +156,5 @@ async function checkTargetsExist(
         `There is no positive adjustment ${positiveAdjustmentId}.`,
       )
   })
+  return found
 }

@@ -1,3 +1,4 @@
+import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -71,23 +72,37 @@ export const countPayments = async (db: Queryable, account: AccountId, filter: G
 
 export type NewPayment = Omit<Payment, 'id' | 'appliedMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'>
 
-export const insertPayment = async (tx: Transaction, row: NewPayment, at: Instant): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into payments (account_id, customer_id, paid_at, dated, currency, amount_minor, method, origin, ref, memo, created_at)
-          values (${tx.account}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.method}, ${row.origin},
-            ${row.ref}, ${row.memo}, ${at})
-          returning payment_id as "id"`,
-    )
-  ).id
+/** Identifiers for a new payment and for its allocations. */
+export interface DrawnIds {
+  payment: Id
+  allocations: readonly Id[]
+}
 
-export const updatePayment = (tx: Transaction, row: Payment) =>
-  tx.rows(sql`
+/** Draws identifiers ahead, so that all that a payment causes can be written without waiting. */
+export async function drawPaymentIds(tx: Transaction, allocationCount: number): Promise<DrawnIds> {
+  const rows = await tx.rows<{ isPayment: boolean; id: Id }>(sql`
+    select true as "isPayment", nextval('payments_payment_id_seq') as "id"
+    union all
+    select false, nextval('allocations_allocation_id_seq') from generate_series(1, ${allocationCount})`)
+  const payment = rows.find(({ isPayment }) => isPayment)
+  assert(payment, 'a payment has an identifier')
+  return { payment: payment.id, allocations: rows.filter(({ isPayment }) => !isPayment).map(({ id }) => id) }
+}
+
+/** Writes a payment with what will be allocated of it. */
+export const sendPayment = (tx: Transaction, row: Payment): void =>
+  tx.send(sql`
+    insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, ref, memo,
+      created_at)
+    values (${tx.account}, ${row.id}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.appliedMinor},
+      ${row.method}, ${row.origin}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
+
+export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
+  tx.send(sql`
     update payments set paid_at = ${row.paidAt}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
            method = ${row.method}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
            memo = ${row.memo}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 
-export const deletePayment = (tx: Transaction, id: Id) =>
-  tx.rows(sql`delete from payments where account_id = ${tx.account} and payment_id = ${id}`)
+export const sendPaymentDelete = (tx: Transaction, id: Id): void =>
+  tx.send(sql`delete from payments where account_id = ${tx.account} and payment_id = ${id}`)

@@ -6,7 +6,7 @@ import { insertEvents } from '../events/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
-import { insertAllocations } from './allocation-queries.ts'
+import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { allocationRecord } from './events.ts'
 import { type FreeRecord, listFree, listOwed, type OwedDocument } from './record-queries.ts'
 import { writeDeltas, type WantedState } from './write.ts'
@@ -97,20 +97,11 @@ function statesOf(
 async function writeTaken(tx: Transaction, context: IssueContext, taken: readonly TakenState[]): Promise<void> {
   if (taken.length === 0) return
   const { moment } = context
-  const ids = await insertAllocations(
-    tx,
-    taken.map(({ state }) => state),
-    moment.now,
-  )
+  const ids = await drawAllocationIds(tx, taken.length)
   const states = taken.map(({ state, currency }, place) => ({ currency, state: { ...state, id: ids[place] as Id } }))
-  await writeDeltas(
-    tx,
-    context,
-    appliedDeltas(
-      [],
-      states.map(({ state }) => state),
-    ),
-  )
+  const made = states.map(({ state }) => state)
+  sendAllocations(tx, made, moment.now)
+  writeDeltas(tx, context, appliedDeltas([], made))
   await post(
     tx,
     states.map(({ currency, state }) => ({

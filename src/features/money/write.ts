@@ -11,17 +11,18 @@ import { type Decimal, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { addApplied } from '../invoices/issue-queries.ts'
-import { post } from '../ledger/post.ts'
+import { sendApplied } from '../invoices/issue-queries.ts'
+import { sendPostings } from '../ledger/post.ts'
 import {
   addNegativeApplied,
   addPaymentApplied,
   addPositiveApplied,
-  deleteAllocations,
-  insertAllocations,
+  drawAllocationIds,
   listAllocationsOfOwed,
   listTaxesOfInvoices,
-  updateAllocations,
+  sendAllocationDeletes,
+  sendAllocations,
+  sendAllocationUpdates,
 } from './allocation-queries.ts'
 
 /** The one way in which money records change what they are joined to, and what the ledger says of them. */
@@ -38,7 +39,14 @@ export interface MoneyChange {
   before?: readonly Posting[]
   after?: readonly Posting[]
   /** The allocations that are touched, as they are, and as they are to be: one that is left out is taken away. */
-  allocations?: { before: readonly AllocationState[]; after: readonly WantedState[] }
+  allocations?: {
+    before: readonly AllocationState[]
+    after: readonly WantedState[]
+    /** Drawn ahead for those that are new; what is missing is drawn. */
+    ids?: readonly Id[]
+  }
+  /** The record that gives is new, and its row says what is allocated of it. */
+  isGivenWritten?: boolean
   /** A credit note of the service that is deleted: what it had taken back of its invoice's taxes, which others may now take. */
   released?: { invoiceId: Id; taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[] }
 }
@@ -64,14 +72,15 @@ export async function writeMoney(
   // Shares of one note depend on what other notes take back of the same invoice.
   const neighbours = taxedIds.length === 0 ? [] : await listAllocationsOfOwed(tx, tx.account, 'invoice', taxedIds)
   const others = neighbours.filter((a) => a.takesTax && !before.some(({ id }) => id === a.id))
-  const after = await writeAllocations(tx, context, before, wanted)
-  await writeDeltas(tx, context, appliedDeltas(before, after))
+  const after = await writeAllocations(tx, context, before, wanted, change.allocations?.ids ?? [])
+  const deltas = appliedDeltas(before, after)
+  writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)
   const postings = postingsOfChange(
     [...(change.before ?? []), ...postingsOfAllocations([...before, ...others], taxed)],
     [...(change.after ?? []), ...postingsOfAllocations([...after, ...others], withoutReleased(taxed, change.released))],
     context.account.lockDate,
   )
-  await post(tx, [{ customerId: change.customerId, currency: change.currency, postings }], context.moment.now)
+  sendPostings(tx, [{ customerId: change.customerId, currency: change.currency, postings }], context.moment.now)
   return after
 }
 
@@ -145,32 +154,32 @@ async function writeAllocations(
   { moment }: MoneyContext,
   before: readonly AllocationState[],
   wanted: readonly WantedState[],
+  drawn: readonly Id[],
 ): Promise<AllocationState[]> {
   const known = new Map(before.map((allocation) => [allocation.id, allocation]))
   const gone = before.filter(({ id }) => !wanted.some((a) => a.id === id)).map(({ id }) => id)
   const kept = wanted.filter((a): a is AllocationState => a.id !== null)
   const changed = kept.filter((a) => !isSame(known.get(a.id) as AllocationState, a))
   const added = wanted.filter(({ id }) => id === null)
-  if (gone.length > 0) await deleteAllocations(tx, gone)
-  if (changed.length > 0) await updateAllocations(tx, changed)
-  const ids = added.length === 0 ? [] : await insertAllocations(tx, added, moment.now)
-  return [...kept, ...added.map((a, place) => ({ ...a, id: ids[place] as Id }))]
+  if (gone.length > 0) sendAllocationDeletes(tx, gone)
+  if (changed.length > 0) sendAllocationUpdates(tx, changed)
+  if (added.length === 0) return kept
+  const ids = drawn.length >= added.length ? drawn : await drawAllocationIds(tx, added.length)
+  const made = added.map((a, place) => ({ ...a, id: ids[place] as Id }))
+  sendAllocations(tx, made, moment.now)
+  return [...kept, ...made]
 }
 
-/** Moves the sums that documents keep of what is allocated of them, and to them. */
-export async function writeDeltas(
-  tx: Transaction,
-  { moment }: MoneyContext,
-  { given, owed }: AppliedDeltas,
-): Promise<void> {
+/** Moves the sums that documents keep of what is allocated of them, and to them; nobody waits for it but the commit. */
+export function writeDeltas(tx: Transaction, { moment }: MoneyContext, { given, owed }: AppliedDeltas): void {
   const givens = [...given.values()]
   const oweds = [...owed.values()]
   const payments = givens.filter(({ kind }) => kind === 'payment')
   const negatives = givens.filter(({ kind }) => kind === 'negative_adjustment')
   const invoices = oweds.filter(({ kind }) => kind === 'invoice')
   const positives = oweds.filter(({ kind }) => kind === 'positive_adjustment')
-  if (payments.length > 0) await addPaymentApplied(tx, payments)
-  if (negatives.length > 0) await addNegativeApplied(tx, negatives)
-  if (invoices.length > 0) await addApplied(tx, invoices, moment.now)
-  if (positives.length > 0) await addPositiveApplied(tx, positives)
+  if (payments.length > 0) addPaymentApplied(tx, payments)
+  if (negatives.length > 0) addNegativeApplied(tx, negatives)
+  if (invoices.length > 0) sendApplied(tx, invoices, moment.now)
+  if (positives.length > 0) addPositiveApplied(tx, positives)
 }

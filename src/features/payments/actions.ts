@@ -14,12 +14,14 @@ import { recordEvent } from '../events/record.ts'
 import { type Asked, type GivenMoney, planAllocations } from '../money/allocate.ts'
 import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
 import {
-  deletePayment,
+  type DrawnIds,
+  drawPaymentIds,
   findPayment,
-  insertPayment,
   type NewPayment,
   type Payment,
-  updatePayment,
+  sendPayment,
+  sendPaymentDelete,
+  sendPaymentUpdate,
 } from '../money/payment-queries.ts'
 import { checkNotLocked } from '../money/rules.ts'
 import { type WantedState, writeEdit, writeMoney } from '../money/write.ts'
@@ -41,14 +43,18 @@ export interface PaymentRecord {
 export async function lockedPayment(tx: Transaction, id: Id): Promise<PaymentRecord> {
   const found = await findPayment(tx, tx.account, id)
   if (!found) throw unknownPayment(id)
-  await lockCustomer(tx, tx.account, found.customerId)
-  return reread(tx, id)
+  // All in one exchange; what is read waits for the lock before it.
+  const [, record] = await Promise.all([lockCustomer(tx, tx.account, found.customerId), reread(tx, id)])
+  return record
 }
 
 async function reread(tx: Transaction, id: Id): Promise<PaymentRecord> {
-  const payment = await findPayment(tx, tx.account, id)
+  const [payment, allocations] = await Promise.all([
+    findPayment(tx, tx.account, id),
+    listAllocationsOfGiven(tx, tx.account, 'payment', [id]),
+  ])
   if (!payment) throw unknownPayment(id)
-  return { payment, allocations: await listAllocationsOfGiven(tx, tx.account, 'payment', [id]) }
+  return { payment, allocations }
 }
 
 const recordPayment = (
@@ -77,32 +83,36 @@ const givenOf = (payment: NewPayment & { id: Id }, isWaiting: boolean): GivenMon
   takesTax: false,
 })
 
-/** Adds a payment of a locked customer: recorded, or begun where its origin says so. */
+/** Adds a payment of a locked customer: recorded, or begun where its origin says so. With identifiers drawn ahead it waits for nothing. */
 export async function addPayment(
   tx: Transaction,
   context: RequestContext,
   wanted: NewPayment,
   asked: Asked,
+  drawn?: DrawnIds,
 ): Promise<PaymentRecord> {
   checkNotLocked(context.account.lockDate, [wanted.dated], 'the payment')
-  const id = await insertPayment(tx, wanted, context.moment.now)
-  const payment: Payment = {
+  const ids = drawn ?? (await drawPaymentIds(tx, 0))
+  const begun: Payment = {
     ...wanted,
-    id,
+    id: ids.payment,
     appliedMinor: 0n,
     settledOn: null,
     failedOn: null,
     failReason: null,
     createdAt: context.moment.now,
   }
-  const after = await planAllocations(tx, context, givenOf(payment, isPending(payment)), [], asked)
+  const after = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)
+  const payment = { ...begun, appliedMinor: sumOf(after) }
+  sendPayment(tx, payment)
   const allocations = await writeMoney(tx, context, {
     customerId: wanted.customerId,
     currency: wanted.currency,
     after: postingsOfPayment(postedPayment(payment)),
-    allocations: { before: [], after },
+    allocations: { before: [], after, ids: ids.allocations },
+    isGivenWritten: true,
   })
-  const record = { payment: { ...payment, appliedMinor: sumOf(allocations) }, allocations }
+  const record = { payment, allocations }
   await recordPayment(tx, context, 'payment.created', record)
   return record
 }
@@ -189,12 +199,12 @@ async function writeEdited(
   const is = postingsOfPayment(postedPayment(payment))
   // The amount rises before what is allocated of it does, and falls after.
   const isRise = payment.amountMinor > before.amountMinor
-  if (isRise) await updatePayment(tx, payment)
+  if (isRise) sendPaymentUpdate(tx, payment)
   await writeEdit(tx, context, before.customerId, {
     before: { currency: before.currency, postings: was, allocations },
     after: { currency: payment.currency, postings: is, allocations: after },
   })
-  if (!isRise) await updatePayment(tx, payment)
+  if (!isRise) sendPaymentUpdate(tx, payment)
   const record = await reread(tx, payment.id)
   await recordPayment(tx, context, 'payment.updated', record)
   return record
@@ -212,7 +222,7 @@ export async function removePayment(tx: Transaction, context: RequestContext, pr
     before: postingsOfPayment(postedPayment(payment)),
     allocations: { before: allocations, after: [] },
   })
-  await deletePayment(tx, payment.id)
+  sendPaymentDelete(tx, payment.id)
   await recordPayment(tx, context, 'payment.deleted', present)
 }
 
@@ -240,7 +250,7 @@ export async function failPayment(
     after: postingsOfPayment(postedPayment(failed)),
     allocations: { before: allocations, after: allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) })) },
   })
-  await updatePayment(tx, failed)
+  sendPaymentUpdate(tx, failed)
   const record = await reread(tx, payment.id)
   await recordPayment(tx, context, 'payment.failed', record, reason)
   return record
@@ -271,7 +281,7 @@ export async function settlePayment(
     after: postingsOfPayment(postedPayment(settled)),
     allocations: { before: allocations, after: allocations.map((a) => ({ ...a, counts: 'paid' as const })) },
   })
-  await updatePayment(tx, settled)
+  sendPaymentUpdate(tx, settled)
   const record = await reread(tx, payment.id)
   await recordPayment(tx, context, 'payment.settled', record)
   return record

@@ -13,7 +13,15 @@ import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
 import { chooseAsked } from '../money/choose.ts'
 import { answerGiven, GivenQuery } from '../money/given-list.ts'
-import { countPayments, findPayment, listPayments, type NewPayment, type Payment } from '../money/payment-queries.ts'
+import {
+  countPayments,
+  type DrawnIds,
+  drawPaymentIds,
+  findPayment,
+  listPayments,
+  type NewPayment,
+  type Payment,
+} from '../money/payment-queries.ts'
 import {
   addPayment,
   checkFailing,
@@ -101,6 +109,8 @@ const reading = (publicUrl: string | undefined): Operation[] => [
 interface Chosen {
   wanted: NewPayment | undefined
   asked: Asked | undefined
+  /** For a payment that is added. */
+  ids: DrawnIds | undefined
 }
 
 async function choosePayment(
@@ -110,8 +120,6 @@ async function choosePayment(
   problems: Problems,
   present: PaymentRecord | null,
 ): Promise<Chosen> {
-  await checkCustomerReference(tx, body.customerID, problems)
-  await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const wanted = paymentFromWire(body, context.account, problems)
   const wish = {
     isAuto: body.AutoApply === true,
@@ -119,7 +127,14 @@ async function choosePayment(
     entries: body.Allocations && entriesFromWire(body.Allocations),
   }
   const record = { currency: body.CurrencyCode, present: present?.allocations ?? null }
-  return { wanted, asked: await chooseAsked(tx, wish, record, ENTRY_NAMES, problems) }
+  // All in one exchange; what is read waits for the lock of the customer before it.
+  const [, , asked, ids] = await Promise.all([
+    checkCustomerReference(tx, body.customerID, problems),
+    checkCurrencyHeld(tx, body.CurrencyCode, problems),
+    chooseAsked(tx, wish, record, ENTRY_NAMES, problems),
+    present ? undefined : drawPaymentIds(tx, wish.isAuto ? 0 : (wish.entries?.length ?? 0)),
+  ])
+  return { wanted, asked, ids }
 }
 
 const writing = (): Operation[] => [
@@ -133,7 +148,13 @@ const writing = (): Operation[] => [
     success: { status: 201, schema: PaymentOut.schema },
     references: (tx, context, { body }, problems) => choosePayment(tx, context, body, problems, null),
     write: async (tx, context, _input, _record, chosen: Chosen) => {
-      const { payment, allocations } = await addPayment(tx, context, chosen.wanted as NewPayment, chosen.asked as Asked)
+      const { payment, allocations } = await addPayment(
+        tx,
+        context,
+        chosen.wanted as NewPayment,
+        chosen.asked as Asked,
+        chosen.ids,
+      )
       return {
         status: 201,
         body: PaymentOut.write(paymentToWire(payment, allocations)),

@@ -1,0 +1,28 @@
+/** Customers with money to measure on; $1 is how many. Invoices are posted to the ledger as the service posts them. */
+
+export const CUSTOMERS = `
+  insert into customers (account_id, customer_id, reference, is_company, name, email, currency, created_at, is_waive_taxes, payment_method,
+      auto_send_invoice, auto_send_statement, is_collection_hold)
+    select 1, n, 'C' || n, false, 'Customer ' || n, 'customer' || n || '@example.com', 'USD', '2026-01-01', false, 'cash', true, false, false
+      from generate_series(1, $1::int) n`
+
+/** An open invoice each of 1,149,900.00, under the number and the identifier of its customer. */
+export const OPEN_INVOICES = [
+  `insert into invoices (account_id, invoice_id, customer_id, number, currency, invoice_date, due_date, last_updated, issued_at, source,
+       collection_method, total_minor, account_version, customer_version)
+     select 1, n, n, n, 'USD', '2026-01-01', '2026-01-15', '2026-01-01', '2026-01-01', 'Auto', 'cash', 114990000, 1, 1
+       from generate_series(1, $1::int) n`,
+  `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from,
+       period_until, whole_from, whole_until)
+     select 1, n, 1, 'package', 'Standard package', 1, 999900, 99990000, 114990000, 999900, '2026-01-01', '2026-02-01', '2026-01-01', '2026-02-01'
+       from generate_series(1, $1::int) n`,
+  `insert into invoice_taxes (account_id, invoice_id, name, rate, base_minor, amount_minor)
+     select 1, n, 'VAT', 0.15, 99990000, 15000000 from generate_series(1, $1::int) n`,
+  `insert into customer_totals (account_id, customer_id, currency, receivable_minor, links, head)
+     select 1, n, 'USD', 114990000, 1, sha256('') from generate_series(1, $1::int) n`,
+  `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
+       debit, credit, tax_name, tax_rate)
+     select 1, n, 1, n, case side when 'tax' then 15000000 else 99990000 end, '2026-01-01', '2026-01-01', false, 'USD', 'invoice_issued', 'invoice',
+         'receivable', side, case side when 'tax' then 'VAT' end, case side when 'tax' then 0.15 end
+       from generate_series(1, $1::int) n, unnest('{revenue,tax}'::text[]) side`,
+]
