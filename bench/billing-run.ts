@@ -65,9 +65,11 @@ const RECORDS = `
       from generate_series(1, $1::int) n;
   insert into customer_totals select 1, n, 'USD', 11499 from generate_series(1, $1::int) n;
   insert into subscriptions (account_id, subscription_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
-      anchor, anchor_day, term, term_type, is_pro_rata, lead_days, next_from, last_from, last_invoice_date, due_on, created_at, last_modified)
-    select 1, n, n, 1, 1, 1, 'USD', '2027-01-01', '2027-01-01', 1, 1, 'months', true, 0, '${RENEWS_ON}', '2027-01-01', '2027-01-01', '${RENEWS_ON}',
-        '2026-12-31', '2026-12-31' from generate_series(1, $1::int) n`
+      anchor, anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
+    select 1, n, n, 1, 1, 1, 'USD', '2027-01-01', '2027-01-01', 1, 1, 'months', true, 0, '2026-12-31', '2026-12-31'
+      from generate_series(1, $1::int) n;
+  insert into subscription_billing (account_id, subscription_id, customer_id, next_from, last_from, last_invoice_date, due_on)
+    select 1, n, n, '${RENEWS_ON}', '2027-01-01', '2027-01-01', '${RENEWS_ON}' from generate_series(1, $1::int) n`
 
 /** Subscriptions that all renew on one day, in a database that rounds are copied from. */
 export async function seed(server: BenchServer, name: string, count: number): Promise<void> {

@@ -313,7 +313,7 @@ export const updateDueOn = (
   rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
 ) =>
   tx.rows(sql`
-    update subscriptions s set due_on = r.due_on
+    update subscription_billing s set due_on = r.due_on
       from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
      where s.account_id = ${account} and s.subscription_id = r.id`)
 
