@@ -39,3 +39,16 @@ create policy account on subscription_billing to perennial_app
   using (account_id = current_setting('app.account_id')::bigint)
   with check (account_id = current_setting('app.account_id')::bigint);
 grant select, insert, update, delete on subscription_billing to perennial_app;
+
+-- What is written by the million is checked against the account's setting once a statement, not once a row: a subselect without a reference
+-- to the row is computed once. Reading stays as it was.
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['invoices', 'charges', 'invoice_taxes', 'events', 'customer_totals', 'subscription_billing', 'subscription_components',
+    'usage_cycles', 'usage_entries']
+  loop
+    execute format('alter policy account on perennial.%I with check (account_id = (select current_setting(''app.account_id'')::bigint))', name);
+  end loop;
+end $$;

@@ -242,24 +242,34 @@ export async function deleteCustomer(tx: Transaction, account: AccountId, id: Cu
  * Adds to what customers owe, in the transaction of the documents that make them owe it. Most have owed before, and an update costs half
  * of an insert that finds a conflict.
  */
-export const addReceivable = (
+export async function addReceivable(
   tx: Transaction,
   account: AccountId,
   columns: { customerIds: Column; currencies: Column; amountsMinor: Column },
-) =>
-  tx.rows(sql`
-    with owed as (
-      select customer, currency, sum(amount)::bigint as amount
-        from unnest(${columns.customerIds}::bigint[], ${columns.currencies}::text[], ${columns.amountsMinor}::bigint[]) as d(customer, currency, amount)
-       group by customer, currency),
+): Promise<void> {
+  const owed = fragment`
+    select customer, currency, sum(amount)::bigint as amount
+      from unnest(${columns.customerIds}::bigint[], ${columns.currencies}::text[], ${columns.amountsMinor}::bigint[]) as d(customer, currency, amount)
+     group by customer, currency`
+  const { missing } = await oneRow<{ missing: number }>(
+    tx,
+    sql`
+    with owed as (${owed}),
     added as (
       update customer_totals t set receivable_minor = t.receivable_minor + d.amount from owed d
        where t.account_id = ${account} and t.customer_id = d.customer and t.currency = d.currency
-      returning t.customer_id, t.currency)
-    insert into customer_totals as t (account_id, customer_id, currency, receivable_minor)
-    select ${account}, d.customer, d.currency, d.amount from owed d left join added a on a.customer_id = d.customer and a.currency = d.currency
-     where a.customer_id is null order by d.customer, d.currency
-    on conflict (account_id, customer_id, currency) do update set receivable_minor = t.receivable_minor + excluded.receivable_minor`)
+      returning 1)
+    select ((select count(*) from owed) - (select count(*) from added))::integer as "missing"`,
+  )
+  if (missing === 0) return
+  // Their customers are locked, so those that the update did not find are still those that are not there.
+  await tx.rows(sql`
+    insert into customer_totals (account_id, customer_id, currency, receivable_minor)
+    select ${account}, d.customer, d.currency, d.amount from (${owed}) d
+     where not exists (select 1 from customer_totals t
+                        where t.account_id = ${account} and t.customer_id = d.customer and t.currency = d.currency)
+     order by d.customer, d.currency`)
+}
 
 /** Adds to what a customer was given and is not allocated. */
 export const addUnapplied = (

@@ -57,13 +57,13 @@ export async function listDueSubscriptions(
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
     select ${BILLED_COLUMNS} from subscription_billing b
-      join subscriptions s on s.account_id = b.account_id and s.subscription_id = b.subscription_id
+      join subscriptions s on s.account_id = b.account_id and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
       join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
      where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
        and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
-       and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
-                         and f.record_type = 'subscription' and f.record_id = s.subscription_id)
-     order by s.customer_id, s.subscription_id`)
+       and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
+                                       and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
+     order by b.customer_id, b.subscription_id`)
   const wanted = new Set(customerIds)
   const found = rows.filter(({ customerId }) => wanted.has(customerId))
   return withPackages(tx, account, found)
