@@ -47,7 +47,8 @@ interface Round {
   floorCpu: number
 }
 
-const CATALOGUE = `
+/** A package with one price, and one tax. */
+export const CATALOGUE = `
   insert into package_groups (account_id, package_group_id, name) values (1, 1, 'Packages');
   insert into packages (account_id, package_id, package_group_id, code, name, description, is_active, last_version_no)
     values (1, 1, 1, 'standard', 'Standard package', '', true, 1);
@@ -58,7 +59,8 @@ const CATALOGUE = `
   insert into tax_settings (account_id, tax_setting_id, name) values (1, 1, 'VAT');
   insert into tax_rules (account_id, tax_setting_id, rate) values (1, 1, 0.15);`
 
-const RECORDS = `
+/** Customers with a subscription each, begun and invoiced on 2027-01-01, whose second month is due. */
+export const RECORDS = `
   insert into customers (account_id, customer_id, reference, is_company, name, email, currency, created_at, is_waive_taxes, payment_method,
       auto_send_invoice, auto_send_statement, is_collection_hold)
     select 1, n, 'C' || n, false, 'Customer ' || n, 'customer' || n || '@example.com', 'USD', '2026-12-31', false, 'cash', true, false, false

@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchRead } from './read.ts'
+import { benchSeed } from './seed.ts'
 import { benchStart } from './start.ts'
+import { benchUsage } from './usage.ts'
 import { benchWrite } from './write.ts'
 
-/** npm run bench -- <name> [count] [--times n] [--smoke]; docs/performance.md says what each measures. */
+/** npm run bench -- <name> [count | part] [--times n] [--smoke]; docs/performance.md says what each measures. */
 
 const MILLION = 1_000_000
 
@@ -22,7 +24,9 @@ const programs: Record<string, () => Promise<void>> = {
   start: () => benchStart({ times, isSmoke }),
   read: () => benchRead({ times, isSmoke }),
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
+  usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
   write: () => benchWrite({ times, isSmoke }),
+  seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke }),
 }
 

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { settle } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
-import { drive, httpPost } from './measure/load.ts'
+import { drive, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
+import { hasPgbench, pgbench } from './measure/pgbench.ts'
 import { type Service, startService } from './measure/service.ts'
 
 /** Adding customers over HTTP, each on disk before it is answered, beside pgbench running the same statements with as many callers. */
@@ -12,38 +11,11 @@ import { type Service, startService } from './measure/service.ts'
 const WRITE_OF_FLOOR = 0.4
 const CALLERS = [1, 8, 32]
 const SCRIPT = fileURLToPath(new URL('floor/write-customer.sql', import.meta.url))
-const runFile = promisify(execFile)
 
 interface Sample {
   rate: number
   node: number
   database: number
-}
-
-const PGBENCH = process.env['PGBENCH'] ?? 'pgbench'
-
-const hasPgbench = (): Promise<boolean> =>
-  runFile(PGBENCH, ['--version']).then(
-    () => true,
-    () => false,
-  )
-
-/** pgbench of Debian's postgresql-contrib; it works with the embedded server over its socket. */
-async function pgbench(service: Service, callers: number, seconds: number): Promise<Sample> {
-  const { host, user, database } = service.connection
-  const before = service.databaseCpu()
-  const { stdout } = await runFile(
-    PGBENCH,
-    [
-      ...['--no-vacuum', '--protocol=prepared', '--jobs=1', `--client=${callers}`, `--time=${seconds}`],
-      ...[`--file=${SCRIPT}`, `--host=${host}`, `--username=${user}`, String(database)],
-    ],
-    { env: { ...process.env, PGOPTIONS: '-c role=perennial_app -c search_path=perennial -c TimeZone=UTC' } },
-  )
-  const done = Number(/transactions actually processed: (\d+)/.exec(stdout)?.[1])
-  const rate = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
-  if (!(done > 0 && rate > 0)) throw new Error(`pgbench said: ${stdout}`)
-  return { rate, node: 0, database: (service.databaseCpu() - before) / done }
 }
 
 async function overHttp(service: Service, callers: number, seconds: number): Promise<Sample> {
@@ -54,7 +26,7 @@ async function overHttp(service: Service, callers: number, seconds: number): Pro
     CurrencyCode: 'USD',
     isCompany: false,
   })
-  const request = httpPost('/v1/customers', service.authorization, body)
+  const request = httpSend('POST', '/v1/customers', service.authorization, body)
   const [node, database] = [service.nodeCpu(), service.databaseCpu()]
   const told = await drive({ port: service.port, callers, seconds, next: () => request, status: 201 })
   return {
@@ -69,7 +41,7 @@ async function measure(service: Service, callers: number, times: number, seconds
   const subjects: Sample[] = []
   for (let turn = 0; turn <= times; turn += 1) {
     await settle(service.connection)
-    const floor = await pgbench(service, callers, seconds)
+    const floor = { ...(await pgbench(service, SCRIPT, callers, seconds)), node: 0 }
     await settle(service.connection)
     const subject = await overHttp(service, callers, seconds)
     if (turn === 0 && times > 1) continue
@@ -104,13 +76,7 @@ function judge(callers: number, floors: readonly Sample[], subjects: readonly Sa
 }
 
 export async function benchWrite(options: { times: number; isSmoke: boolean }): Promise<void> {
-  if (!(await hasPgbench())) {
-    tell(
-      'pgbench is missing (Debian: apt-get install postgresql-contrib; else set PGBENCH to its path): nothing to compare with',
-    )
-    if (!options.isSmoke) process.exitCode = 1
-    return
-  }
+  if (!(await hasPgbench(options))) return
   const service = await startService()
   try {
     await tellMachine(service.connection)

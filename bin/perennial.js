@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// Runs the built program; builds it first when the sources are newer, so that a checkout always runs what it holds.
+// Runs the built program; builds it first when the sources are newer, so that a checkout always runs what it holds. An image has none.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const built = join(root, 'dist', 'main.js')
+const sources = join(root, 'src')
 
 const modifiedAt = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
@@ -21,7 +22,7 @@ function newestSource(folder) {
   return newest
 }
 
-if (modifiedAt(built) < newestSource(join(root, 'src'))) {
+if (existsSync(sources) && modifiedAt(built) < newestSource(sources)) {
   const { status } = spawnSync(process.execPath, [join(root, 'scripts', 'build.js')], { stdio: ['ignore', 2, 2] })
   if (status !== 0) process.exit(1)
 }

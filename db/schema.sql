@@ -156,6 +156,7 @@ create table billing_runs (
   constraint billing_runs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint billing_runs_cause_check CHECK ((cause = ANY (ARRAY['schedule'::text, 'request'::text, 'command'::text, 'clock'::text])))
 );
+CREATE INDEX billing_runs_finished ON billing_runs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX billing_runs_unfinished ON billing_runs USING btree (leased_until) WHERE (finished_at IS NULL);
 alter table billing_runs enable row level security;
 create policy account on billing_runs to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -633,6 +634,7 @@ create table outbox (
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX outbox_due ON outbox USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+CREATE INDEX outbox_unsent ON outbox USING btree (status) WHERE (status <> 'sent'::text);
 alter table outbox enable row level security;
 create policy account on outbox to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on outbox to perennial_app;
@@ -964,6 +966,20 @@ alter table usage_entries enable row level security;
 create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on usage_entries to perennial_app;
 
+create table verifications (
+  account_id bigint not null,
+  leased_until timestamp with time zone,
+  finished_at timestamp with time zone,
+  differences integer,
+  constraint verifications_pkey PRIMARY KEY (account_id),
+  constraint verifications_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint verifications_differences_check CHECK ((differences >= 0)),
+  constraint verifications_finished_check CHECK (((finished_at IS NULL) = (differences IS NULL)))
+);
+alter table verifications enable row level security;
+create policy account on verifications to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select, update on verifications to perennial_app;
+
 CREATE OR REPLACE FUNCTION account_exists()
  RETURNS boolean
  LANGUAGE sql
@@ -1083,6 +1099,18 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone, at_instant timestamp with time zone)
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial'
+AS $function$
+  select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
+   where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
+   order by v.finished_at nulls first, a.account_id limit 100
+$function$
+;
+
 CREATE OR REPLACE FUNCTION list_all_accounts()
  RETURNS TABLE(account_id bigint, name text, mode text, currency text, time_zone text, clock_at timestamp with time zone, created_at timestamp with time zone)
  LANGUAGE sql
@@ -1155,6 +1183,61 @@ begin
   end if;
   return written;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant timestamp with time zone, count_max integer)
+ RETURNS TABLE(name text, label text, value double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+  with unfinished as (
+    select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
+      from billing_runs where finished_at is null),
+  current_accounts as (
+    select a.account_id, a.scheduled_on, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+     where a.clock_at is null)
+  select 'runs', case when is_held then 'working' else 'waiting' end, count(*)::double precision from unfinished group by 2
+  union all select 'run_records_done', cause, sum(done) from unfinished group by cause
+  union all select 'run_records_total', cause, sum(total) from unfinished group by cause
+  union all select 'run_records_per_second', cause, sum(done / greatest(extract(epoch from at_instant - started_at), 1))
+    from unfinished where is_held and started_at is not null group by cause
+  union all select 'run_oldest_seconds', '', greatest(extract(epoch from at_instant - min(created_at)), 0) from unfinished
+    having count(*) > 0
+  union all (select 'run_finished_at', 'any', extract(epoch from finished_at) from billing_runs
+    where finished_at is not null order by finished_at desc limit 1)
+  union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
+    where finished_at is not null and failed = 0 order by finished_at desc limit 1)
+  union all select 'due', 'subscription', count(*) from (
+    select 1 from current_accounts a cross join lateral (
+      select 1 from subscriptions s where s.account_id = a.account_id and s.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = s.account_id and c.customer_id = s.customer_id)
+       limit count_max) as due
+     limit count_max) as found
+  union all select 'due', 'recurring_invoice', count(*) from (
+    select 1 from current_accounts a cross join lateral (
+      select 1 from recurring_invoices r where r.account_id = a.account_id and r.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = r.account_id and c.customer_id = r.customer_id)
+       limit count_max) as due
+     limit count_max) as found
+  union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
+  union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
+  union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox
+    where next_try_at is not null having count(*) > 0
+$function$
+;
+
+CREATE OR REPLACE FUNCTION verification_state()
+ RETURNS TABLE(differences bigint, oldest timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial'
+AS $function$
+  select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v
+$function$
 ;
 
 CREATE TRIGGER customers_deleted AFTER DELETE ON customers REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('customer_id');

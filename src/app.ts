@@ -7,6 +7,8 @@ import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
+import { readFigures } from './features/billing-run/figures.ts'
+import { listVerificationFigures } from './features/verification/queries.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
@@ -110,7 +112,12 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
 
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock)
-  const metrics = makeMetrics(db)
+  const metrics = makeMetrics({
+    db,
+    readFigures: async () => [...(await readFigures(db, realClock)), ...(await listVerificationFigures(db.unscoped))],
+    realClock,
+    version: settings.version,
+  })
   const operations = allOperations({
     db,
     realClock,

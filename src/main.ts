@@ -4,7 +4,9 @@ import { CommanderError } from 'commander'
 import { EXIT } from './commands/exit-codes.ts'
 import { buildProgram } from './commands/program.ts'
 import { Fault, type Problem } from './kernel/fault.ts'
-import { ConfigFailure } from './platform/config.ts'
+import { ConfigFailure, secretsIn } from './platform/config.ts'
+import { errorFacts } from './platform/error-facts.ts'
+import { textCleaner } from './platform/log-cleaning.ts'
 import { StartFailure } from './platform/postgres/start-failure.ts'
 
 /** The program: runs one command and answers its exit code. Whatever goes wrong becomes a sentence on stderr, never a stack. */
@@ -50,8 +52,9 @@ function problemsOf(error: unknown): readonly Problem[] {
 // A surprise is a bug of ours or an illness of the machine: its stack helps whoever asks for it, and frightens everybody else.
 function unexpected(error: unknown): string {
   const isStoryWanted = /^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '')
-  if (!(error instanceof Error)) return `Something unexpected happened: ${String(error)}`
-  if (isStoryWanted) return error.stack ?? error.message
-  const [line = 'no reason was given'] = error.message.split('\n')
+  const { type, message, stack } = errorFacts(error)
+  const clean = textCleaner(secretsIn(process.env))
+  if (isStoryWanted) return clean(`${type}: ${message}\n${stack}`)
+  const [line = 'no reason was given'] = clean(message).split('\n')
   return `Something unexpected happened: ${line} (run again with LOG_LEVEL=debug for the story)`
 }

@@ -6,6 +6,9 @@ import { deleteOldRuns, insertRun, listUnfinishedRuns, releaseRun } from './feat
 import { workRun } from './features/billing-run/run.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { findDueAfter } from './features/billing-run/kinds.ts'
+import type { Difference } from './features/verification/difference.ts'
+import { verifyNightly } from './features/verification/nightly.ts'
+import type { Verification } from './features/verification/verify.ts'
 import type { Database } from './platform/database/database.ts'
 import { deleteOldKeys, sealLists } from './platform/database/housekeeping.ts'
 import type { RealClock } from './platform/http/context.ts'
@@ -32,6 +35,7 @@ const RUNS_A_LOOK = 100
 const LOOK_EVERY_MS = 5_000
 const HOUSEKEEPING_EVERY_MS = 20_000
 const FORGET_EVERY_MS = 3_600_000
+const VERIFY_LOOK_EVERY_MS = 600_000
 const RUNS_KEPT_MS = 90 * 86_400_000
 const MAIL_KEPT_MS = 90 * 86_400_000
 const KEYS_KEPT_MS = 24 * 3_600_000
@@ -49,7 +53,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     endSleep()
   }
   const stopListening = await db.listen('billing_run', wake)
-  const lastDone = { housekeeping: 0, forgetting: 0 }
+  const lastDone = { housekeeping: 0, forgetting: 0, verifying: 0 }
+  let verifying = Promise.resolve()
 
   async function loop(): Promise<void> {
     while (!isStopping) {
@@ -87,6 +92,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await deleteOldMail(db.unscoped, instantOf(deps.realClock() - MAIL_KEPT_MS))
       await deleteOldKeys(db, instantOf(deps.realClock() - KEYS_KEPT_MS))
     }
+    // Beside the loop, which must not wait: verifying a large account takes minutes.
+    if (nowMs - lastDone.verifying >= VERIFY_LOOK_EVERY_MS) {
+      lastDone.verifying = nowMs
+      verifying = verifying.then(() => verifyTonight(deps, () => isStopping))
+    }
   }
 
   const looping = loop()
@@ -95,9 +105,31 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       isStopping = true
       wake()
       await looping
+      await verifying
       await stopListening()
     },
   }
+}
+
+/** The log names what differs and not what stands there: that is for whoever may see the books, by "perennial verify". */
+async function verifyTonight({ db, log, realClock }: WorkerDeps, isStopping: () => boolean): Promise<void> {
+  const goOn = () => {
+    if (isStopping()) throw new Stopped()
+  }
+  const watched = {
+    db,
+    realClock,
+    onDifference: ({ account, check, recordType, recordId, what }: Difference) =>
+      log.warn({ account: String(account), check, recordType, record: String(recordId), what }, 'the books differ'),
+    onVerified: ({ account, invoices, differences }: Verification) =>
+      log.info({ account: String(account), invoices, differences }, 'verified'),
+    onFailed: (account: AccountId, error: unknown) =>
+      log.error({ err: error, account: String(account) }, 'an account could not be verified'),
+  }
+  await verifyNightly(watched, goOn).catch((error: unknown) => {
+    if (!(error instanceof Stopped))
+      log.error({ err: error }, 'the nightly verification could not go on; it tries again')
+  })
 }
 
 async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopping: () => boolean): Promise<void> {

@@ -60,7 +60,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   features: ['features', 'engine', 'platform', 'kernel'],
   worker: ['features', 'platform', 'kernel'],
   app: ['features', 'platform', 'kernel'],
-  commands: ['commands', 'app', 'worker', 'features', 'platform', 'kernel'],
+  demo: ['demo', 'kernel'],
+  commands: ['commands', 'app', 'worker', 'demo', 'features', 'platform', 'kernel'],
   main: ['commands', 'platform', 'kernel'],
 }
 
@@ -149,7 +150,7 @@ describe('SQL', () => {
   test('of features stands in their queries alone', () => {
     const others = SOURCES.filter((path) => layerOf(path) === 'features' && !/(^|[/-])queries\.ts$/.test(path))
     expect(placesOf(/\b(sql|fragment)`/, others, textOf)).toEqual([])
-    const commands = SOURCES.filter((path) => ['commands', 'worker', 'app', 'main'].includes(layerOf(path)))
+    const commands = SOURCES.filter((path) => ['commands', 'demo', 'worker', 'app', 'main'].includes(layerOf(path)))
     expect(placesOf(/\b(sql|fragment)`/, commands, textOf)).toEqual([])
   })
 

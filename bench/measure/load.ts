@@ -20,9 +20,9 @@ export interface Loaded {
 export const httpGet = (path: string, authorization: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: ${authorization}\r\n\r\n`
 
-export function httpPost(path: string, authorization: string, body: string): string {
+export function httpSend(method: 'POST' | 'PUT', path: string, authorization: string, body: string): string {
   const head = `Host: bench\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`
-  return `POST ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`
+  return `${method} ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`
 }
 
 /** Bytes of the first answer in what has arrived; undefined while it is not whole. */

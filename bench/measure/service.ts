@@ -25,7 +25,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export async function startService(): Promise<Service> {
+export async function startService(settings: Record<string, string> = {}): Promise<Service> {
   const folder = benchFolder()
   const child = spawn(process.execPath, [join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
     cwd: ROOT,
@@ -37,6 +37,7 @@ export async function startService(): Promise<Service> {
       DATA_DIR: folder.path,
       LOG_LEVEL: 'warn',
       BOOTSTRAP_API_KEY: API_KEY,
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -15,6 +15,16 @@ export function idValue(text: string): Id {
   return BigInt(text)
 }
 
+/** Reads a whole number from 1 to `most`. */
+export const countValue =
+  (most: number) =>
+  (text: string): number => {
+    const count = Number(text)
+    if (!/^\d+$/.test(text) || count < 1 || count > most)
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`)
+    return count
+  }
+
 /** A day as 2027-02-28. */
 export function dateValue(text: string): IsoDate {
   if (!isDate(text)) throw new InvalidArgumentError('It must be a day such as 2027-02-28.')

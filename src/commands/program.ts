@@ -4,6 +4,7 @@ import type { Id } from '../kernel/ids.ts'
 import { type CommandContext, commandContext } from './context.ts'
 import {
   comingInstantValue,
+  countValue,
   currencyValue,
   dateValue,
   idValue,
@@ -39,8 +40,10 @@ export function buildProgram(deps: ProgramDeps): Command {
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)
   addBilling(program, run)
+  addChecking(program, run, deps)
   addAccounts(program, run)
   addKeys(program, run)
+  addSeeding(program, run)
   return program
 }
 
@@ -104,6 +107,26 @@ function addBilling(program: Command, run: Runner): void {
       const wish = { account: options.account, to: options.to }
       return run(options, async (context) => (await import('./clock.ts')).advanceClockCommand(context, wish))
     })
+}
+
+function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
+  program
+    .command('doctor')
+    .description('look at every setting and at the surroundings, and say how to mend each; starts and changes nothing')
+    .addOption(json())
+    // Not by "run", which ends with the first setting that cannot be read.
+    .action(async (options: { json?: boolean }) => {
+      const { doctorCommand } = await import('./doctor.ts')
+      deps.ended(await doctorCommand({ root: deps.root, isJson: options.json === true }, process.env))
+    })
+  program
+    .command('verify')
+    .description('compute everything again from its facts and name each difference; changes nothing')
+    .option('--account <id>', 'only this account; otherwise all', idValue)
+    .addOption(json())
+    .action((options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) => (await import('./verify.ts')).verifyCommand(context, options.account)),
+    )
 }
 
 interface AccountOptions {
@@ -184,4 +207,27 @@ function addKeys(program: Command, run: Runner): void {
       const wish = { account: options.account, key, isForced: options.force === true }
       return run(options, async (context) => (await import('./key.ts')).revokeKeyCommand(context, wish))
     })
+}
+
+interface SeedWords {
+  customers: number
+  seed: number
+  json?: boolean
+}
+
+function addSeeding(program: Command, run: Runner): void {
+  program
+    .command('seed')
+    .description('fill a new account with records; no other account is touched')
+    .addOption(
+      new Option('--demo', 'a test account with a year of a firm in it, billed up to today').makeOptionMandatory(),
+    )
+    .option('--customers <count>', 'how many customers it has in the end, up to 2000', countValue(2000), 200)
+    .option('--seed <number>', 'another number tells another story, the same one the same', countValue(999_999), 1)
+    .addOption(json())
+    .action(({ customers, seed, json: isJson }: SeedWords) =>
+      run({ json: isJson === true }, async (context) =>
+        (await import('./seed.ts')).seedCommand(context, { customers, seed }),
+      ),
+    )
 }

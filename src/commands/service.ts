@@ -1,5 +1,7 @@
 import pino, { type Logger } from 'pino'
+import { secretsIn } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
+import { makeLog } from '../platform/log.ts'
 import type { CommandContext } from './context.ts'
 import type { Stopping } from './stopping.ts'
 
@@ -7,7 +9,7 @@ import type { Stopping } from './stopping.ts'
 
 /** One JSON object a line on stderr; results go to stdout. */
 export const serviceLog = (level: CommandContext['config']['logLevel']): Logger =>
-  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: false }))
+  makeLog(level, secretsIn(process.env), pino.destination({ dest: 2, sync: false }))
 
 /** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
 export const openForService = (

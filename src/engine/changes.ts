@@ -39,7 +39,10 @@ export interface ChangePlan {
   componentsChargedUntil: { componentId: bigint; until: IsoDate }[]
 }
 
-/** What a change looks at beside the state: charges whose days or cycles reach beyond today, package and components. */
+/**
+ * What a change looks at beside the state: charges whose days or cycles reach beyond today, package and components, and every charge of
+ * a package in a later stretch than those.
+ */
 export interface ChangeFacts {
   charges: readonly InvoicedCharge[]
   today: IsoDate

@@ -48,3 +48,21 @@ export const canShare = ({ lastFrom, chargesFrom }: ComponentState, scheduledOn:
 /** The day on which a cycle ends; usage of the very day of the end is invoiced on that day too. */
 export const meteredDueOn = (piece: { from: IsoDate; until: IsoDate }, end: IsoDate | null): IsoDate =>
   end !== null && end < piece.until ? later(end, piece.from) : piece.until
+
+/** How many cycles are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
+export function countDueCycles(
+  component: ComponentState,
+  terms: { endDate: IsoDate | null; isProRata: boolean },
+  today: IsoDate,
+  stopAt: number,
+): number {
+  let count = 0
+  let reached = component
+  while (count <= stopAt && hasNextCycle(reached, terms.endDate)) {
+    const { piece } = nextCycle(reached, terms.endDate, terms.isProRata)
+    if ((isMetered(component) ? meteredDueOn(piece, terms.endDate) : piece.from) > today) break
+    reached = { ...reached, nextFrom: piece.until }
+    count += 1
+  }
+  return count
+}

@@ -1,10 +1,11 @@
 import { addDays, type IsoDate, later } from '../kernel/calendar.ts'
 import type { PlannedCharge } from './charges.ts'
+import { countDueCycles } from './componentCycles.ts'
 import type { SubscriptionFacts } from './components.ts'
 import { collectDue, type Collecting, groupsOf, startCollecting } from './due.ts'
 import { areExtrasDue, extraCharges, hasExtras, nextInvoiceOn, type PlanOptions, withoutExtras } from './extras.ts'
 import { byLine, datesOf, splitNegative } from './lines.ts'
-import { planDue, type PlannedInvoice } from './renewal.ts'
+import { countDuePeriods, planDue, type PlannedInvoice } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
 
 /**
@@ -75,6 +76,13 @@ function withEnd(
   const isCancelled = state.pending?.kind === 'cancellation' && state.pending.on === end
   if (!isCancelled) return { state: state.pending === null ? state : { ...state, pending: null }, ended: 'expired' }
   return { state: { ...state, endDate: end, cancelledOn: end, pending: null }, ended: 'cancelled' }
+}
+
+/** Whether more periods of the package, or cycles of one component, are due today than a request may bill at once. */
+export function isMoreDueThan({ state, components }: SubscriptionFacts, today: IsoDate, most: number): boolean {
+  const terms = termsOf(state)
+  if (countDuePeriods(terms, state.cursor, today, most) > most) return true
+  return components.some((component) => countDueCycles(component, terms, today, most) > most)
 }
 
 /** Invoices of 0 are not made, so a preview looks for the next one that is; a free subscription has none to show. */

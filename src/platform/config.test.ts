@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigFailure, envExample, readConfig } from './config.ts'
+import { ConfigFailure, envExample, readConfig, secretsIn } from './config.ts'
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -116,4 +118,29 @@ test('.env.example lists every variable with its default, and reads as an empty 
   const lines = text.split('\n').filter((line) => line.includes('=') && !line.startsWith('#'))
   const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
   expect(readConfig(env)).toEqual(readConfig({}))
+})
+
+test('a secret may lie in a file; what is set itself comes first, and a file that cannot be read is told without what it holds', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-config-'))
+  const file = join(folder, 'url')
+  writeFileSync(file, 'postgres://bill:p%40ss-word@db/x\n')
+  try {
+    expect(readConfig({ DATABASE_URL_FILE: file }).databaseUrl).toBe('postgres://bill:p%40ss-word@db/x')
+    expect(readConfig({ DATABASE_URL: 'postgres://b@db/y', DATABASE_URL_FILE: file }).databaseUrl).toBe(
+      'postgres://b@db/y',
+    )
+    expect(secretsIn({ DATABASE_URL_FILE: file, PORT: '1' })).toEqual([
+      'postgres://bill:p%40ss-word@db/x',
+      'p%40ss-word',
+      'p@ss-word',
+    ])
+    expect(problemsOf({ DATABASE_URL_FILE: `${file}.gone`, ENCRYPTION_KEY_FILE: file })).toEqual([
+      'DATABASE_URL_FILE must be the path of a file that can be read.',
+      'ENCRYPTION_KEY must be 32 bytes as 64 hex digits or as base64.',
+    ])
+    // What is no secret is not read from files.
+    expect(readConfig({ PORT_FILE: file }).port).toBe(3000)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { findCurrency } from '../kernel/currencies.ts'
 
@@ -156,17 +157,26 @@ const VARIABLES = {
   ),
 }
 
+/** Which settings there are. A secret may also lie in a file, named by the setting's name with _FILE at the end. */
+export const SETTINGS: readonly { readonly name: string; readonly isSecret?: true }[] =
+  Object.values<Variable<unknown>>(VARIABLES)
+
 /** Everything that can be set from outside, read and checked once. What is not set and has no default is undefined. */
 export type Config = { readonly [Key in keyof typeof VARIABLES]: (typeof VARIABLES)[Key]['unset'] }
 
 /**
- * Reads the configuration. An empty variable counts as unset, as compose files write it.
+ * Reads the configuration. An empty variable counts as unset, as compose files write it. A secret may lie in a file, which its name with
+ * _FILE at the end names.
  * Throws a ConfigFailure that names every bad variable at once.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
   const values = Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
-    const text = env[variable.name]?.trim() ?? ''
+    const text = textOf(env, variable)
+    if (text instanceof Wrong) {
+      problems.push(`${variable.name}_FILE must be ${text.mustBe}.`)
+      return [key, variable.unset]
+    }
     const value = text === '' ? variable.unset : variable.read(text)
     if (value instanceof Wrong) problems.push(problemOf(variable, text, value))
     return [key, value]
@@ -175,12 +185,48 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.fromEntries(values) as Config
 }
 
+/** The texts in the environment that may stand nowhere else: settings that hold secrets, whole, and the passwords in addresses among them. */
+export function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.values<Variable<unknown>>(VARIABLES).flatMap((variable) => {
+    const text = textOf(env, variable)
+    if (!variable.isSecret || text instanceof Wrong || text === '') return []
+    const password = parseUrl(text)?.password ?? ''
+    return [text, password, plainOf(password)].filter((secret) => secret !== '')
+  })
+}
+
+function plainOf(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
+}
+
 /** The text of `.env.example`: every variable with its default and a line about it. */
 export function envExample(): string {
   const entries = Object.values<Variable<unknown>>(VARIABLES).map(
     ({ name, preset, about }) => `# ${about}\n${name}=${preset}\n`,
   )
-  return ['# Every setting with its default. An empty value counts as unset.\n', ...entries].join('\n')
+  const head = `# Every setting with its default. An empty value counts as unset.
+# DATABASE_URL_FILE, ENCRYPTION_KEY_FILE, SMTP_URL_FILE, BOOTSTRAP_API_KEY_FILE: a file that holds the secret instead.
+`
+  return [head, ...entries].join('\n')
+}
+
+/** What is set, or what lies in the file of a secret that is not set itself: so containers hand secrets over. */
+function textOf(
+  env: Readonly<Record<string, string | undefined>>,
+  { name, isSecret }: Pick<Variable<unknown>, 'name' | 'isSecret'>,
+): string | Wrong {
+  const text = env[name]?.trim() ?? ''
+  const path = env[`${name}_FILE`]?.trim() ?? ''
+  if (text !== '' || !isSecret || path === '') return text
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return new Wrong('the path of a file that can be read')
+  }
 }
 
 function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe }: Wrong): string {

@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from './database/database.ts'
+import { within } from './within.ts'
 
-/** What /metrics tells: about the service, and nothing about an account. */
+/** What /metrics tells: about the service, and nothing about an account. Labels take few values, all of them known beforehand. */
 export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** A billing run has finished. */
@@ -9,44 +10,108 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-export function makeMetrics(db: Database): Metrics {
+/** One value that the database tells of all accounts together; an empty label where there is nothing to tell apart. */
+export interface Figure {
+  name: string
+  label: string
+  value: number
+}
+
+export interface MetricsDeps {
+  db: Pick<Database, 'poolState'>
+  /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
+  readFigures(): Promise<Figure[]>
+  realClock: () => number
+  version: string
+}
+
+const FIGURES_KEPT_MS = 5_000
+const FIGURES_WAIT_MS = 3_000
+
+/** Figures of the database: how each is told, and what its label tells apart. Those with `always` are 0 where nothing was found. */
+const TOLD_FIGURES: Record<string, { metric: string; help: string; label?: string; always?: readonly string[] }> = {
+  runs: {
+    metric: 'perennial_runs',
+    help: 'Unfinished billing runs: worked on, or waiting for a worker',
+    label: 'state',
+    always: ['working', 'waiting'],
+  },
+  run_records_done: {
+    metric: 'perennial_run_records_done',
+    help: 'Records that unfinished billing runs are through with, by what started the run',
+    label: 'cause',
+  },
+  run_records_total: {
+    metric: 'perennial_run_records_expected',
+    help: 'Records that unfinished billing runs have to do in all, by what started the run',
+    label: 'cause',
+  },
+  run_records_per_second: {
+    metric: 'perennial_run_records_per_second',
+    help: 'Records a second since their start of billing runs that are worked on, by what started the run',
+    label: 'cause',
+  },
+  run_oldest_seconds: {
+    metric: 'perennial_run_oldest_age_seconds',
+    help: 'Age of the oldest unfinished billing run',
+    always: [''],
+  },
+  run_finished_at: {
+    metric: 'perennial_run_last_finished_timestamp_seconds',
+    help: 'When a billing run last ended: any, and one in which every record could be billed',
+    label: 'outcome',
+  },
+  due: {
+    metric: 'perennial_due_records',
+    help: 'Records of accounts on real time that are due and not billed; 10000 means that many or more',
+    label: 'kind',
+    always: ['subscription', 'recurring_invoice'],
+  },
+  accounts_to_schedule: {
+    metric: 'perennial_accounts_to_schedule',
+    help: 'Accounts whose day has begun and that no worker has looked at',
+    always: [''],
+  },
+  mails: {
+    metric: 'perennial_outbox_mails',
+    help: 'Mail that is not sent, by status; 10000 means that many or more',
+    label: 'status',
+    always: ['queued', 'sending', 'failed', 'unknown'],
+  },
+  mail_oldest_seconds: {
+    metric: 'perennial_outbox_oldest_wait_seconds',
+    help: 'How long ago the mail that waits longest should have been tried',
+    always: [''],
+  },
+  verify_differences: {
+    metric: 'perennial_verify_differences',
+    help: 'Differences that the nightly verification found, each account as it was verified last',
+  },
+  verify_finished_at: {
+    metric: 'perennial_verify_last_run_timestamp_seconds',
+    help: 'When the account that waits longest was last verified',
+  },
+}
+
+export function makeMetrics({ db, readFigures, realClock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const requests = new Counter({
-    name: 'perennial_requests_total',
-    help: 'Requests answered',
-    labelNames: ['operation', 'status'],
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'perennial_request_seconds',
-    help: 'Time to answer',
-    labelNames: ['operation'],
-    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers,
-  })
-  const pool = new Gauge({
-    name: 'perennial_database_connections',
-    help: 'Database connections by state',
-    labelNames: ['state'],
-    registers,
-  })
-  const memory = new Gauge({ name: 'perennial_resident_bytes', help: 'Resident memory of this process', registers })
-  const invoiced = new Counter({
-    name: 'perennial_run_invoices_total',
-    help: 'Invoices made by billing runs of this process',
-    registers,
-  })
-  const failed = new Counter({
-    name: 'perennial_run_failures_total',
-    help: 'Records that billing runs of this process could not bill',
-    registers,
-  })
-  const runSeconds = new Counter({
-    name: 'perennial_run_seconds_total',
-    help: 'Time spent in billing runs by this process',
-    registers,
-  })
+  const { requests, latency, invoiced, failed, runSeconds } = counters(registers)
+  const { pool, memory, info, up } = gauges(registers)
+  const tellFigures = figureGauges(registers)
+  let kept: { atMs: number; figures: Promise<Figure[]> } | undefined
+
+  /** One question at a time; what was found is kept for a moment, a failure is not. */
+  async function figures(): Promise<Figure[] | undefined> {
+    const nowMs = realClock()
+    if (!kept || nowMs - kept.atMs >= FIGURES_KEPT_MS) kept = { atMs: nowMs, figures: readFigures() }
+    const asked = kept
+    const found = await within(FIGURES_WAIT_MS, asked.figures)
+    if (found === undefined && kept === asked) kept = undefined
+    return found
+  }
+
+  info.set({ version }, 1)
   return {
     measured(operation, status, seconds) {
       requests.inc({ operation, status: String(status) })
@@ -63,7 +128,78 @@ export function makeMetrics(db: Database): Metrics {
       pool.set({ state: 'idle' }, idle)
       pool.set({ state: 'waited_for' }, waiting)
       memory.set(process.memoryUsage.rss())
+      const found = await figures()
+      up.set(found ? 1 : 0)
+      tellFigures(found)
       return registry.metrics()
     },
+  }
+}
+
+function counters(registers: Registry[]) {
+  return {
+    requests: new Counter({
+      name: 'perennial_requests_total',
+      help: 'Requests answered',
+      labelNames: ['operation', 'status'],
+      registers,
+    }),
+    latency: new Histogram({
+      name: 'perennial_request_seconds',
+      help: 'Time to answer',
+      labelNames: ['operation'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    invoiced: new Counter({
+      name: 'perennial_run_invoices_total',
+      help: 'Invoices made by billing runs of this process',
+      registers,
+    }),
+    failed: new Counter({
+      name: 'perennial_run_failures_total',
+      help: 'Records that billing runs of this process could not bill',
+      registers,
+    }),
+    runSeconds: new Counter({
+      name: 'perennial_run_seconds_total',
+      help: 'Time spent in billing runs by this process',
+      registers,
+    }),
+  }
+}
+
+const gauges = (registers: Registry[]) => ({
+  pool: new Gauge({
+    name: 'perennial_database_connections',
+    help: 'Database connections by state',
+    labelNames: ['state'],
+    registers,
+  }),
+  memory: new Gauge({ name: 'perennial_resident_bytes', help: 'Resident memory of this process', registers }),
+  info: new Gauge({ name: 'perennial_info', help: 'The version that runs', labelNames: ['version'], registers }),
+  up: new Gauge({
+    name: 'perennial_database_up',
+    help: 'Whether the database answered just now: 1, or 0, and then nothing that it tells is here',
+    registers,
+  }),
+})
+
+/** Makes the gauges of the database's figures; without figures they tell nothing, rather than what was true once. */
+function figureGauges(registers: Registry[]): (figures: Figure[] | undefined) => void {
+  const told = Object.entries(TOLD_FIGURES).map(([name, { metric, help, label, always }]) => {
+    const gauge = new Gauge({ name: metric, help, labelNames: label ? [label] : [], registers })
+    const set = (about: string, value: number) => (label ? gauge.set({ [label]: about }, value) : gauge.set(value))
+    return { name, gauge, set, isPlain: label === undefined, always: always ?? [] }
+  })
+  return (figures) => {
+    for (const { name, gauge, set, isPlain, always } of told) {
+      gauge.reset()
+      // After a reset a gauge without labels would tell 0.
+      if (isPlain) gauge.remove()
+      if (!figures) continue
+      for (const about of always) set(about, 0)
+      for (const figure of figures) if (figure.name === name) set(figure.label, figure.value)
+    }
   }
 }

@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest'
-import {
-  addCustomer,
-  addTax,
-  checkBooks,
-  day,
-  invoicesOf,
-  moveTo,
-  rowsOf,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addTax, checkBooks, moveTo, rowsOf } from '../../src/features/subscriptions/billing.testing.ts'
 import { startTestService } from '../support/app.ts'
+import { bookOf } from './year.testing.ts'
 
 /** Stories of what callers write themselves: recurring invoices for a year, and a draft on its way. */
 
@@ -50,38 +43,34 @@ test('a shop bills three customers a year long in dollars, yen and dinars, each 
   })
   const moved = await moveTo(client, '2028-01-30')
   expect(moved).toMatchObject({ Invoices: 17, Renewals: 17, Expired: 1, Failed: [] })
-  const dates = async (id: number) =>
-    (await invoicesOf(client, `recurInvoiceID=${id}`)).map((invoice) => [
-      day(invoice.InvoiceDate),
-      day(invoice.DueDate),
-      invoice.Total,
-    ])
-  expect((await dates(dollars.id)).map(([date]) => date)).toEqual([
-    '2027-01-31',
-    '2027-02-28',
-    '2027-03-31',
-    '2027-04-30',
-    '2027-05-31',
-    '2027-06-30',
-    '2027-07-31',
-    '2027-08-31',
-    '2027-09-30',
-    '2027-10-31',
-    '2027-11-30',
-    '2027-12-31',
-  ])
-  expect(new Set((await dates(dollars.id)).map(([, , total]) => total))).toEqual(new Set([15.74]))
-  expect(await dates(yen.id)).toEqual([
-    ['2027-01-31', '2027-02-10', 198],
-    ['2027-04-25', '2027-05-10', 198],
-    ['2027-07-26', '2027-08-10', 198],
-    ['2027-10-26', '2027-11-10', 198],
-    ['2028-01-26', '2028-02-10', 198],
-  ])
-  expect(await dates(dinars.id)).toEqual([
-    ['2027-01-31', '2027-02-10', 9.074],
-    ['2027-05-11', '2027-05-21', 9.074],
-    ['2027-08-19', '2027-08-29', 9.074],
+  const dollarsOn = (number: number, from: string, due: string, until: string): string =>
+    `${number} | ${from} due ${due} | Seats ${from} to ${until}: 3 × 4.99 = 14.97 + Loyalty ${from} to ${until}: -1 × 0.33 = -0.33 | VAT 1.1 | 15.74 | Past Due`
+  const yenOn = (number: number, on: string, due: string, from: string, until: string, status = 'Past Due'): string =>
+    `${number} | ${on} due ${due} | Rent ${from} to ${until}: 101 + Hours ${from} to ${until}: 2.5 × 33.3 = 83 | VAT 14 | 198 | ${status}`
+  const dinarsOn = (number: number, from: string, due: string, until: string): string =>
+    `${number} | ${from} due ${due} | Feed ${from} to ${until}: 7 × 1.2345 = 8.642 | Levy 0.432 | 9.074 | Past Due`
+  // Yen fall due ten days after the period that they pay for begins.
+  expect(await bookOf(client)).toEqual([
+    dollarsOn(1, '2027-01-31', '2027-02-10', '2027-02-27'),
+    yenOn(2, '2027-01-31', '2027-02-10', '2027-01-31', '2027-04-29'),
+    dinarsOn(3, '2027-01-31', '2027-02-10', '2027-05-10'),
+    dollarsOn(4, '2027-02-28', '2027-03-10', '2027-03-30'),
+    dollarsOn(5, '2027-03-31', '2027-04-10', '2027-04-29'),
+    yenOn(6, '2027-04-25', '2027-05-10', '2027-04-30', '2027-07-30'),
+    dollarsOn(7, '2027-04-30', '2027-05-10', '2027-05-30'),
+    dinarsOn(8, '2027-05-11', '2027-05-21', '2027-08-18'),
+    dollarsOn(9, '2027-05-31', '2027-06-10', '2027-06-29'),
+    dollarsOn(10, '2027-06-30', '2027-07-10', '2027-07-30'),
+    yenOn(11, '2027-07-26', '2027-08-10', '2027-07-31', '2027-10-30'),
+    dollarsOn(12, '2027-07-31', '2027-08-10', '2027-08-30'),
+    dinarsOn(13, '2027-08-19', '2027-08-29', '2027-11-26'),
+    dollarsOn(14, '2027-08-31', '2027-09-10', '2027-09-29'),
+    dollarsOn(15, '2027-09-30', '2027-10-10', '2027-10-30'),
+    yenOn(16, '2027-10-26', '2027-11-10', '2027-10-31', '2028-01-30'),
+    dollarsOn(17, '2027-10-31', '2027-11-10', '2027-11-29'),
+    dollarsOn(18, '2027-11-30', '2027-12-10', '2027-12-30'),
+    dollarsOn(19, '2027-12-31', '2028-01-10', '2028-01-30'),
+    yenOn(20, '2028-01-26', '2028-02-10', '2028-01-31', '2028-04-29', 'Due'),
   ])
   const balance = async (customerID: number) => (await client.get(`/v1/customers/${customerID}`)).body.Balance
   expect(await balance(dollars.customerID)).toBe(188.88)

@@ -3,7 +3,7 @@ import { ROOT, startProcess } from './program.ts'
 
 /** The benchmarks run; what they measure on a busy machine in a second says nothing, so nothing is judged here. */
 
-const PROGRAMS = ['start', 'read', 'deep-page', 'write', 'billing-run']
+const PROGRAMS = ['start', 'read', 'deep-page', 'write', 'usage', 'billing-run', 'seed']
 
 test.each(PROGRAMS)('the benchmark %s runs to its end in its small form', async (name) => {
   const { code, err, out } = await startProcess(

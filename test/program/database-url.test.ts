@@ -1,26 +1,6 @@
-import { join } from 'node:path'
-import pg from 'pg'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
+import { describe, expect, test } from 'vitest'
+import { foreignServer } from './foreign-server.ts'
 import { call, runProgram, serve, testFolder } from './program.ts'
-
-/** A server that somebody else runs: here the embedded one of the test's own process. */
-async function foreignServer(): Promise<{ admin: pg.Client; url(user: string, database: string): string }> {
-  const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
-  const server = await startEmbeddedPostgres({ dataDir: join(testFolder(), 'server'), log: silent })
-  const admin = new pg.Client(server.connection)
-  await admin.connect()
-  onTestFinished(async () => {
-    await admin.end()
-    await server.stop()
-  })
-  const { host, port } = server.connection
-  return {
-    admin,
-    url: (user, database) =>
-      `postgres://${user}:never-shown@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
-  }
-}
 
 describe('a server given by DATABASE_URL', () => {
   test.each([

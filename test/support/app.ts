@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import pino from 'pino'
+import pino, { type Logger } from 'pino'
 import { afterAll, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
@@ -57,14 +57,20 @@ export const openTestDatabase = (connection: Connection): Database =>
 
 /** Starts the service for a test file; `now` is the real time it believes in. */
 export async function startTestService(
-  options: { now?: () => number; rateLimitPerMinute?: number; publicUrl?: string; hasMailServer?: boolean } = {},
+  options: {
+    now?: () => number
+    rateLimitPerMinute?: number
+    publicUrl?: string
+    hasMailServer?: boolean
+    log?: Logger
+  } = {},
 ): Promise<TestService> {
   const connection = await createTestDatabase()
   const db = openTestDatabase(connection)
   const realClock = options.now ?? Date.now
   const app = await buildApp({
     db,
-    log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     settings: {
       publicUrl: options.publicUrl,

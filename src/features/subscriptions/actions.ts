@@ -2,7 +2,6 @@ import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { lockCustomer } from '../customers/queries.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
@@ -10,15 +9,16 @@ import { applyPlans, billSubscription, planContext, planReturn } from './bill.ts
 import { updateShown } from './component-queries.ts'
 import type { ComponentBody } from './component-wire.ts'
 import { writeComponents } from './component-write.ts'
+import { lockCustomersOf } from './usage-queries.ts'
 import { recordOpening } from './usage-write.ts'
 import { type Chosen, composeSubscription } from './choose.ts'
 import {
   findSubscription,
-  findSubscriptionCustomer,
   insertSubscription,
   listOpenSubscriptions,
   type Subscription,
   type ShownSubscription,
+  type SubscriptionView,
   withShownComponents,
 } from './queries.ts'
 import { type SubscriptionBody, SubscriptionOut, subscriptionToWire } from './wire.ts'
@@ -26,12 +26,15 @@ import { type SubscriptionBody, SubscriptionOut, subscriptionToWire } from './wi
 export const unknownSubscription = (id: bigint | string) =>
   missing('subscription_unknown', `There is no subscription ${id}.`, 'subscriptionID')
 
-/** Locks the customer of a subscription, then reads the subscription: the order of every change. */
-export async function lockedSubscription(tx: Transaction, id: bigint): Promise<Subscription> {
-  const owner = await findSubscriptionCustomer(tx, tx.account, id)
-  if (!owner) throw unknownSubscription(id)
-  await lockCustomer(tx, tx.account, owner.customerId)
-  const subscription = await findSubscription(tx, tx.account, id)
+/**
+ * Locks the customer of a subscription, then reads the subscription: the order of every change. Both are sent at once; the second begins
+ * when the lock is there, so that it sees what whoever held it has written.
+ */
+export async function lockedSubscription(tx: Transaction, id: bigint): Promise<SubscriptionView> {
+  const [, subscription] = await Promise.all([
+    lockCustomersOf(tx, tx.account, [id]),
+    findSubscription(tx, tx.account, id),
+  ])
   if (!subscription) throw unknownSubscription(id)
   return subscription
 }

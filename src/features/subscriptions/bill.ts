@@ -305,8 +305,12 @@ function endEvent({ subscription: s, ended, state }: BillingPlan, context: Issue
   }
 }
 
+/** Whether something of a subscription is to be invoiced today. */
+export const isDue = (s: Pick<BillableSubscription, 'pausedOn' | 'dueOn'>, { moment }: IssueContext): boolean =>
+  s.pausedOn === null && s.dueOn !== null && s.dueOn <= moment.today
+
 /** Invoices what is due today on one subscription, as the run would. */
 export async function billSubscription(tx: Transaction, context: IssueContext, s: BillableSubscription): Promise<void> {
-  if (s.pausedOn !== null || s.dueOn === null || s.dueOn > context.moment.today) return
+  if (!isDue(s, context)) return
   await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context, [s]))])
 }

@@ -8,10 +8,14 @@ import { oneRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { listCharges } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
+import type { Difference } from '../verification/difference.ts'
+import { verifyAccount } from '../verification/verify.ts'
 
 /** Shops as tests set them up over HTTP, and invoices as short rows to compare with figures worked out by hand. */
 
 export interface RateWish {
+  /** The heading of its lines; Plan unless wished otherwise. */
+  name?: string
   currency?: string
   price?: number
   term?: number
@@ -44,7 +48,7 @@ export async function addPackage(client: TestClient, ...wishes: RateWish[]) {
   const added = await client.post('/v1/packages', {
     packageGroupID: group.body.packageGroupID,
     packageCode: `P${packages}`,
-    Name: 'Plan',
+    Name: wishes[0]?.name ?? 'Plan',
     Descrip: 'A plan',
     isActive: true,
     PackageVersion: { VersionName: 'first', isActive: true, isDefault: true, packageVersionRates: rates },
@@ -160,4 +164,12 @@ export async function checkBooks(service: TestService, client: TestClient): Prom
   )
   expect(owed.receivable).toBe(owed.invoiced)
   expect(owed.shares).toBe(owed.taxes)
+  expect(await differencesOf(service, client)).toEqual([])
+}
+
+/** What a verification of the account finds; nothing in a healthy one. */
+export async function differencesOf(service: Pick<TestService, 'db'>, client: TestClient): Promise<Difference[]> {
+  const differences: Difference[] = []
+  await verifyAccount(service.db, client.id, (difference) => differences.push(difference))
+  return differences
 }

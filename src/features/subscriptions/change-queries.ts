@@ -36,7 +36,10 @@ const chargeOf = (row: StoredCharge): InvoicedCharge => ({
   price: wholePriceOf({ price: row.price!, quantity: row.quantity, brackets: bracketsOf(row.brackets) }),
 })
 
-/** Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. */
+/**
+ * Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. With them every charge of a later
+ * package or term, also one that is over: only they tell that a long period reaching beyond the day was taken over long ago.
+ */
 export const listChargesBeyond = async (
   db: Queryable,
   account: AccountId,
@@ -45,7 +48,12 @@ export const listChargesBeyond = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id} and (c.whole_until > ${day} or c.period_from is null)
+    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id}
+       and (c.whole_until > ${day} or c.period_from is null
+            or (c.kind in ('package', 'package_extension')
+                and c.stretch > (select min(b.stretch) from charges b
+                                  where b.account_id = ${account} and b.subscription_id = ${id} and b.whole_until > ${day}
+                                    and b.kind in ('package', 'package_extension'))))
      order by c.charge_id`)
   ).map(chargeOf)
 

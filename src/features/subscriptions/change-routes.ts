@@ -14,10 +14,11 @@ import {
   withComponents,
   withComponentsAnew,
 } from '../../engine/operations.ts'
+import { isMoreDueThan } from '../../engine/plan.ts'
+import type { SubscriptionFacts } from '../../engine/components.ts'
 import { hasEnded, isFuture } from '../../engine/subscription.ts'
 import { conflict, type Fault, invalid, missing, type Problems } from '../../kernel/fault.ts'
-import { countDuePeriods } from '../../engine/renewal.ts'
-import { endOf, termsOf } from '../../engine/subscription.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
@@ -215,8 +216,9 @@ const dating = (): Operation[] => [
           trialEnd(body.StartDate, rate),
           context.moment.today,
         )
-        checkPeriods(plan.state, context.moment.today, 'StartDate')
-        return { plan: begunAnew(plan, subject), event: 'subscription.changed' }
+        const begun = begunAnew(plan, subject)
+        checkPeriods(begun, context.moment.today, 'StartDate')
+        return { plan: begun, event: 'subscription.changed' }
       })
       return answerChange(tx, context, made, false)
     },
@@ -287,7 +289,7 @@ const dating = (): Operation[] => [
           { startDate: body.StartDate ?? null, endDate: body.EndDate ?? null },
           { charges, today },
         )
-        checkPeriods(plan.state, today, 'StartDate')
+        checkPeriods(plan, today, 'StartDate')
         return { plan, event: 'subscription.reactivated' }
       })
       return answerChange(tx, context, made, query.preview)
@@ -295,13 +297,12 @@ const dating = (): Operation[] => [
   }),
 ]
 
-/** Rule: what would bill more than 1,000 periods at once is 400. */
-function checkPeriods(state: Parameters<typeof termsOf>[0], today: string, field: string): void {
-  const terms = { ...termsOf(state), endDate: endOf(state) }
-  if (countDuePeriods(terms, state.cursor, today, PERIODS_MAX) <= PERIODS_MAX) return
+/** Rule: what would bill more than 1,000 periods at once is 400; a cycle of a component is a period too. */
+function checkPeriods(facts: SubscriptionFacts, today: IsoDate, field: string): void {
+  if (!isMoreDueThan(facts, today, PERIODS_MAX)) return
   throw invalid(
     'too_many_periods',
-    `${field} ${state.startDate} would bill more than ${PERIODS_MAX} periods at once.`,
+    `${field} ${facts.state.startDate} would bill more than ${PERIODS_MAX} periods at once.`,
     field,
   )
 }

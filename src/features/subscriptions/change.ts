@@ -81,9 +81,13 @@ export async function changeSubscription(
 }
 
 export async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubject> {
-  const subscription = await reread(tx, id)
+  return subjectFrom(tx, await reread(tx, id))
+}
+
+/** The same of a subscription that was read with its components. */
+export async function subjectFrom(tx: Transaction, subscription: ShownSubscription): Promise<ChangeSubject> {
   const hasOffer = subscription.pendingKind === 'package' || subscription.pendingKind === 'term'
-  const [offer] = hasOffer ? await listPendingOffers(tx, tx.account, [id]) : []
+  const [offer] = hasOffer ? await listPendingOffers(tx, tx.account, [subscription.id]) : []
   const components = subscription.components.map(({ state }) => state)
   return { subscription, offer, components, state: stateOf(subscription, offer) }
 }

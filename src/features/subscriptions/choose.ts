@@ -1,6 +1,7 @@
 import { conflict, Problems } from '../../kernel/fault.ts'
 import { addDays, addMonths, type IsoDate, partsOf } from '../../kernel/calendar.ts'
-import { countDuePeriods, firstCursor } from '../../engine/renewal.ts'
+import { isMoreDueThan } from '../../engine/plan.ts'
+import { firstCursor } from '../../engine/renewal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
@@ -264,9 +265,11 @@ export function composeSubscription(
     ...NOTHING_YET,
     nextFrom: startDate,
   }
-  const terms = termsOf(draft)
-  const cursor = firstCursor(terms)
-  if (countDuePeriods(terms, cursor, context.moment.today, PERIODS_MAX) > PERIODS_MAX) {
+  const cursor = firstCursor(termsOf(draft))
+  const started = { ...draft, ...cursor, id: 0n }
+  const state = stateOf(started)
+  const set = composeComponents(chosen.components, state, draft.currency)
+  if (isMoreDueThan({ state, components: set.components }, context.moment.today, PERIODS_MAX)) {
     const problems = new Problems()
     problems.add(
       'too_many_periods',
@@ -275,9 +278,6 @@ export function composeSubscription(
     )
     problems.throwIfAny()
   }
-  const started = { ...draft, ...cursor, id: 0n }
-  const state = stateOf(started)
-  const set = composeComponents(chosen.components, state, draft.currency)
   const dueOn = nextActionWith({ state, components: set.components }, context.moment.today, false)
   const facts = { ...draft, ...cursor, dueOn, componentsRevision: set.components.length > 0 ? 1 : 0 }
   return { row: facts, facts, set }

@@ -71,7 +71,7 @@ export async function listStoredComponents(
 ): Promise<Map<SubscriptionId, StoredComponent[]>> {
   const found = new Map<SubscriptionId, StoredComponent[]>()
   if (ids.length === 0) return found
-  const rows = await db.rows<ComponentRow>(sql`
+  const reading = db.rows<ComponentRow>(sql`
     select s.subscription_id as "subscriptionId", s.component_id as "componentId", c.name, c.type, c.term, c.term_type as "termType", s.memo,
            s.is_set_units as "isSetUnits", v.component_version_id as "versionId", v.version_no as "versionNo", s.quantity, s.anchor,
            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
@@ -82,8 +82,8 @@ export async function listStoredComponents(
         on v.account_id = s.account_id and v.component_version_id = coalesce(s.pending_component_version_id, s.component_version_id)
      where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])
      order by s.subscription_id, s.component_id`)
-  const metered = rows.filter(({ type }) => type === 'metered').map(({ subscriptionId }) => subscriptionId)
-  const usage = metered.length === 0 ? [] : await listOpenUsage(db, account, metered)
+  // Asked for at once, metered or not: what is not has none, and nobody waits twice.
+  const [rows, usage] = await Promise.all([reading, listOpenUsage(db, account, ids)])
   const usageOf = new Map<string, CycleUsage[]>()
   for (const { subscriptionId, componentId, ...cycle } of usage) {
     const key = `${subscriptionId}/${componentId}`

@@ -269,3 +269,25 @@ describe('what a list of components says', () => {
     expect([refused.status, codesOf(refused)]).toEqual([409, ['brackets_missing']])
   })
 })
+
+describe('a start in the past', () => {
+  test.each([
+    ['quantity', '2024-04-06', 1000, 201],
+    ['quantity', '2024-04-05', 1001, 400],
+    ['metered', '2024-04-06', 999, 201],
+    ['metered', '2024-04-04', 1001, 400],
+  ] as const)('a daily %s component since %s has %i cycles due: %i', async (type, StartDate, _cycles, status) => {
+    const { client, add } = await shop(service, { price: 12, term: 12 }, '2026-12-31T08:00:00.000Z')
+    const { componentID } = await addComponent(client, { type, termType: 'days' })
+    const componentUsage = [type === 'metered' ? { componentID } : { componentID, NumUnits: 1 }]
+    const reply = await add({ StartDate, componentUsage })
+    expect(reply.status).toBe(status)
+    if (status === 400) expect(codesOf(reply)).toEqual(['too_many_periods'])
+    const future = await add({ StartDate: '2027-01-02', componentUsage })
+    const path = `/v1/subscriptions/${future.body.subscriptionID}`
+    expect((await client.put(`${path}/changestartdate`, { StartDate })).status).toBe(status === 400 ? 400 : 204)
+    const over = await add({ StartDate: '2024-03-01', EndDate: '2024-04-01', componentUsage })
+    const again = await client.put(`/v1/subscriptions/${over.body.subscriptionID}/reactivate`, { StartDate })
+    expect(again.status).toBe(status === 400 ? 400 : 204)
+  })
+})

@@ -148,12 +148,6 @@ export const findSubscription = (db: Queryable, account: AccountId, id: Subscrip
     sql`select ${VIEW_COLUMNS} from subscriptions s ${VIEW_JOINED} where s.account_id = ${account} and s.subscription_id = ${id}`,
   )
 
-export const findSubscriptionCustomer = (db: Queryable, account: AccountId, id: SubscriptionId) =>
-  firstRow<{ customerId: CustomerId }>(
-    db,
-    sql`select customer_id as "customerId" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
-  )
-
 export interface SubscriptionFilter {
   customerId?: bigint | null
   packageId?: bigint | null

@@ -18,10 +18,10 @@ import {
   UsageOut,
   UsageQuery,
 } from './component-wire.ts'
-import { findSubscription, type Subscription } from './queries.ts'
-import { checkDay, findUsage, type FoundUsage, recordBulk, recordUsage } from './usage.ts'
-import { countUsage, listComponentIds, listUsage } from './usage-queries.ts'
-import { fieldIn, type UsageReport } from './usage-write.ts'
+import { findSubscription, type SubscriptionView } from './queries.ts'
+import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './usage.ts'
+import { countUsage, listUsage } from './usage-queries.ts'
+import type { UsageReport } from './usage-write.ts'
 
 const tag = 'Usage'
 const param = 'subscriptionID'
@@ -38,7 +38,7 @@ const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): Usag
 })
 
 /** The entries of a body that is a list, or one entry. What is missing of the one entry is noted. */
-function reportsOf(body: Partial<RecordUsageBody>, s: Subscription, problems: Problems): UsageReport[] {
+function reportsOf(body: Partial<RecordUsageBody>, s: SubscriptionView, problems: Problems): UsageReport[] {
   if (body.componentUsage)
     return body.componentUsage.map((entry, index) => reportOf(entry, s.id, `componentUsage[${index}]`))
   if (problems.found.some(({ field }) => field?.startsWith('componentUsage'))) return []
@@ -76,26 +76,10 @@ export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }
       409: 'The subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
     },
     record: (tx, _context, { params }) => recordOf(tx, params),
-    references: async (tx, context, { body }, problems: Problems, s: Subscription) => {
-      const reports = reportsOf(body, s, problems)
-      const known = await listComponentIds(
-        tx,
-        tx.account,
-        reports.map(({ componentId }) => componentId),
-      )
-      for (const report of reports) {
-        if (!known.has(report.componentId))
-          problems.add(
-            'component_unknown',
-            fieldIn(report, 'componentID'),
-            `There is no component ${report.componentId}.`,
-          )
-        checkDay(report, s.startDate, context.moment.today, problems)
-      }
-      return reports
-    },
-    write: async (tx, context, _input, s: Subscription, reports) => {
-      await recordUsage(tx, context, s, reports)
+    references: (tx, context, { body }, problems: Problems, s: SubscriptionView) =>
+      findReported(tx, context, s, reportsOf(body, s, problems), problems),
+    write: async (tx, context, _input, s: SubscriptionView, found: ReportedUsage) => {
+      await recordUsage(tx, context, s, found)
       return noContent()
     },
   }),
@@ -106,6 +90,7 @@ export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }
     tag,
     summary: 'Report usage of many subscriptions at once, up to 10,000 entries; all of it is recorded or nothing',
     body: BulkUsageIn,
+    plans: 'fitted',
     bodyBytesMax: BULK_BYTES_MAX,
     success: { status: 201, schema: BulkUsageOut.schema },
     refusals: {

@@ -10,7 +10,7 @@ import { conflict, Fault } from '../../kernel/fault.ts'
 import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { insertEvents } from '../events/queries.ts'
+import { sendEvents } from '../events/queries.ts'
 import { listStoredComponents, listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './component-queries.ts'
 import type { OpeningUsage } from './component-choose.ts'
 import { findSubscription, type Subscription } from './queries.ts'
@@ -187,8 +187,10 @@ export async function keepUsage(
 ): Promise<void> {
   if (entries.length === 0) return
   const { now } = context.moment
-  await upsertUsageCycles(tx, tx.account, [...touched.values()])
-  const ids = await insertUsage(tx, tx.account, entries, now)
+  const [ids] = await Promise.all([
+    insertUsage(tx, tx.account, entries, now),
+    upsertUsageCycles(tx, tx.account, [...touched.values()]),
+  ])
   const told = new Map<SubscriptionId, unknown[]>()
   entries.forEach((entry, index) => {
     const list = told.get(entry.subscriptionId) ?? []
@@ -203,7 +205,7 @@ export async function keepUsage(
       Memo: entry.memo,
     })
   })
-  await insertEvents(
+  sendEvents(
     tx,
     [...told].map(([id, Usage]) => ({
       type: 'usage.recorded' as const,

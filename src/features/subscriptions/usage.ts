@@ -9,14 +9,22 @@ import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { record, reread } from './actions.ts'
-import { billSubscription } from './bill.ts'
-import { checkPaused, subjectOf, writeChange } from './change.ts'
+import { billSubscription, isDue } from './bill.ts'
+import { checkPaused, subjectFrom, subjectOf, writeChange } from './change.ts'
 import { checkOptIn } from './component-choose.ts'
-import { clearSetUnits, listStoredComponents, raiseRevision, updateDueOn, updateShown } from './component-queries.ts'
+import {
+  clearSetUnits,
+  listStoredComponents,
+  raiseRevision,
+  type StoredComponent,
+  updateDueOn,
+  updateShown,
+} from './component-queries.ts'
 import { nextActionWith } from './facts.ts'
-import type { ShownSubscription, Subscription } from './queries.ts'
+import { type ShownSubscription, type SubscriptionView, withShownComponents } from './queries.ts'
 import { stateOf } from './state.ts'
 import {
+  type KnownKey,
   listComponentIds,
   listKnownKeys,
   listSubscriptionsByIds,
@@ -45,23 +53,55 @@ const knownKeysOf = (tx: Transaction, reports: readonly UsageReport[]) =>
     reports.flatMap((report) => (report.key === null ? [] : [{ ...report, key: report.key }])),
   )
 
+/** What entries of one subscription refer to. */
+export interface ReportedUsage {
+  reports: readonly UsageReport[]
+  components: readonly StoredComponent[]
+  known: readonly KnownKey[]
+}
+
+/** Finds what entries of a locked subscription refer to, in one exchange, and notes what is wrong with them. */
+export async function findReported(
+  tx: Transaction,
+  context: RequestContext,
+  s: SubscriptionView,
+  reports: readonly UsageReport[],
+  problems: Problems,
+): Promise<ReportedUsage> {
+  const [[shown], known] = await Promise.all([withShownComponents(tx, tx.account, [s]), knownKeysOf(tx, reports)])
+  const components = shown?.components ?? []
+  const others = reports
+    .map(({ componentId }) => componentId)
+    .filter((id) => !components.some(({ state }) => state.componentId === id))
+  const elsewhere = others.length === 0 ? new Set<ComponentId>() : await listComponentIds(tx, tx.account, others)
+  for (const report of reports) {
+    const { componentId } = report
+    if (others.includes(componentId) && !elsewhere.has(componentId))
+      problems.add('component_unknown', fieldIn(report, 'componentID'), `There is no component ${componentId}.`)
+    checkDay(report, s.startDate, context.moment.today, problems)
+  }
+  return { reports, components, known }
+}
+
 /** Records entries of one subscription, all or none. Quantities and opt-ins change as a modification would change them. */
 export async function recordUsage(
   tx: Transaction,
   context: RequestContext,
-  given: Subscription,
-  reports: readonly UsageReport[],
-): Promise<Subscription> {
+  given: SubscriptionView,
+  { reports, components, known }: ReportedUsage,
+): Promise<void> {
   const { today } = context.moment
   await billSubscription(tx, context, given)
-  const subject = await subjectOf(tx, given.id)
+  const subject = isDue(given, context)
+    ? await subjectOf(tx, given.id)
+    : await subjectFrom(tx, { ...given, components })
   const { subscription, state } = subject
   const counted: CountedSubscription = {
     subscription,
     state,
     components: new Map(subject.components.map((component) => [component.componentId, component])),
   }
-  const keys = new UsedKeys(await knownKeysOf(tx, reports))
+  const keys = new UsedKeys(known)
   await loadLateCycles(tx, new Map([[given.id, counted]]), reports, today)
   const touched: TouchedCycles = new Map()
   const entries: UsageEntry[] = []
@@ -77,13 +117,13 @@ export async function recordUsage(
       entries.push({ ...report, day, cycleFrom: null, part: null })
     }
   }
-  if (entries.length === 0) return subscription
+  if (entries.length === 0) return
   await keepUsage(tx, context, entries, touched, () => subscription.customerId)
   await showSetUnits(tx, subscription, entries)
   const facts = { state, components: [...counted.components.values()] }
   if (!isSetChanged) {
     await moveDueOn(tx, [{ counted, was: subscription.dueOn }], today)
-    return subscription
+    return
   }
   const plan: OperationPlan = { ...planSubscriptionDue(facts, today), givenBack: [] }
   checkPaused(subject, plan)
@@ -91,7 +131,6 @@ export async function recordUsage(
   await raiseRevision(tx, tx.account, given.id)
   const changed = await reread(tx, given.id)
   await record(tx, context, 'subscription.changed', changed)
-  return changed
 }
 
 /** Rule: on what is charged in advance a report changes the set number. */

@@ -2,8 +2,17 @@ import pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { databaseFault, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
-import { RowQuery } from './row-query.ts'
-import { SCOPE_STATEMENT, SCOPE_TEXT, ScopedQuery } from './scoped-query.ts'
+import { RowQuery, type WireConnection } from './row-query.ts'
+import {
+  BEGIN_STATEMENT,
+  BEGIN_TEXT,
+  BeginQuery,
+  type Plans,
+  SCOPE_STATEMENT,
+  SCOPE_TEXT,
+  ScopedQuery,
+  transactionScope,
+} from './scoped-query.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
@@ -31,15 +40,17 @@ export interface Transaction extends Queryable {
   afterCommit(callback: () => void): void
 }
 
+export interface TransactionSettings {
+  isolation?: 'repeatable read'
+  /** Left out: fitted. */
+  plans?: Plans
+}
+
 export interface Database {
   /** Reads of one account, each statement a transaction of its own. Quick ones share pipelined connections. */
   reader(account: AccountId, speed?: 'quick' | 'any'): Queryable
   /** One transaction of one account; a dead-lock or serialisation failure is tried again, so the work must not leak outside it. */
-  transaction<T>(
-    account: AccountId,
-    work: (tx: Transaction) => Promise<T>,
-    options?: { isolation?: 'repeatable read' },
-  ): Promise<T>
+  transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
   unscoped: Queryable
   /** Waits for notifications of a channel until the returned function is called. */
@@ -62,6 +73,27 @@ export const clientConfig = (connection: Connection, role: string | undefined): 
 
 const prepareScope = (client: pg.ClientBase) => client.query({ name: SCOPE_STATEMENT, text: SCOPE_TEXT, values: ['0'] })
 
+/** A new connection of the pool learns what every transaction begins with. Its own begin is ended at once. */
+async function prepareBegin(client: pg.ClientBase): Promise<void> {
+  await client.query({ name: BEGIN_STATEMENT, text: BEGIN_TEXT })
+  await client.query('rollback')
+}
+
+type Stream = WireConnection['stream']
+const gathering = new WeakSet<Stream>()
+
+/** What is sent before the program waits again leaves in one piece: one system call and one wake-up of the server for several statements. */
+function sendTogether(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as { connection: WireConnection }).connection
+  if (gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
+}
+
 function runScoped<Row>(client: pg.ClientBase, account: AccountId, statement: Statement): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     const query = new ScopedQuery(statement, account, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
@@ -70,6 +102,7 @@ function runScoped<Row>(client: pg.ClientBase, account: AccountId, statement: St
 }
 
 function runRows<Row>(client: pg.ClientBase, statement: Statement): Promise<Row[]> {
+  sendTogether(client)
   return new Promise((resolve, reject) => {
     const query = new RowQuery(statement, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
     client.query(query as unknown as pg.Submittable)
@@ -147,6 +180,7 @@ export function openDatabase(
     const client = await pool.connect()
     if (!scoped.has(client)) {
       await prepareScope(client)
+      await prepareBegin(client)
       scoped.add(client)
     }
     return client
@@ -183,7 +217,7 @@ export function openDatabase(
         ),
     }),
     transaction: (account, work, settings) =>
-      guarded(() => retried(() => withClient((client) => transact(client, account, work, settings?.isolation)))),
+      guarded(() => retried(() => withClient((client) => transact(client, account, work, settings)))),
     unscoped: {
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[])),
@@ -197,11 +231,18 @@ export function openDatabase(
   }
 }
 
+const begin = (client: pg.ClientBase, account: AccountId, plans: Plans): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const scope = transactionScope(account, plans)
+    const query = new BeginQuery(scope, (error, rows) => (error ? reject(error) : resolve(rows)))
+    client.query(query as unknown as pg.Submittable)
+  })
+
 async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
-  isolation?: 'repeatable read',
+  { isolation, plans = 'fitted' }: TransactionSettings = {},
 ): Promise<T> {
   const committed: (() => void)[] = []
   let failure: unknown
@@ -211,12 +252,10 @@ async function transact<T>(
     sent.push(answer)
     answer.catch((error: unknown) => (failure ??= error))
   }
-  // The account is an integer of ours, so the two statements may travel as one text. Should they fail, so does all that follows.
-  send(
-    client.query(
-      `begin${isolation ? ` isolation level ${isolation}` : ''}; select set_config('app.account_id', '${account}', true)`,
-    ),
-  )
+  sendTogether(client)
+  // Should either fail, so does all that follows.
+  if (isolation) send(client.query(`begin isolation level ${isolation}`))
+  send(isolation ? runRows(client, transactionScope(account, plans)) : begin(client, account, plans))
   let result: T
   try {
     result = await work({
@@ -225,6 +264,7 @@ async function transact<T>(
       send: (statement) => send(runRows(client, statement)),
       afterCommit: (callback) => committed.push(callback),
     })
+    sendTogether(client)
     const commit = client.query('commit')
     await Promise.all([...sent, commit])
     // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.

@@ -20,6 +20,7 @@ export interface WireConnection {
   describe(message: { type: 'P'; name: string }): void
   execute(message: { portal?: string; rows?: number }): void
   sync(): void
+  stream: { cork(): void; uncork(): void }
   submittedNamedStatements: Record<string, string>
 }
 export interface DataRow {

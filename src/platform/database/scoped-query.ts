@@ -34,3 +34,30 @@ export class ScopedQuery extends RowQuery {
     this.#isScopeAnswered = true
   }
 }
+
+export const BEGIN_STATEMENT = 'perennial_begin'
+export const BEGIN_TEXT = 'begin'
+
+/**
+ * How statements of a transaction are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
+ * fits the list seems cheaper; for a list of one that costs more than running it. `lasting` plans are made once a connection, `fitted`
+ * ones as PostgreSQL decides: for statements of thousands of rows.
+ */
+export type Plans = 'lasting' | 'fitted'
+
+const PLAN_MODES: Record<Plans, string> = { lasting: 'force_generic_plan', fitted: 'auto' }
+
+export const transactionScope = (account: bigint, plans: Plans): Statement => ({
+  name: 'perennial_transaction',
+  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true)",
+  values: [account.toString(), PLAN_MODES[plans]],
+})
+
+/** The begin of a transaction and what is set for it, in one exchange. */
+export class BeginQuery extends RowQuery {
+  override prepare(connection: WireConnection): void {
+    connection.bind({ statement: BEGIN_STATEMENT, values: [] })
+    connection.execute({})
+    super.prepare(connection)
+  }
+}

@@ -105,16 +105,17 @@ async function handleWrite(
   sent: Sent,
 ): Promise<Answer> {
   const keyed = keyedRequest(deps, sent)
+  const work = async (tx: Transaction): Promise<Answer> => {
+    const realNow = instantOf(deps.realClock())
+    const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
+    if (kept) return kept
+    const answer = await runWrite(deps, operation, caller, sent, tx)
+    if (answer.isPreview) throw new Previewed(answer)
+    if (keyed) keepAnswer(tx, keyed, answer, deps.secrets, realNow)
+    return answer
+  }
   return deps.db
-    .transaction(caller.account.id, async (tx) => {
-      const realNow = instantOf(deps.realClock())
-      const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
-      if (kept) return kept
-      const answer = await runWrite(deps, operation, caller, sent, tx)
-      if (answer.isPreview) throw new Previewed(answer)
-      if (keyed) await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
-      return answer
-    })
+    .transaction(caller.account.id, work, { plans: operation.plans ?? 'lasting' })
     .catch((thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
       throw thrown
@@ -159,7 +160,7 @@ async function handleLong(
     if (kept) return kept
     const timer = setInterval(() => void tx.rows(sql`select 1`).catch(() => {}), STILL_THERE_MS)
     const answer = await run().finally(() => clearInterval(timer))
-    await keepAnswer(tx, keyed, answer, deps.secrets, realNow)
+    keepAnswer(tx, keyed, answer, deps.secrets, realNow)
     return answer
   })
 }

@@ -57,10 +57,18 @@ export async function takeKey(
   secrets: IdempotencySecrets,
   realNow: Instant,
 ): Promise<Answer | undefined> {
-  const { taken } = await oneRow<{ taken: boolean }>(
-    tx,
-    sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${key}`}, 7305)) as "taken"`,
-  )
+  // Sent at once: the second statement begins when the key is taken, so it sees what whoever had it before has kept.
+  const [{ taken }, kept] = await Promise.all([
+    oneRow<{ taken: boolean }>(
+      tx,
+      sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${key}`}, 7305)) as "taken"`,
+    ),
+    firstRow<KeptRow>(
+      tx,
+      sql`select request_hash as "requestHash", status, headers, body, is_encrypted as "isEncrypted" from idempotency_keys
+         where account_id = ${tx.account} and key = ${key} and created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
+    ),
+  ])
   if (!taken) {
     throw new Fault(
       'busy',
@@ -74,11 +82,6 @@ export async function takeKey(
       1,
     )
   }
-  const kept = await firstRow<KeptRow>(
-    tx,
-    sql`select request_hash as "requestHash", status, headers, body, is_encrypted as "isEncrypted" from idempotency_keys
-         where account_id = ${tx.account} and key = ${key} and created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
-  )
   if (!kept) return undefined
   if (!kept.requestHash.equals(hash)) {
     throw new Fault('reused', [
@@ -97,18 +100,18 @@ export async function takeKey(
   }
 }
 
-/** Keeps a 2xx answer beside the change it tells of. */
-export async function keepAnswer(
+/** Keeps a 2xx answer beside the change it tells of; nobody waits for it but the commit. */
+export function keepAnswer(
   tx: Transaction,
   { key, hash }: KeyedRequest,
   answer: Answer,
   secrets: IdempotencySecrets,
   realNow: Instant,
-): Promise<void> {
+): void {
   const text = answer.body?.toString() ?? null
   const body = text !== null && answer.isSecret ? encrypt(text, secrets.bodyKey) : text
   const headers = { ...answer.headers, ...(answer.etag ? { etag: answer.etag } : {}) }
-  await tx.rows(sql`
+  tx.send(sql`
     insert into idempotency_keys (account_id, key, request_hash, status, headers, body, is_encrypted, created_at)
     values (${tx.account}, ${key}, ${hash}, ${answer.status}, ${JSON.stringify(headers)}, ${body}, ${answer.isSecret ?? false}, ${realNow})
     on conflict (account_id, key) do update set request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers,

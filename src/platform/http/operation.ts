@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../database/database.ts'
+import type { Plans } from '../database/scoped-query.ts'
 import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from './context.ts'
@@ -70,6 +71,8 @@ export interface ReadOperation<Body = never, Query = never> extends Described {
 
 export interface WriteOperation<Record = unknown, Body = never, Query = never, Found = unknown> extends Described {
   kind: 'write'
+  /** Left out: lasting. Fitted for bodies of thousands of entries. */
+  plans?: Plans
   /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
   /** The present ETag of the record: given, If-Match is honoured. */

@@ -10,10 +10,12 @@ import Fastify, {
 import { Fault, missing } from '../../kernel/fault.ts'
 import type { Caller } from './context.ts'
 import type { HttpDeps } from './deps.ts'
+import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
 import { type Answer, type Operation, permissionOf } from './operation.ts'
 import { collectBody } from './request-body.ts'
+import { loggedPath, sentTexts } from './sent-texts.ts'
 
 /** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
 
@@ -126,7 +128,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     request.log.debug(
       {
         method: request.method,
-        path: request.url.split('?')[0],
+        path: loggedPath(request),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
       },
@@ -215,13 +217,17 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   const fault = asFault(error)
   reply.header('cache-control', 'no-store').header('content-type', 'application/json; charset=utf-8')
   if (request.rateHeaders) reply.headers(request.rateHeaders)
+  // Only where something is to be logged: looking through a request costs more than refusing it.
+  const story = () => ({
+    err: errorFacts(fault?.cause ?? error, sentTexts(request)),
+    requestId: request.id,
+    method: request.method,
+    path: loggedPath(request),
+  })
   if (fault?.kind === 'broken')
-    deps.log.error({ err: fault.cause ?? fault, requestId: request.id, path: request.url.split('?')[0] }, fault.message)
+    deps.log.error({ ...story(), code: fault.problems[0]?.code }, 'a request met something broken')
   if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
-  deps.log.error(
-    { err: error, requestId: request.id, method: request.method, path: request.url.split('?')[0] },
-    'a request failed',
-  )
+  deps.log.error(story(), 'a request failed')
   const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`
   return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
 }
@@ -240,6 +246,7 @@ async function answerUnroutable(
   } catch (refusal) {
     replyWithError(refusal, request, reply, deps)
   }
+  deps.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
 }
 
 /** Bytes that are no HTTP request. There is no request to answer in full: the plainest answer, and the connection ends. */

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { Metrics } from '../metrics.ts'
+import { within } from '../within.ts'
 import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Operation } from './operation.ts'
@@ -17,6 +18,8 @@ interface PageDeps {
   metrics: Metrics
   settings: { root: string; version: string; publicUrl: string | undefined }
 }
+
+const READY_WAIT_MS = 5_000
 
 const isPublic = { config: { isPublic: true } }
 
@@ -63,19 +66,7 @@ const FRONT_PAGE = `<!doctype html>
 
 export function addServicePages(app: FastifyInstance, { db, operations, metrics, settings }: PageDeps): void {
   app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
-  app.get('/readyz', isPublic, async (_, reply) => {
-    try {
-      // A function of the newest schema answers: the database is there and migrated.
-      await db.unscoped.rows(sql`select account_exists()`)
-      return json(reply, 200, '{"Status":"ready"}')
-    } catch {
-      return json(
-        reply.header('retry-after', '2'),
-        503,
-        errorBody([{ code: 'not_ready', message: 'The database cannot be reached at the moment.', field: null }]),
-      )
-    }
-  })
+  addReadiness(app, db)
   app.get('/metrics', isPublic, async (_, reply) =>
     reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(await metrics.text()),
   )
@@ -106,6 +97,23 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
       .send(await readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js'))),
   )
   refuseOtherMethods(app)
+}
+
+/** Ready: the database answers soon, and the service is not on its way out. */
+function addReadiness(app: FastifyInstance, db: Database): void {
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+  })
+  const notReady = (reply: FastifyReply, message: string) =>
+    json(reply.header('retry-after', '2'), 503, errorBody([{ code: 'not_ready', message, field: null }]))
+  app.get('/readyz', isPublic, async (_, reply) => {
+    if (isStopping) return notReady(reply, 'The service is stopping.')
+    // Whatever asks gives up sooner than a connection would: no answer in time is an answer.
+    const found = await within(READY_WAIT_MS, db.unscoped.rows(sql`select account_exists()`))
+    if (!found) return notReady(reply, 'The database cannot be reached at the moment.')
+    return json(reply, 200, '{"Status":"ready"}')
+  })
 }
 
 /** Pages answer GET and HEAD; any other method is told so, as everywhere. */

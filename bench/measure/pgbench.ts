@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { tell } from './figures.ts'
+import type { Service } from './service.ts'
+
+/** pgbench of Debian's postgresql-contrib: the floor of single writes. It works with the embedded server over its socket. */
+
+const runFile = promisify(execFile)
+const PGBENCH = process.env['PGBENCH'] ?? 'pgbench'
+
+export interface PgbenchSample {
+  /** Transactions a second. */
+  rate: number
+  /** CPU-seconds of PostgreSQL a transaction. */
+  database: number
+}
+
+/** Whether there is a pgbench; without one a benchmark says how to get it, and fails unless only its working was tried. */
+export async function hasPgbench({ isSmoke }: { isSmoke: boolean }): Promise<boolean> {
+  const isThere = await runFile(PGBENCH, ['--version']).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return true
+  tell(
+    'pgbench is missing (Debian: apt-get install postgresql-contrib; else set PGBENCH to its path): nothing to compare with',
+  )
+  if (!isSmoke) process.exitCode = 1
+  return false
+}
+
+/** Runs the statements of a file, prepared, with as many connections, as the service's own role. */
+export async function pgbench(
+  service: Service,
+  script: string,
+  callers: number,
+  seconds: number,
+): Promise<PgbenchSample> {
+  const { host, user, database } = service.connection
+  const before = service.databaseCpu()
+  const { stdout } = await runFile(
+    PGBENCH,
+    [
+      ...['--no-vacuum', '--protocol=prepared', '--jobs=1', `--client=${callers}`, `--time=${seconds}`],
+      ...[`--file=${script}`, `--host=${host}`, `--username=${user}`, String(database)],
+    ],
+    { env: { ...process.env, PGOPTIONS: '-c role=perennial_app -c search_path=perennial -c TimeZone=UTC' } },
+  )
+  const done = Number(/transactions actually processed: (\d+)/.exec(stdout)?.[1])
+  const rate = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
+  if (!(done > 0 && rate > 0)) throw new Error(`pgbench said: ${stdout}`)
+  return { rate, database: (service.databaseCpu() - before) / done }
+}

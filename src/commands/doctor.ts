@@ -1,0 +1,38 @@
+import { checkDatabase } from '../platform/checkup/database.ts'
+import type { Finding } from '../platform/checkup/finding.ts'
+import { checkFolder } from '../platform/checkup/folder.ts'
+import { checkMachine } from '../platform/checkup/machine.ts'
+import { checkAddress, checkMailServer } from '../platform/checkup/network.ts'
+import { checkSettings } from '../platform/checkup/settings.ts'
+import type { CommandContext } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import { printJson, printLine } from './output.ts'
+
+/** `perennial doctor`: looks at every setting and at the surroundings, and says how to mend each. It starts and changes nothing. */
+
+/** Answers 1 when something keeps the service from working. Settings that cannot be read are findings here, so the environment is given. */
+export async function doctorCommand(
+  { root, isJson }: Pick<CommandContext, 'root' | 'isJson'>,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const findings = await examine(root, env)
+  if (isJson)
+    printJson(findings.map(({ about, state, says, mend }) => ({ About: about, State: state, Says: says, Mend: mend })))
+  else for (const finding of findings) printLine(lineOf(finding))
+  return findings.some(({ state }) => state === 'fail') ? EXIT.failed : EXIT.done
+}
+
+async function examine(root: string, env: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+  const { findings, config } = checkSettings(env)
+  return [
+    ...findings,
+    ...checkMachine(root, Date.now()),
+    ...checkFolder(config),
+    ...(await checkDatabase(config, root)),
+    await checkAddress(config),
+    ...(config.smtpUrl === undefined ? [] : [await checkMailServer(config.smtpUrl)]),
+  ]
+}
+
+const lineOf = ({ about, state, says, mend }: Finding): string =>
+  `${state.padEnd(4)}  ${about}: ${says}${mend === null ? '' : ` – ${mend}`}`

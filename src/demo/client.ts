@@ -1,0 +1,56 @@
+/** How the demo speaks to the service: with requests like everybody else, so that nothing in it could not have happened. */
+
+export interface Answer {
+  status: number
+  /** The body as JSON; undefined when there is none. */
+  body: unknown
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export type Send = (method: Method, path: string, body?: object) => Promise<Answer>
+
+/** What a request answers is read by name; the interface is checked elsewhere. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any
+
+const PAGE_SIZE = 200
+
+/** A client whose requests are all meant to succeed. */
+export interface DemoClient {
+  get(path: string): Promise<Json>
+  post(path: string, body: object): Promise<Json>
+  put(path: string, body?: object): Promise<Json>
+  delete(path: string): Promise<Json>
+  /** Every record of a list, page by page. */
+  all(path: string): Promise<Json[]>
+}
+
+/** A request of the demo was refused: a bug of the demo, told so that it can be found. */
+export class DemoRefused extends Error {
+  constructor(method: Method, path: string, { status, body }: Answer) {
+    super(`The demo could not go on: ${method} ${path} was answered ${status} ${JSON.stringify(body)}`)
+  }
+}
+
+export function demoClient(send: Send): DemoClient {
+  const ask = async (method: Method, path: string, body?: object): Promise<Answer> => {
+    const answer = await send(method, path, body)
+    if (answer.status >= 300) throw new DemoRefused(method, path, answer)
+    return answer
+  }
+  return {
+    get: async (path) => (await ask('GET', path)).body,
+    post: async (path, body) => (await ask('POST', path, body)).body,
+    put: async (path, body) => (await ask('PUT', path, body)).body,
+    delete: async (path) => (await ask('DELETE', path)).body,
+    all: async (path) => {
+      const found: Json[] = []
+      for (let page = 1; ; page += 1) {
+        const { body } = await ask('GET', `${path}?page=${page}&page_size=${PAGE_SIZE}`)
+        found.push(...(body as Json[]))
+        if ((body as Json[]).length < PAGE_SIZE) return found
+      }
+    },
+  }
+}

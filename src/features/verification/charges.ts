@@ -1,0 +1,100 @@
+import { recomputeCharge } from '../../engine/explain.ts'
+import { isPackageKind } from '../../engine/coverage.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { multiply } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { roundToMinor } from '../../kernel/money.ts'
+import type { Charge } from '../invoices/queries.ts'
+import { factsOf } from '../invoices/wire.ts'
+import { amountText, type Check, type Tell } from './difference.ts'
+import { eachPage } from './pages.ts'
+import { listOrphanCharges, listOrphanTaxes, listZeroCharges } from './queries.ts'
+
+/** Charges follow from their own facts: the days, the whole period, the price, the quantity and the brackets that are stored with them. */
+
+export interface ChargeContext {
+  customerId: Id
+  currency: string
+  tell: Tell
+}
+
+/** The amount from the facts, and the price of the line times its quantity: both must be what is stored. */
+export function checkCharge(charge: Charge, { customerId, currency, tell }: ChargeContext): void {
+  const { id, netMinor, from, until } = charge
+  const about = { customerId, recordType: 'charge', recordId: id } as const
+  if (from !== null && until !== null && from >= until) {
+    tell({ ...about, what: 'days', says: `${from} until ${until}`, should: 'at least one day' })
+    return
+  }
+  const should = recomputeCharge(factsOf(charge, currency))
+  const line = roundToMinor(multiply(charge.unitPrice, charge.quantity), digitsOf(currency))
+  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) =>
+    tell({ ...about, what, says: amountText(saysMinor, currency), should: amountText(shouldMinor, currency) })
+  if (should !== netMinor) amount('amount', netMinor, should)
+  else if (line !== netMinor) amount('unit price × quantity', line, netMinor)
+  if (isPackageKind(charge.kind) && charge.brackets !== null)
+    tell({ ...about, what: 'brackets', says: 'some', should: 'none, for a package has a price' })
+}
+
+/** Charges on no invoice were billed at 0.00, or a correction downward that turned into a credit note; they have no tax. */
+export const zeroCharges: Check = {
+  name: 'charges without an invoice',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listZeroCharges(tx, tx.account, after, limit),
+      (charges) => {
+        for (const { currency, customerId, ...charge } of charges) {
+          checkCharge(charge, { customerId, currency, tell })
+          const about = { customerId, recordType: 'charge', recordId: charge.id } as const
+          if (charge.netMinor > 0n)
+            tell({ ...about, what: 'invoice', says: 'none', should: 'one, for its amount is above 0' })
+          if (charge.grossMinor !== charge.netMinor)
+            tell({
+              ...about,
+              what: 'amount with tax',
+              says: amountText(charge.grossMinor, currency),
+              should: amountText(charge.netMinor, currency),
+            })
+        }
+      },
+    ),
+}
+
+/** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key says so. */
+export const orphans: Check = {
+  name: 'lines of invoices',
+  async run(tx, tell, goOn) {
+    const charges = await eachPage(
+      goOn,
+      (after, limit) => listOrphanCharges(tx, tx.account, after, limit),
+      (rows) => {
+        for (const { id, of } of rows)
+          tell({
+            customerId: null,
+            recordType: 'charge',
+            recordId: id,
+            what: of === null ? 'subscription' : 'invoice',
+            says: of === null ? 'one that is not there' : String(of),
+            should: 'one that exists',
+          })
+      },
+    )
+    const taxes = await eachPage(
+      goOn,
+      (after, limit) => listOrphanTaxes(tx, tx.account, after, limit),
+      (rows) => {
+        for (const { of } of rows)
+          tell({
+            customerId: null,
+            recordType: 'invoice',
+            recordId: of,
+            what: 'a tax',
+            says: `of invoice ${of}`,
+            should: 'of an invoice that exists',
+          })
+      },
+    )
+    return charges + taxes
+  },
+}

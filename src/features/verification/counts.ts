@@ -1,0 +1,21 @@
+import type { Check } from './difference.ts'
+import { listCountDifferences } from './queries.ts'
+
+/** The counts that let deep pages of long lists skip what lies before them. */
+export const counts: Check = {
+  name: 'counted lists',
+  async run(tx, tell, goOn) {
+    goOn()
+    const differences = await listCountDifferences(tx, tx.account)
+    for (const { list, block, records, counted } of differences)
+      tell({
+        customerId: null,
+        recordType: 'list',
+        recordId: block,
+        what: `records of ${list} counted in this block`,
+        says: String(records),
+        should: String(counted),
+      })
+    return differences.length
+  },
+}

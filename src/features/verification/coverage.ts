@@ -1,0 +1,91 @@
+import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '../../engine/coverage.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { ZERO } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Check, Tell } from './difference.ts'
+import { eachPage, groupBy } from './pages.ts'
+import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from './queries.ts'
+
+/**
+ * No day of a package or component is charged twice. Days that were given back may be charged again; a rise in quantity lies on top of the
+ * charge of its cycle, and late usage belongs to a cycle that was charged.
+ */
+export const coverage: Check = {
+  name: 'days charged twice',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
+      async (page) => {
+        const ids = page.map(({ id }) => id)
+        const charges = groupBy(await listCoveringCharges(tx, tx.account, ids), ({ subscriptionId }) => subscriptionId)
+        for (const { id, customerId } of page) checkDays(id, customerId, charges.get(id) ?? [], tell)
+      },
+    ),
+}
+
+interface Span {
+  chargeId: Id
+  from: IsoDate
+  until: IsoDate
+}
+
+/** Tells every charge that begins before the one ahead of it, of the same package or component, has ended. */
+export function checkDays(subscriptionId: Id, customerId: Id, charges: readonly CoveringCharge[], tell: Tell): void {
+  for (const [item, spans] of spansOf(charges)) {
+    let before: Span | undefined
+    for (const span of spans.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+      if (before && span.from < before.until)
+        tell({
+          customerId,
+          recordType: 'subscription',
+          recordId: subscriptionId,
+          what: `days of ${item}`,
+          says: `charge ${before.chargeId} until ${before.until} and charge ${span.chargeId} from ${span.from}`,
+          should: 'every day in one charge',
+        })
+      if (!before || span.until > before.until) before = span
+    }
+  }
+}
+
+function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
+  const inAdvance = coveredDays(charges.filter(({ kind }) => isInAdvance(kind) && kind !== 'rise').map(asInvoiced))
+  const metered = charges.filter(({ kind }) => kind === 'metered')
+  const spans = [
+    ...inAdvance.map(({ charge, from, until }) => ({
+      item: isPackageKind(charge.kind) ? 'the package' : `component ${charge.itemId}`,
+      // Lines of several brackets cover the same days together.
+      line: `${charge.kind}/${charge.itemId}/${charge.stretch}/${charge.part}/${from}/${until}`,
+      span: { chargeId: charge.chargeId, from, until },
+    })),
+    ...metered.map(({ id, itemId, stretch, part, from, until }) => ({
+      item: `usage of component ${itemId}`,
+      line: `metered/${itemId}/${stretch}/${part}/${from}/${until}`,
+      span: { chargeId: id, from, until },
+    })),
+  ]
+  const lines = new Map(spans.map((one) => [one.line, one]))
+  return new Map(
+    [...groupBy([...lines.values()], ({ item }) => item)].map(([item, group]) => [item, group.map(({ span }) => span)]),
+  )
+}
+
+/** Coverage asks for days alone; what they cost is left out. */
+const asInvoiced = (charge: CoveringCharge): InvoicedCharge => ({
+  chargeId: charge.id,
+  invoiceId: null,
+  kind: charge.kind,
+  itemId: charge.itemId,
+  name: '',
+  stretch: charge.stretch,
+  part: charge.part,
+  from: charge.from,
+  until: charge.until,
+  wholeFrom: charge.wholeFrom,
+  wholeUntil: charge.wholeUntil,
+  price: ZERO,
+  netMinor: 0n,
+  creditedMinor: 0n,
+  creditedFrom: charge.creditedFrom,
+})

@@ -1,0 +1,56 @@
+import { digitsOf } from '../../kernel/currencies.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { minorText } from '../../kernel/money.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+
+/** What a verification says: a place where the books do not follow from their own facts. */
+
+export type RecordType =
+  | 'account'
+  | 'allocation'
+  | 'charge'
+  | 'credit_note'
+  | 'customer'
+  | 'invoice'
+  | 'list'
+  | 'subscription'
+  | 'usage_cycle'
+
+/** Something that is stored and should be something else. Texts are for people: amounts with the decimals of their currency. */
+export interface Difference {
+  account: AccountId
+  /** The check that found it. */
+  check: string
+  /** Null where it is about no customer. */
+  customerId: Id | null
+  recordType: RecordType
+  recordId: Id
+  /** Which fact of the record: "total", "tax VAT", "number". */
+  what: string
+  says: string
+  should: string
+}
+
+/** Takes a difference at once, so that none has to be kept. */
+export type Tell = (difference: Omit<Difference, 'account' | 'check'>) => void
+
+/**
+ * One thing that must hold of an account. It reads in pages within the transaction, whose snapshot all checks share, and answers how many
+ * records it looked at.
+ */
+export interface Check {
+  name: string
+  run(tx: Transaction, tell: Tell, goOn: GoOn): Promise<number>
+}
+
+/** Called between pages; throws where the work is not wanted any more. */
+export type GoOn = () => void
+
+export const amountText = (amountMinor: bigint, currency: string): string =>
+  `${minorText(amountMinor, digitsOf(currency))} ${currency}`
+
+/** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
+export function differenceText({ recordType, recordId, customerId, what, says, should }: Difference): string {
+  const customer = customerId === null || recordType === 'customer' ? '' : ` of customer ${customerId}`
+  return `${recordType.replace('_', ' ')} ${recordId}${customer}: ${what} says ${says}, should say ${should}`
+}

@@ -1,0 +1,148 @@
+import { taxInvoice } from '../../engine/tax.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { type Charge, listCharges } from '../invoices/queries.ts'
+import { checkCharge } from './charges.ts'
+import { amountText, type Check, type Tell } from './difference.ts'
+import { eachPage, groupBy } from './pages.ts'
+import {
+  type AppliedTo,
+  type CheckedInvoice,
+  type CheckedTax,
+  listAppliedTo,
+  listCheckedTaxes,
+  listInvoicePage,
+} from './queries.ts'
+
+/** Invoices follow from their lines: every charge, every tax and its shares, the total, and what is allocated to it. */
+
+export const invoices: Check = {
+  name: 'invoices',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listInvoicePage(tx, tx.account, after, limit),
+      async (page) => {
+        const ids = page.map(({ id }) => id)
+        const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
+        const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
+        const applied = new Map((await listAppliedTo(tx, tx.account, ids)).map((sums) => [sums.id, sums]))
+        for (const invoice of page)
+          checkInvoice(
+            {
+              invoice,
+              charges: charges.get(invoice.id) ?? [],
+              taxes: taxes.get(invoice.id) ?? [],
+              applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
+            },
+            tell,
+          )
+      },
+    ),
+}
+
+const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = { negativeMinor: 0n, paymentMinor: 0n }
+
+export interface InvoiceFacts {
+  invoice: CheckedInvoice
+  charges: readonly Charge[]
+  taxes: readonly CheckedTax[]
+  applied: Omit<AppliedTo, 'id'>
+}
+
+/** Tells everything of one invoice that does not follow from its own rows. */
+export function checkInvoice(facts: InvoiceFacts, tell: Tell): void {
+  const { invoice, charges } = facts
+  const { currency, customerId } = invoice
+  const say = sayerOf(invoice, tell)
+  for (const [index, charge] of charges.entries()) {
+    checkCharge(charge, { customerId, currency, tell })
+    if (charge.displayOrder !== index + 1)
+      tell({
+        customerId,
+        recordType: 'charge',
+        recordId: charge.id,
+        what: 'place on the invoice',
+        says: String(charge.displayOrder),
+        should: String(index + 1),
+      })
+  }
+  if (charges.length === 0) say.text('lines', 'none', 'at least one')
+  checkTaxes(facts, tell)
+  checkApplied(facts, say)
+  if (invoice.isCancelled && !invoice.isIssued)
+    say.text('state', 'cancelled draft', 'cancelled only after it was issued')
+  if (!invoice.isCustomerFrozen) say.text('customer as frozen', 'a version that is not kept', 'a version that is')
+  if (!invoice.isAccountFrozen) say.text('account as frozen', 'a version that is not kept', 'a version that is')
+}
+
+interface Sayer {
+  amount(what: string, saysMinor: bigint, shouldMinor: bigint): void
+  text(what: string, says: string, should: string): void
+}
+
+/** Differences of one invoice; equal amounts are none. */
+function sayerOf({ id, customerId, currency }: CheckedInvoice, tell: Tell): Sayer {
+  const text = (what: string, says: string, should: string) =>
+    tell({ customerId, recordType: 'invoice', recordId: id, what, says, should })
+  return {
+    text,
+    amount(what, saysMinor, shouldMinor) {
+      if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
+    },
+  }
+}
+
+function checkTaxes({ invoice, charges, taxes }: InvoiceFacts, tell: Tell): void {
+  const { currency, customerId } = invoice
+  const say = sayerOf(invoice, tell)
+  const should = taxInvoice(
+    charges.map(({ netMinor }) => netMinor),
+    taxes.map(({ rate }) => rate),
+  )
+  for (const [index, tax] of taxes.entries()) {
+    const { baseMinor, amountMinor, shares } = should.taxes[index]!
+    const name = `tax ${tax.name} at ${decimalText(tax.rate)}`
+    say.amount(`base of ${name}`, tax.baseMinor, baseMinor)
+    say.amount(name, tax.amountMinor, amountMinor)
+    const stored = tax.shares ?? [tax.amountMinor]
+    // The one line of a short invoice carries the tax whole, which is not written twice.
+    const areEqual = stored.length === shares.length && stored.every((share, line) => BigInt(share) === shares[line])
+    if (!areEqual && tax.amountMinor === amountMinor)
+      say.text(`shares of ${name}`, stored.join(', ') || 'none', shares.join(', ') || 'none')
+  }
+  for (const [index, charge] of charges.entries()) {
+    const grossMinor = should.grossMinor[index]!
+    if (charge.grossMinor !== grossMinor)
+      tell({
+        customerId,
+        recordType: 'charge',
+        recordId: charge.id,
+        what: 'amount with tax',
+        says: amountText(charge.grossMinor, currency),
+        should: amountText(grossMinor, currency),
+      })
+  }
+  say.amount('total', invoice.totalMinor, should.totalMinor)
+}
+
+/** Rule: what is allocated to an invoice is inside its total, and a draft or a cancelled invoice takes nothing. */
+function checkApplied({ invoice, applied }: InvoiceFacts, say: Sayer): void {
+  const { totalMinor, negativeMinor, paidMinor, pendingMinor, currency } = invoice
+  say.amount('negative adjustments', negativeMinor, applied.negativeMinor)
+  say.amount('payments', paidMinor + pendingMinor, applied.paymentMinor)
+  const appliedMinor = applied.negativeMinor + applied.paymentMinor
+  if (appliedMinor > totalMinor)
+    say.text(
+      'allocations',
+      amountText(appliedMinor, currency),
+      `at most its total, ${amountText(totalMinor, currency)}`,
+    )
+  if (pendingMinor < 0n || paidMinor < 0n || negativeMinor < 0n)
+    say.text('what is paid of it', 'less than nothing', 'nothing or more')
+  if (appliedMinor !== 0n && (invoice.isCancelled || !invoice.isIssued))
+    say.text(
+      'allocations',
+      amountText(appliedMinor, currency),
+      `none on a ${invoice.isCancelled ? 'cancelled invoice' : 'draft'}`,
+    )
+}

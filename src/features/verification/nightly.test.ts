@@ -1,0 +1,93 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import { clientConfig } from '../../platform/database/database.ts'
+import { shop } from '../subscriptions/billing.testing.ts'
+import { nightOf, type NightlyDeps, verifyNightly } from './nightly.ts'
+import { listVerificationFigures } from './queries.ts'
+
+const service = await startTestService()
+const at = (text: string) => Date.parse(text)
+
+/** One look of a worker at a moment: which accounts it verified with how many differences, and which it could not. */
+async function look(now: string, more: Partial<NightlyDeps> = {}, goOn = () => {}) {
+  const verified: [bigint, number][] = []
+  const differing: string[] = []
+  const failed: bigint[] = []
+  await verifyNightly(
+    {
+      db: service.db,
+      realClock: () => at(now),
+      onDifference: ({ account, what }) => differing.push(`${account} ${what}`),
+      onVerified: ({ account, differences }) => verified.push([account, differences]),
+      onFailed: (account) => failed.push(account),
+      ...more,
+    },
+    goOn,
+  )
+  return { verified, differing, failed }
+}
+
+const figures = async () =>
+  Object.fromEntries((await listVerificationFigures(service.db.unscoped)).map(({ name, value }) => [name, value]))
+
+async function asSuperuser(text: string): Promise<void> {
+  const superuser = new pg.Client(clientConfig(service.connection, undefined))
+  await superuser.connect()
+  await superuser.query(text)
+  await superuser.end()
+}
+
+test('a night is the hours from two to six of UTC', () => {
+  expect(nightOf(at('2027-03-01T01:59:59Z'))).toBeUndefined()
+  expect(nightOf(at('2027-03-01T02:00:00Z'))).toBe(at('2027-03-01T02:00:00Z'))
+  expect(nightOf(at('2027-03-01T05:59:59Z'))).toBe(at('2027-03-01T02:00:00Z'))
+  expect(nightOf(at('2027-03-01T06:00:00Z'))).toBeUndefined()
+})
+
+test('each account is verified once a night, by whichever worker comes first, and the figure for monitors is of its last verification', async () => {
+  const { client, add } = await shop(service)
+  await add()
+  const other = await service.newAccount()
+  expect(await figures()).toEqual({})
+  expect((await look('2027-03-01T12:00:00Z')).verified).toEqual([])
+  const [one, two] = await Promise.all([look('2027-03-01T02:10:00Z'), look('2027-03-01T02:10:00Z')])
+  const both = [...one.verified, ...two.verified].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  expect(both).toEqual([
+    [client.id, 0],
+    [other.id, 0],
+  ])
+  expect((await look('2027-03-01T03:00:00Z')).verified).toEqual([])
+  expect(await figures()).toEqual({ verify_differences: 0, verify_finished_at: at('2027-03-01T02:10:00Z') / 1000 })
+
+  await asSuperuser(`update invoices set total_minor = total_minor + 1 where account_id = ${client.id}`)
+  const next = await look('2027-03-02T02:10:00Z')
+  expect(next.verified).toContainEqual([client.id, 2])
+  expect(next.differing).toEqual([`${client.id} total`, `${client.id} receivable`])
+  expect(await figures()).toEqual({ verify_differences: 2, verify_finished_at: at('2027-03-02T02:10:00Z') / 1000 })
+  await asSuperuser(`update invoices set total_minor = total_minor - 1 where account_id = ${client.id}`)
+  expect((await look('2027-03-03T02:10:00Z')).differing).toEqual([])
+  expect(await figures()).toMatchObject({ verify_differences: 0 })
+  expect((await service.anonymous.get('/metrics')).text).toContain('perennial_verify_differences 0\n')
+})
+
+test('a worker that stops leaves its account to the next; one that was killed leaves it when its lease has passed', async () => {
+  let pages = 0
+  const stop = () => {
+    pages += 1
+    if (pages > 3) throw new Error('stopped')
+  }
+  await expect(look('2027-03-04T02:10:00Z', {}, stop)).rejects.toThrow('stopped')
+  expect((await look('2027-03-04T02:11:00Z')).verified).toHaveLength(2)
+  await asSuperuser(`update verifications set leased_until = '2027-03-05T03:00:00Z'`)
+  expect((await look('2027-03-05T02:10:00Z')).verified).toEqual([])
+  expect((await look('2027-03-05T03:00:01Z')).verified).toHaveLength(2)
+})
+
+test('an account that cannot be verified does not keep the others waiting', async () => {
+  const broken = (await service.newAccount()).id
+  await asSuperuser(`delete from account_counters where account_id = ${broken}`)
+  const { verified, failed } = await look('2027-03-06T02:10:00Z')
+  expect(failed).toEqual([broken])
+  expect(verified).toHaveLength(2)
+})

@@ -1,0 +1,72 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { RealClock } from '../../platform/http/context.ts'
+import type { Difference, GoOn } from './difference.ts'
+import { finishVerification, leaseVerification, listAccountsToVerify, releaseVerification } from './queries.ts'
+import { verifyAccount, type Verification } from './verify.ts'
+
+/** The nightly verification: every account once a night, by whichever worker comes first. What it found is kept for /metrics. */
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Nights are those of UTC: accounts begin their days at many hours, and their billing has the machine then. */
+const NIGHT_BEGINS_MS = 2 * HOUR_MS
+const NIGHT_LASTS_MS = 4 * HOUR_MS
+/** A worker that was killed leaves its account to others after this; a living one is done long before. */
+const LEASE_MS = 4 * HOUR_MS
+
+export interface NightlyDeps {
+  db: Database
+  realClock: RealClock
+  /** Told each difference; the log must not say what stands in a customer's books. */
+  onDifference(difference: Difference): void
+  onVerified(verification: Verification): void
+  /** An account could not be verified to the end; the others are not kept waiting for it. */
+  onFailed(account: AccountId, error: unknown): void
+}
+
+/** The beginning of the present night, in milliseconds; undefined by day. */
+export function nightOf(nowMs: number): number | undefined {
+  const begins = Math.floor(nowMs / DAY_MS) * DAY_MS + NIGHT_BEGINS_MS
+  return nowMs >= begins && nowMs < begins + NIGHT_LASTS_MS ? begins : undefined
+}
+
+/** Verifies the accounts that wait this night; by day it does nothing. Ends early when `goOn` throws, leaving the rest to another. */
+export async function verifyNightly(deps: NightlyDeps, goOn: GoOn): Promise<void> {
+  const night = nightOf(deps.realClock())
+  if (night === undefined) return
+  const since = instantOf(night)
+  const failed = new Set<AccountId>()
+  for (;;) {
+    const found = await listAccountsToVerify(deps.db.unscoped, since, instantOf(deps.realClock()))
+    const waiting = found.filter(({ account }) => !failed.has(account))
+    if (waiting.length === 0) return
+    for (const { account } of waiting) {
+      goOn()
+      if (!(await verifyLeased(deps, account, since, goOn))) failed.add(account)
+    }
+  }
+}
+
+/** Answers whether there is nothing left to do for this account tonight. */
+async function verifyLeased(deps: NightlyDeps, account: AccountId, since: string, goOn: GoOn): Promise<boolean> {
+  const { db, realClock } = deps
+  const now = realClock()
+  const taken = await db.transaction(account, (tx) =>
+    leaseVerification(tx, since, instantOf(now), instantOf(now + LEASE_MS)),
+  )
+  if (taken.length === 0) return true
+  try {
+    const found = await verifyAccount(db, account, deps.onDifference, goOn)
+    await db.transaction(account, (tx) => finishVerification(tx, instantOf(realClock()), found.differences))
+    deps.onVerified(found)
+    return true
+  } catch (error) {
+    await db.transaction(account, (tx) => releaseVerification(tx))
+    // Whoever wants the work to end says so again here.
+    goOn()
+    deps.onFailed(account, error)
+    return false
+  }
+}

@@ -1,0 +1,104 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Check, Tell } from './difference.ts'
+import {
+  getCounters,
+  getNumberEnds,
+  listCreditGaps,
+  listInvoiceGaps,
+  listNotesBeyond,
+  listNumberRaises,
+  type NumberGap,
+  type NumberRaise,
+} from './queries.ts'
+
+/**
+ * Number sequences. Rule: invoice numbers are without gaps, but for those that raising the account's next number left and told with an
+ * event; credit notes of the service take every number of theirs.
+ */
+
+/** More gaps than this in one account are one catastrophe, told by their first. */
+const GAPS_MAX = 1000
+
+export const invoiceNumbers: Check = {
+  name: 'invoice numbers',
+  async run(tx, tell, goOn) {
+    goOn()
+    const { account } = tx
+    const { nextInvoiceNumber } = await getCounters(tx, account)
+    const { last, count } = await getNumberEnds(tx, account)
+    const gaps = await listInvoiceGaps(tx, account, GAPS_MAX)
+    if (nextInvoiceNumber <= last)
+      tell({
+        customerId: null,
+        recordType: 'account',
+        recordId: account,
+        what: 'next invoice number',
+        says: String(nextInvoiceNumber),
+        should: `${last + 1n} or more, for ${last} is given`,
+      })
+    else if (nextInvoiceNumber > last + 1n)
+      gaps.push({ from: last + 1n, until: nextInvoiceNumber, recordId: null, customerId: null })
+    if (gaps.length > 0) await tellUnexplained(tx, gaps, tell)
+    return Number(count)
+  },
+}
+
+// Events of one type are found only by reading all of them, so they are read when there is something to explain.
+async function tellUnexplained(tx: Transaction, gaps: readonly NumberGap[], tell: Tell): Promise<void> {
+  const raises = await listNumberRaises(tx, tx.account)
+  for (const gap of gaps) {
+    const { from, until } = unexplainedOf(gap, raises) ?? {}
+    if (from === undefined || until === undefined) continue
+    const missing = until - from === 1n ? String(from) : `${from} to ${until - 1n}`
+    tell({
+      customerId: gap.customerId,
+      recordType: gap.recordId === null ? 'account' : 'invoice',
+      recordId: gap.recordId ?? tx.account,
+      what: gap.recordId === null ? 'next invoice number' : 'number',
+      says: String(gap.until),
+      should: `${from}, for ${missing} is missing and no event tells that the number was raised`,
+    })
+  }
+}
+
+/** What is left of a gap after the raises that begin where it does; undefined when they explain all of it. */
+export function unexplainedOf(
+  gap: Pick<NumberGap, 'from' | 'until'>,
+  raises: readonly NumberRaise[],
+): { from: bigint; until: bigint } | undefined {
+  let { from } = gap
+  for (;;) {
+    if (from === gap.until) return undefined
+    const raise = raises.find((candidate) => candidate.from === from && candidate.to > from)
+    if (!raise || raise.to > gap.until) return { from, until: gap.until }
+    from = raise.to
+  }
+}
+
+export const creditNumbers: Check = {
+  name: 'credit note numbers',
+  async run(tx, tell, goOn) {
+    goOn()
+    const { account } = tx
+    const { nextCreditNumber } = await getCounters(tx, account)
+    for (const { from, until } of await listCreditGaps(tx, account, nextCreditNumber, GAPS_MAX))
+      tell({
+        customerId: null,
+        recordType: 'account',
+        recordId: account,
+        what: 'numbers of credit notes',
+        says: until - from === 1n ? `no CN-${from}` : `no CN-${from} to CN-${until - 1n}`,
+        should: `every number below CN-${nextCreditNumber}`,
+      })
+    for (const { id, customerId, number } of await listNotesBeyond(tx, account, nextCreditNumber, GAPS_MAX))
+      tell({
+        customerId,
+        recordType: 'credit_note',
+        recordId: id,
+        what: 'number',
+        says: number,
+        should: `CN- and a number below the account's next, ${nextCreditNumber}`,
+      })
+    return Number(nextCreditNumber - 1n)
+  },
+}

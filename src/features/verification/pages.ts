@@ -1,0 +1,35 @@
+import type { Id } from '../../kernel/ids.ts'
+import type { GoOn } from './difference.ts'
+
+/** Records a statement reads at once: memory is bounded by this, whatever the size of the account. */
+export const PAGE_SIZE = 1000
+
+/** Goes through records in the order of their identifiers, a page at a time; answers how many there were. */
+export async function eachPage<Row extends { id: Id }>(
+  goOn: GoOn,
+  read: (after: Id, limit: number) => Promise<readonly Row[]>,
+  look: (rows: readonly Row[]) => Promise<void> | void,
+): Promise<number> {
+  let after: Id = 0n
+  let count = 0
+  for (;;) {
+    goOn()
+    const rows = await read(after, PAGE_SIZE)
+    if (rows.length > 0) await look(rows)
+    count += rows.length
+    if (rows.length < PAGE_SIZE) return count
+    after = rows.at(-1)!.id
+  }
+}
+
+/** Rows by what they belong to. */
+export function groupBy<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
+  const groups = new Map<Key, Row[]>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const group = groups.get(key)
+    if (group) group.push(row)
+    else groups.set(key, [row])
+  }
+  return groups
+}

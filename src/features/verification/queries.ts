@@ -1,0 +1,414 @@
+import type { ChargeKind } from '../../engine/charges.ts'
+import type { CreditLine } from '../../engine/credits.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import type { Figure } from '../../platform/metrics.ts'
+import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
+import type { Charge } from '../invoices/queries.ts'
+
+/** What a verification reads: pages by identifier, and sums that the database makes where it would be waste to carry the rows. */
+
+/** From here on the transaction can write nothing, whatever a check says. */
+export const makeReadOnly = (tx: Transaction) => tx.rows(sql`select set_config('transaction_read_only', 'on', true)`)
+
+export interface CheckedInvoice {
+  id: InvoiceId
+  customerId: CustomerId
+  number: bigint | null
+  currency: string
+  isIssued: boolean
+  isCancelled: boolean
+  totalMinor: bigint
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+  /** What documents froze of the customer and of the account is there, as the present record or as an earlier version. */
+  isCustomerFrozen: boolean
+  isAccountFrozen: boolean
+}
+
+export const listInvoicePage = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
+  db.rows<CheckedInvoice>(sql`
+    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.currency, i.issued_at is not null as "isIssued",
+           i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
+           i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
+           coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
+             where v.account_id = i.account_id and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
+           a.version = i.account_version or exists (select 1 from account_versions v
+             where v.account_id = i.account_id and v.version = i.account_version) as "isAccountFrozen"
+      from (select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) i
+      join accounts a on a.account_id = i.account_id
+      left join customers c on c.account_id = i.account_id and c.customer_id = i.customer_id
+     order by i.invoice_id`)
+
+export interface CheckedTax {
+  invoiceId: InvoiceId
+  name: string
+  rate: Decimal
+  baseMinor: bigint
+  amountMinor: bigint
+  /** Null where the one line of the invoice carries it whole. */
+  shares: bigint[] | null
+}
+
+export const listCheckedTaxes = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<CheckedTax>(sql`
+    select invoice_id as "invoiceId", name, rate, base_minor as "baseMinor", amount_minor as "amountMinor", shares
+      from invoice_taxes where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])
+     order by invoice_id, invoice_tax_id`)
+
+/** What allocations say is applied to an invoice. */
+export interface AppliedTo {
+  id: InvoiceId
+  negativeMinor: bigint
+  paymentMinor: bigint
+}
+
+export const listAppliedTo = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<AppliedTo>(sql`
+    select owed_id as "id", coalesce(sum(applied_minor) filter (where given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor",
+           coalesce(sum(applied_minor) filter (where given_kind = 'payment'), 0)::bigint as "paymentMinor"
+      from allocations where account_id = ${account} and owed_kind = 'invoice' and owed_id = any(${arrayLiteral(ids)}::bigint[])
+     group by owed_id`)
+
+export interface ZeroCharge extends Charge {
+  customerId: CustomerId
+  currency: string
+}
+
+/** Charges on no invoice, with the currency of their subscription. */
+export const listZeroCharges = async (
+  db: Queryable,
+  account: AccountId,
+  after: Id,
+  limit: number,
+): Promise<ZeroCharge[]> =>
+  (
+    await db.rows<Omit<ZeroCharge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
+    select c.charge_id as "id", c.invoice_id as "invoiceId", c.display_order as "displayOrder", c.kind, c.name, c.description, c.quantity,
+           c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
+           c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
+           c.subscription_id as "subscriptionId", c.stretch, c.item_id as "itemId", c.part, s.customer_id as "customerId", s.currency
+      from charges c join subscriptions s on s.account_id = c.account_id and s.subscription_id = c.subscription_id
+     where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
+  ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
+
+/** Lines of invoices, or of subscriptions, that are not there. */
+export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id; of: Id | null }>(sql`
+    select c.charge_id as "id", c.invoice_id as "of" from charges c
+     where c.account_id = ${account} and c.charge_id > ${after}
+       and case when c.invoice_id is null
+             then not exists (select 1 from subscriptions s where s.account_id = c.account_id and s.subscription_id = c.subscription_id)
+             else not exists (select 1 from invoices i where i.account_id = c.account_id and i.invoice_id = c.invoice_id) end
+     order by c.charge_id limit ${limit}`)
+
+export const listOrphanTaxes = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id; of: Id }>(sql`
+    select t.invoice_tax_id as "id", t.invoice_id as "of" from invoice_taxes t
+     where t.account_id = ${account} and t.invoice_tax_id > ${after}
+       and not exists (select 1 from invoices i where i.account_id = t.account_id and i.invoice_id = t.invoice_id)
+     order by t.invoice_tax_id limit ${limit}`)
+
+export const getCounters = (db: Queryable, account: AccountId) =>
+  oneRow<{ nextInvoiceNumber: bigint; nextCreditNumber: bigint }>(
+    db,
+    sql`select next_invoice_number as "nextInvoiceNumber", next_credit_number as "nextCreditNumber" from account_counters
+         where account_id = ${account}`,
+  )
+
+/** How many invoices have a number, and the last one; 0 before the first. */
+export const getNumberEnds = (db: Queryable, account: AccountId) =>
+  oneRow<{ count: bigint; last: bigint }>(
+    db,
+    sql`select count(*) as "count", coalesce(max(number), 0) as "last" from invoices where account_id = ${account} and number is not null`,
+  )
+
+/** Numbers from one until before another that no invoice has; the invoice after them, or null where they lie before the account's next. */
+export interface NumberGap {
+  from: bigint
+  until: bigint
+  recordId: Id | null
+  customerId: CustomerId | null
+}
+
+export const listInvoiceGaps = (db: Queryable, account: AccountId, limit: number) =>
+  db.rows<NumberGap>(sql`
+    select n.before + 1 as "from", n.number as "until", n.invoice_id as "recordId", n.customer_id as "customerId"
+      from (select number, invoice_id, customer_id, lag(number, 1, 0::bigint) over (order by number) as before
+              from invoices where account_id = ${account} and number is not null) n
+     where n.number <> n.before + 1 order by n.number limit ${limit}`)
+
+export interface NumberRaise {
+  from: bigint
+  to: bigint
+}
+
+/** Events that tell of a raised next number. */
+export const listNumberRaises = (db: Queryable, account: AccountId) =>
+  db.rows<NumberRaise>(sql`
+    select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from events
+     where account_id = ${account} and type = 'account.invoice_number_raised' order by event_id`)
+
+/** Numbers of the account's own sequence of credit notes, below its next, that no credit note has. */
+export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, limit: number) =>
+  db.rows<{ from: bigint; until: bigint }>(sql`
+    select n.before + 1 as "from", n.number as "until"
+      from (select number, lag(number, 1, 0::bigint) over (order by number) as before
+              from (select substr(number_key, 4)::bigint as number from credit_notes
+                     where account_id = ${account} and number_key ~ '^cn-[1-9][0-9]{0,14}$'
+                    union all select ${next}::bigint) own
+             where number <= ${next}) n
+     where n.number > n.before + 1 order by n.number limit ${limit}`)
+
+/** The service's own credit notes with a number that it cannot have given yet. */
+export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint, limit: number) =>
+  db.rows<{ id: Id; customerId: CustomerId; number: string }>(sql`
+    select credit_note_id as "id", customer_id as "customerId", number from credit_notes
+     where account_id = ${account} and subscription_id is not null
+       and (number_key !~ '^cn-[1-9][0-9]{0,14}$' or substr(number_key, 4)::numeric >= ${next}::bigint)
+     order by credit_note_id limit ${limit}`)
+
+export interface CheckedNote {
+  id: Id
+  customerId: CustomerId
+  invoiceId: InvoiceId
+  currency: string
+  netMinor: bigint
+  totalMinor: bigint
+  appliedMinor: bigint
+  /** What allocations say is given of it. */
+  allocatedMinor: bigint
+  invoiceCustomerId: CustomerId
+  invoiceCurrency: string
+  invoiceTotalMinor: bigint
+  /** What all credit notes of its invoice give back. */
+  creditedMinor: bigint
+}
+
+export const listNotePage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<CheckedNote>(sql`
+    select n.credit_note_id as "id", n.customer_id as "customerId", n.invoice_id as "invoiceId", n.currency, n.net_minor as "netMinor",
+           n.total_minor as "totalMinor", n.applied_minor as "appliedMinor",
+           coalesce((select sum(l.applied_minor) from allocations l where l.account_id = n.account_id
+             and l.given_kind = 'negative_adjustment' and l.given_id = n.credit_note_id), 0)::bigint as "allocatedMinor",
+           i.customer_id as "invoiceCustomerId", i.currency as "invoiceCurrency", i.total_minor as "invoiceTotalMinor",
+           (select sum(o.total_minor) from credit_notes o where o.account_id = n.account_id and o.invoice_id = n.invoice_id)::bigint
+             as "creditedMinor"
+      from credit_notes n join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
+     where n.account_id = ${account} and n.credit_note_id > ${after} order by n.credit_note_id limit ${limit}`)
+
+export interface CheckedNoteLine extends Pick<
+  CreditLine,
+  'chargeId' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil' | 'price' | 'mostMinor' | 'netMinor'
+> {
+  noteId: Id
+  line: number
+  /** The charge is on the invoice that the note credits. */
+  isOfItsInvoice: boolean
+}
+
+export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<CheckedNoteLine>(sql`
+    select l.credit_note_id as "noteId", l.line, l.charge_id as "chargeId", l.period_from as "from", l.period_until as "until",
+           l.whole_from as "wholeFrom", l.whole_until as "wholeUntil", l.price, l.most_minor as "mostMinor", l.net_minor as "netMinor",
+           coalesce(c.invoice_id = n.invoice_id, false) as "isOfItsInvoice"
+      from credit_note_lines l join credit_notes n on n.account_id = l.account_id and n.credit_note_id = l.credit_note_id
+      left join charges c on c.account_id = l.account_id and c.charge_id = l.charge_id
+     where l.account_id = ${account} and l.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by l.credit_note_id, l.line`)
+
+export interface CheckedNoteTax {
+  noteId: Id
+  name: string
+  rate: Decimal
+  amountMinor: bigint
+}
+
+export const listNoteTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<CheckedNoteTax>(sql`
+    select credit_note_id as "noteId", name, rate, amount_minor as "amountMinor" from credit_note_taxes
+     where account_id = ${account} and credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by credit_note_id, line`)
+
+export interface CreditedCharge {
+  id: Id
+  customerId: CustomerId
+  currency: string
+  netMinor: bigint
+  creditedMinor: bigint
+  /** What the lines of credit notes gave back. */
+  givenMinor: bigint
+}
+
+/** Charges of which more, or other than their credit notes say, was given back. */
+export const listCreditedDifferences = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<CreditedCharge>(sql`
+    select c.charge_id as "id", i.customer_id as "customerId", i.currency, c.net_minor as "netMinor", c.credited_minor as "creditedMinor",
+           coalesce(g.net, 0)::bigint as "givenMinor"
+      from charges c
+      join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
+      left join (select charge_id, sum(net_minor) as net from credit_note_lines where account_id = ${account} group by charge_id) g
+        on g.charge_id = c.charge_id
+     where c.account_id = ${account} and c.charge_id > ${after} and (c.credited_minor <> 0 or g.net is not null)
+       and (c.credited_minor <> coalesce(g.net, 0) or c.credited_minor > c.net_minor or c.credited_minor < 0)
+     order by c.charge_id limit ${limit}`)
+
+export interface TakenTax {
+  id: InvoiceId
+  customerId: CustomerId
+  currency: string
+  name: string
+  amountMinor: bigint
+  takenMinor: bigint
+}
+
+/** Taxes of which credit notes took back more than was charged. */
+export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
+  db.rows<TakenTax>(sql`
+    select t.invoice_id as "id", i.customer_id as "customerId", i.currency, t.name, sum(t.charged)::bigint as "amountMinor",
+           sum(t.taken)::bigint as "takenMinor"
+      from (select invoice_id, name, rate, amount_minor as charged, 0 as taken from invoice_taxes
+             where account_id = ${account} and invoice_id > ${after}
+               and invoice_id in (select n.invoice_id from credit_notes n where n.account_id = ${account})
+            union all
+            select n.invoice_id, c.name, c.rate, 0, c.amount_minor from credit_notes n
+              join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.credit_note_id
+             where n.account_id = ${account} and n.invoice_id > ${after}) t
+      join invoices i on i.account_id = ${account} and i.invoice_id = t.invoice_id
+     group by t.invoice_id, i.customer_id, i.currency, t.name, t.rate having sum(t.taken) > sum(t.charged)
+     order by t.invoice_id limit ${limit}`)
+
+export interface CheckedAllocation {
+  id: Id
+  customerId: CustomerId
+  givenKind: string
+  givenId: Id
+  owedKind: string
+  owedId: Id
+  appliedMinor: bigint
+  /** Of the invoice; null where there is none. */
+  owedCustomerId: CustomerId | null
+  owedCurrency: string | null
+  /** Of the credit note; null where there is none. */
+  givenCustomerId: CustomerId | null
+  givenCurrency: string | null
+}
+
+export const listAllocationPage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<CheckedAllocation>(sql`
+    select l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId",
+           l.owed_kind as "owedKind", l.owed_id as "owedId", l.applied_minor as "appliedMinor",
+           i.customer_id as "owedCustomerId", i.currency as "owedCurrency", n.customer_id as "givenCustomerId", n.currency as "givenCurrency"
+      from allocations l
+      left join invoices i on l.owed_kind = 'invoice' and i.account_id = l.account_id and i.invoice_id = l.owed_id
+      left join credit_notes n on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.credit_note_id = l.given_id
+     where l.account_id = ${account} and l.allocation_id > ${after} order by l.allocation_id limit ${limit}`)
+
+export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
+  db.rows<{ id: CustomerId }>(sql`
+    select customer_id as "id" from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`)
+
+/** A customer's running totals in a currency, beside what its documents come to. */
+export interface CheckedBalance {
+  customerId: CustomerId
+  currency: string
+  receivableMinor: bigint
+  unappliedMinor: bigint
+  openMinor: bigint
+  unallocatedMinor: bigint
+}
+
+/** Totals that differ from their documents, of the customers after one and up to another; null is up to the end. */
+export const listBalanceDifferences = (db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) =>
+  db.rows<CheckedBalance>(sql`
+    with last as (select coalesce(${upTo}::bigint, 9223372036854775807) as id),
+    facts as (
+      select customer_id, currency, receivable_minor as receivable, unapplied_minor as unapplied, 0::bigint as open, 0::bigint as unallocated
+        from customer_totals where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      union all
+      select customer_id, currency, 0, 0, total_minor - negative_minor - paid_minor, 0 from invoices
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+         and issued_at is not null and cancelled_at is null
+      union all
+      select customer_id, currency, 0, 0, 0, total_minor - applied_minor from credit_notes
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last))
+    select customer_id as "customerId", currency, sum(receivable)::bigint as "receivableMinor", sum(unapplied)::bigint as "unappliedMinor",
+           sum(open)::bigint as "openMinor", sum(unallocated)::bigint as "unallocatedMinor"
+      from facts group by customer_id, currency
+    having sum(receivable) <> sum(open) or sum(unapplied) <> sum(unallocated)
+     order by customer_id, currency`)
+
+export const listSubscriptionPage = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
+  db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
+    select subscription_id as "id", customer_id as "customerId" from subscriptions
+     where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}`)
+
+/** What a charge says of the days it covers. */
+export interface CoveringCharge {
+  id: Id
+  subscriptionId: SubscriptionId
+  kind: ChargeKind
+  itemId: Id
+  stretch: number
+  part: number
+  from: IsoDate
+  until: IsoDate
+  wholeFrom: IsoDate | null
+  wholeUntil: IsoDate | null
+  creditedFrom: IsoDate | null
+}
+
+/** Charges of subscriptions that cover days by themselves, in the order in which they were made. */
+export const listCoveringCharges = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<CoveringCharge>(sql`
+    select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, period_from as "from",
+           period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
+      from charges
+     where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[]) and period_from is not null
+       and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')
+     order by subscription_id, charge_id`)
+
+/** Blocks of long lists whose count is not what is there. */
+export const listCountDifferences = (db: Queryable, account: AccountId) =>
+  db.rows<{ list: string; block: bigint; records: number; counted: bigint }>(sql`
+    with counted as (
+      select 'customers' as list, customer_id / 4096 as block, count(*) as n from customers where account_id = ${account} group by 2
+      union all
+      select 'subscriptions', subscription_id / 4096, count(*) from subscriptions where account_id = ${account} group by 2
+      union all
+      select 'invoices', invoice_id / 4096, count(*) from invoices where account_id = ${account} group by 2
+      union all
+      select 'events', event_id / 4096, count(*) from events where account_id = ${account} group by 2)
+    select b.list, b.block, b.records, coalesce(c.n, 0) as "counted"
+      from list_blocks b left join counted c on c.list = b.list and c.block = b.block
+     where b.account_id = ${account} and b.records <> coalesce(c.n, 0) order by b.list, b.block limit 1000`)
+
+/** Accounts that no worker has verified since a moment and that none is verifying now. */
+export const listAccountsToVerify = (db: Queryable, since: Instant, at: Instant) =>
+  db.rows<{ account: AccountId }>(sql`
+    select account_id as "account" from list_accounts_to_verify(${since}::timestamptz, ${at}::timestamptz)`)
+
+/** Takes an account for a worker; no row where another was faster. */
+export const leaseVerification = (tx: Transaction, since: Instant, at: Instant, until: Instant) =>
+  tx.rows<{ account: AccountId }>(sql`
+    insert into verifications as v (account_id, leased_until) values (${tx.account}, ${until}::timestamptz)
+    on conflict (account_id) do update set leased_until = excluded.leased_until
+     where (v.finished_at is null or v.finished_at < ${since}::timestamptz) and (v.leased_until is null or v.leased_until < ${at}::timestamptz)
+    returning v.account_id as "account"`)
+
+export const finishVerification = (tx: Transaction, at: Instant, differences: number) =>
+  tx.rows(sql`
+    update verifications set leased_until = null, finished_at = ${at}::timestamptz, differences = ${differences} where account_id = ${tx.account}`)
+
+/** Lets go of an account that is not verified to the end. */
+export const releaseVerification = (tx: Transaction) =>
+  tx.rows(sql`update verifications set leased_until = null where account_id = ${tx.account}`)
+
+/** What /metrics tells of the nightly job, whichever process ran it; nothing before its first night. */
+export const listVerificationFigures = (db: Queryable) =>
+  db.rows<Figure>(sql`
+    with state as (select differences, oldest from verification_state())
+    select 'verify_differences' as "name", '' as "label", differences::double precision as "value" from state where oldest is not null
+    union all select 'verify_finished_at', '', extract(epoch from oldest)::double precision from state where oldest is not null`)

@@ -1,0 +1,485 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { type Database, clientConfig, type Transaction } from '../../platform/database/database.ts'
+import { addCustomer, addTax, differencesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { addComponent, modify, TIERS, use } from '../subscriptions/components.testing.ts'
+import { type Difference, differenceText } from './difference.ts'
+import { verifyAccount } from './verify.ts'
+
+/**
+ * A busy account is clean, and every kind of tampering with it is found and named. Tampering is done as the server's superuser, in a
+ * transaction that is verified before it is rolled back, so that each test begins with the same healthy account.
+ */
+
+const service = await startTestService()
+
+let client: TestClient
+const superuser = new pg.Client(clientConfig(service.connection, undefined))
+
+beforeAll(async () => {
+  client = await busyAccount()
+  await superuser.connect()
+})
+afterAll(() => superuser.end())
+
+/** Half a year with taxes, components, late usage, credits, invoices by hand in each state, a recurring one and a raised number. */
+async function busyAccount(): Promise<TestClient> {
+  const { client, plan, customerID, add } = await shop(service, { price: 31, setupFee: 5 })
+  await addTax(client, 'VAT', { Perc: 0.075 })
+  await addTax(client, 'Levy', { Perc: 0.0125 })
+  const seats = await addComponent(client)
+  const calls = await addComponent(client, { type: 'metered', scheme: 'tiered', brackets: TIERS, name: 'Calls' })
+  const componentUsage = [
+    { componentID: seats.componentID, NumUnits: 5 },
+    { componentID: calls.componentID, NumUnits: 0 },
+  ]
+  const id = (await add({ componentUsage })).body.subscriptionID
+  const free = await add({ isProRata: true })
+  await moveTo(client, '2027-01-20')
+  await use(client, id, { componentID: calls.componentID, NumUnits: 8 })
+  await modify(client, id, [{ componentID: seats.componentID, NumUnits: 9 }, { componentID: calls.componentID }])
+  await moveTo(client, '2027-02-03')
+  await use(client, id, { componentID: calls.componentID, NumUnits: 5, Date: '2027-01-25' })
+  const next = (await client.get('/v1/account')).body.NextInvoiceNum
+  await client.put('/v1/account', { ...(await client.get('/v1/account')).body, NextInvoiceNum: next + 100 })
+  await moveTo(client, '2027-03-11')
+  await client.put(`/v1/subscriptions/${free.body.subscriptionID}/cancel/prorata`)
+  await add({ StartDate: '2027-03-11', packageVersionID: plan.packageVersionID })
+  const other = await addCustomer(client, { isWaiveTaxes: true })
+  const lines = [
+    { UnitCostEx: 20, Qty: 3 },
+    { UnitCostEx: 3.33, Qty: -1 },
+  ]
+  await client.post('/v1/invoices', { customerID, Charges: lines })
+  const cancelled = await client.post('/v1/invoices', { customerID: other, Charges: lines })
+  await client.delete(`/v1/invoices/${cancelled.body.invoiceID}`)
+  await client.post('/v1/invoices', { customerID: other, Charges: lines, isDraft: true })
+  await client.post('/v1/recurring-invoices', { customerID: other, RecurInvoiceCharges: lines })
+  await moveTo(client, '2027-06-15')
+  return client
+}
+
+/** The account as a superuser changed it: verified inside the changing transaction, which is then rolled back. */
+async function tampered(...statements: string[]): Promise<Difference[]> {
+  await superuser.query('begin')
+  try {
+    // Nothing that would stand in the way of a bug, or of somebody at the console, stands in the way here.
+    await superuser.query('set local session_replication_role = replica')
+    for (const text of statements) {
+      const { rowCount } = await superuser.query(text.replaceAll(':account', String(client.id)))
+      expect(rowCount, `something is changed by ${text}`).toBeGreaterThan(0)
+    }
+    const found: Difference[] = []
+    const tx = {
+      account: client.id,
+      rows: async (statement: pg.QueryConfig) => (await superuser.query(statement)).rows,
+    } as unknown as Transaction
+    const db = { transaction: (_: bigint, work: (of: Transaction) => unknown) => work(tx) } as unknown as Database
+    await verifyAccount(db, client.id, (difference) => found.push(difference))
+    return found
+  } finally {
+    await superuser.query('rollback')
+  }
+}
+
+const told = (differences: readonly Difference[]) =>
+  differences.map((one) =>
+    `${one.check}: ${differenceText(one)}`.replaceAll(
+      /\b(charge|invoice|customer|note|allocation|subscription|account|block) \d+/g,
+      '$1 #',
+    ),
+  )
+
+const FIRST = `(select min(invoice_id) from invoices where account_id = :account)`
+
+test('a busy account is clean', async () => {
+  expect(await differencesOf(service, client)).toEqual([])
+  const looked = await verifyAccount(service.db, client.id, () => {})
+  expect(looked).toMatchObject({ account: client.id, differences: 0 })
+  expect(looked.invoices).toBeGreaterThan(10)
+  const kinds = await superuser.query(`select distinct kind from charges where account_id = ${client.id} order by kind`)
+  expect(kinds.rows.map(({ kind }) => kind)).toEqual([
+    'component',
+    'late_usage',
+    'manual',
+    'metered',
+    'package',
+    'rise',
+    'setup',
+  ])
+})
+
+test('a verification changes nothing, whatever a check would say', async () => {
+  const db = {
+    transaction: ((account, work, options) =>
+      service.db.transaction(
+        account,
+        async (tx) => {
+          const result = await work(tx)
+          await expect(
+            tx.rows({ text: 'delete from invoice_drafts where account_id = $1', name: 'tampering', values: [account] }),
+          ).rejects.toThrow(/read-only/)
+          throw Object.assign(new Error('over'), { result })
+        },
+        options,
+      )) as Database['transaction'],
+  }
+  await expect(verifyAccount(db, client.id, () => {})).rejects.toThrow('over')
+})
+
+describe('a charge', () => {
+  test('of another amount than its facts make is named, and so is what follows from it', async () => {
+    const found = await tampered(
+      `update charges set net_minor = net_minor + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'package'`,
+    )
+    expect(told(found)).toEqual([
+      'invoices: charge # of customer #: amount says 31.01 USD, should say 31.00 USD',
+      'invoices: invoice # of customer #: base of tax VAT at 0.075 says 51.50 USD, should say 51.51 USD',
+      'invoices: invoice # of customer #: shares of tax VAT at 0.075 says 38, 232, 116, should say 37, 233, 116',
+      'invoices: invoice # of customer #: base of tax Levy at 0.0125 says 51.50 USD, should say 51.51 USD',
+      'invoices: charge # of customer #: amount with tax says 5.44 USD, should say 5.43 USD',
+      'invoices: charge # of customer #: amount with tax says 33.71 USD, should say 33.73 USD',
+      'invoices: invoice # of customer #: total says 56.00 USD, should say 56.01 USD',
+    ])
+    expect(found[0]).toMatchObject({ account: client.id, check: 'invoices', recordType: 'charge' })
+  })
+
+  test.each(['package', 'component', 'rise', 'metered', 'late_usage', 'manual', 'setup'])(
+    'of kind %s is computed again',
+    async (kind) => {
+      const found = await tampered(
+        `update charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where account_id = :account and charge_id =
+          (select max(charge_id) from charges where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
+      )
+      expect(told(found)[0]).toMatch(/^invoices: charge # of customer #: amount says/)
+    },
+  )
+
+  test.each([
+    ['price', `price = price * 2`],
+    ['last day', `period_until = period_until - 1`],
+    ['whole period', `whole_from = whole_from - 1`],
+    [
+      'bracket',
+      `brackets = '{"scheme":"unit","list":[{"from":"1","till":null,"price":"3"}],"quantity":"1","before":null}'`,
+    ],
+  ])('whose %s is another does not come to its amount', async (_, change) => {
+    const found = await tampered(
+      `update charges set ${change} where account_id = :account and charge_id =
+        (select max(charge_id) from charges where account_id = :account and kind = 'package' and invoice_id is not null)`,
+    )
+    expect(told(found)[0]).toMatch(/^invoices: charge # of customer #: amount says 31.00 USD, should say/)
+  })
+
+  test('whose line shows another unit price is named', async () => {
+    const found = await tampered(
+      `update charges set unit_price = unit_price + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'component'`,
+    )
+    expect(told(found)).toEqual([
+      'invoices: charge # of customer #: unit price × quantity says 20.50 USD, should say 15.50 USD',
+    ])
+  })
+
+  test('without an invoice is billed at nothing', async () => {
+    const found = await tampered(
+      `update charges set invoice_id = null where account_id = :account and invoice_id = ${FIRST}`,
+    )
+    expect(told(found)).toContain('invoices: invoice # of customer #: lines says none, should say at least one')
+    expect(told(found)).toContain(
+      'charges without an invoice: charge # of customer #: invoice says none, should say one, for its amount is above 0',
+    )
+  })
+
+  test('of an invoice that is not there is named', async () => {
+    const found = await tampered(
+      `update charges set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST} and kind = 'setup'`,
+    )
+    expect(told(found)).toContain('lines of invoices: charge #: invoice says 999999, should say one that exists')
+  })
+})
+
+describe('an invoice', () => {
+  test('with another total is named, and so is its customer', async () => {
+    const found = await tampered(
+      `update invoices set total_minor = total_minor + 100 where account_id = :account and invoice_id = ${FIRST}`,
+    )
+    expect(told(found)).toEqual([
+      'invoices: invoice # of customer #: total says 57.00 USD, should say 56.00 USD',
+      expect.stringMatching(/^customer totals: customer #: receivable says .* USD, should say .* USD$/),
+    ])
+  })
+
+  test.each([
+    ['another amount', 'amount_minor = amount_minor - 1', /tax VAT at 0.075 says 3.85 USD, should say 3.86 USD/],
+    ['another base', 'base_minor = base_minor - 1', /base of tax VAT at 0.075 says/],
+    ['other shares', 'shares[1] = shares[1] + 1', /shares of tax VAT at 0.075 says/],
+    ['another rate', 'rate = 0.08', /tax VAT at 0.08 says 3.86 USD, should say 4.12 USD/],
+  ])('whose tax has %s is named', async (_, change, what) => {
+    const found = await tampered(
+      `update invoice_taxes set ${change} where account_id = :account and invoice_id = ${FIRST} and name = 'VAT'`,
+    )
+    expect(told(found)[0]).toMatch(what)
+  })
+
+  test('a tax of an invoice that is not there is named', async () => {
+    const found = await tampered(
+      `update invoice_taxes set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST}`,
+    )
+    expect(told(found)).toContain(
+      'lines of invoices: invoice #: a tax says of invoice #, should say of an invoice that exists',
+    )
+  })
+
+  test('whose lines are in another order is named', async () => {
+    const found = await tampered(
+      `update charges set display_order = display_order + 1 where account_id = :account and invoice_id = ${FIRST}`,
+    )
+    expect(told(found)[0]).toBe('invoices: charge # of customer #: place on the invoice says 2, should say 1')
+  })
+
+  test('that froze a version of its customer that is not kept is named', async () => {
+    const found = await tampered(
+      `update invoices set customer_version = 77, account_version = 77 where account_id = :account and invoice_id = ${FIRST}`,
+    )
+    expect(told(found)).toEqual([
+      'invoices: invoice # of customer #: customer as frozen says a version that is not kept, should say a version that is',
+      'invoices: invoice # of customer #: account as frozen says a version that is not kept, should say a version that is',
+    ])
+  })
+})
+
+describe('money given', () => {
+  test('an allocation that is too big is outside both amounts', async () => {
+    const found = told(
+      await tampered(`update allocations set applied_minor = 1000000 where account_id = :account and allocation_id =
+      (select min(allocation_id) from allocations where account_id = :account)`),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        /^invoices: invoice # of customer #: negative adjustments says .*, should say 10000.00 USD/,
+      ),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        /^invoices: invoice # of customer #: allocations says 10000.00 USD, should say at most its total/,
+      ),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(/^credit notes: credit note # of customer #: what is allocated of it says/),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        /^credit notes: credit note # of customer #: allocations says 10000.00 USD, should say at most its total/,
+      ),
+    )
+  })
+
+  test.each([
+    [
+      'an invoice',
+      `owed_id = 999999`,
+      /^allocations: allocation # of customer #: invoice says 999999, should say one that exists/,
+    ],
+    [
+      'a credit note',
+      `given_id = 999999`,
+      /^allocations: allocation # of customer #: credit note says 999999, should say one that exists/,
+    ],
+    [
+      'a customer',
+      `customer_id = customer_id + 1`,
+      /^allocations: allocation # of customer #: invoice says \d+ of customer #, should say one of customer #/,
+    ],
+  ])('an allocation of %s that is not there is named', async (_, change, what) => {
+    const found = told(await tampered(`update allocations set ${change} where account_id = :account`))
+    expect(found).toContainEqual(expect.stringMatching(what))
+  })
+
+  test('an allocation that is gone leaves invoice and credit note saying too much', async () => {
+    const found = told(await tampered(`delete from allocations where account_id = :account`))
+    expect(found).toContainEqual(
+      expect.stringMatching(/^invoices: .* negative adjustments says .*, should say 0.00 USD$/),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(/^credit notes: .* what is allocated of it says .*, should say 0.00 USD$/),
+    )
+  })
+
+  test.each([
+    [
+      'amount of a line',
+      `update credit_note_lines set net_minor = net_minor - 1 where account_id = :account`,
+      /line 1 says/,
+    ],
+    ['total', `update credit_notes set total_minor = total_minor + 1 where account_id = :account`, /total says/],
+    [
+      'amount without tax',
+      `update credit_notes set net_minor = net_minor - 1 where account_id = :account`,
+      /amount without tax says/,
+    ],
+    [
+      'tax',
+      `update credit_note_taxes set amount_minor = amount_minor + 100 where account_id = :account`,
+      /tax VAT at 0.075 says .*, should say at most/,
+    ],
+    [
+      'charge',
+      `update credit_note_lines set charge_id = charge_id - 1 where account_id = :account`,
+      /line 1 says charge #, should say a charge of invoice #|what was given back/,
+    ],
+  ])('the %s of a credit note follows from what it credits', async (_, statement, what) => {
+    expect(told(await tampered(statement))).toContainEqual(expect.stringMatching(what))
+  })
+
+  test('a charge says just what was given back of it, and never more than it was', async () => {
+    const more = told(
+      await tampered(
+        `update charges set credited_minor = net_minor + 1 where account_id = :account and credited_minor > 0`,
+      ),
+    )
+    expect(more).toContainEqual(
+      expect.stringMatching(/^credited charges: .*what was given back of it says 31.01 USD, should say/),
+    )
+    expect(more).toContainEqual(
+      expect.stringMatching(/credits of it says 31.01 USD, should say at most its amount, 31.00 USD/),
+    )
+    const less = told(
+      await tampered(`update charges set credited_minor = 0 where account_id = :account and credited_minor > 0`),
+    )
+    expect(less).toEqual([
+      expect.stringMatching(/^credited charges: .*what was given back of it says 0.00 USD, should say/),
+    ])
+  })
+
+  test('credit notes take back no more tax than was charged', async () => {
+    const found = told(
+      await tampered(`update invoice_taxes t set rate = rate, amount_minor = 0 where account_id = :account
+      and invoice_id in (select invoice_id from credit_notes where account_id = :account)`),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(/^credited charges: invoice # of customer #: tax VAT taken back by credit notes says/),
+    )
+  })
+
+  test.each([
+    ['receivable', /^customer totals: customer #: receivable says .* USD, should say .* USD$/],
+    ['unapplied', /^customer totals: customer #: unapplied says .* USD, should say .* USD$/],
+  ])('the %s total of a customer is what its documents come to', async (name, what) => {
+    const found = await tampered(
+      `update customer_totals set ${name}_minor = ${name}_minor + 1 where account_id = :account`,
+    )
+    expect(found.length).toBe(2)
+    for (const text of told(found)) expect(text).toMatch(what)
+  })
+
+  test('totals that are gone, or of a customer that is not there, are told', async () => {
+    expect(told(await tampered(`delete from customer_totals where account_id = :account`))[0]).toMatch(
+      /receivable says 0.00 USD/,
+    )
+    const foreign = `insert into customer_totals values (:account, 999999, 'JPY', 5, 0)`
+    expect(told(await tampered(foreign))).toEqual([
+      'customer totals: customer #: receivable says 5 JPY, should say 0 JPY',
+    ])
+  })
+})
+
+describe('numbers', () => {
+  const LAST = `(select max(number) from invoices where account_id = :account)`
+
+  test('a missing invoice is a gap that no event tells of', async () => {
+    const found = told(
+      await tampered(`update invoices set number = number + 1000 where account_id = :account and number = ${LAST}`),
+    )
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^invoice numbers: account #: next invoice number says \d+, should say \d+ or more, for \d+ is given$/,
+      ),
+      expect.stringMatching(
+        /^invoice numbers: invoice # of customer #: number says \d+, should say \d+, for \d+ to \d+ is missing and no event tells/,
+      ),
+    ])
+  })
+
+  test('a first number above 1 is a gap as well', async () => {
+    const found = told(
+      await tampered(`update invoices set number = null, issued_at = null where account_id = :account and number = 1`),
+    )
+    expect(found).toContainEqual(
+      'invoice numbers: invoice # of customer #: number says 2, should say 1, for 1 is missing and no event tells that the number was raised',
+    )
+  })
+
+  test('the gap that raising the number left is told by its event, and by that alone', async () => {
+    const found = told(
+      await tampered(`delete from events where account_id = :account and type = 'account.invoice_number_raised'`),
+    )
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^invoice numbers: invoice # of customer #: number says \d+, should say \d+, for \d+ to \d+ is missing/,
+      ),
+    ])
+  })
+
+  test('a next number that was moved by hand is told', async () => {
+    const raised = told(
+      await tampered(
+        `update account_counters set next_invoice_number = next_invoice_number + 2 where account_id = :account`,
+      ),
+    )
+    expect(raised).toEqual([
+      expect.stringMatching(
+        /^invoice numbers: account #: next invoice number says \d+, should say \d+, for \d+ to \d+ is missing/,
+      ),
+    ])
+    const lowered = told(
+      await tampered(`update account_counters set next_invoice_number = 2 where account_id = :account`),
+    )
+    expect(lowered).toEqual([expect.stringMatching(/next invoice number says 2, should say \d+ or more/)])
+  })
+
+  test('credit notes take every number of theirs, and none beyond', async () => {
+    const gone = told(await tampered(`update account_counters set next_credit_number = 5 where account_id = :account`))
+    expect(gone).toEqual([
+      'credit note numbers: account #: numbers of credit notes says no CN-2 to CN-4, should say every number below CN-5',
+    ])
+    const beyond = told(await tampered(`update credit_notes set number = 'CN-9' where account_id = :account`))
+    expect(beyond).toEqual([
+      'credit note numbers: account #: numbers of credit notes says no CN-1, should say every number below CN-2',
+      "credit note numbers: credit note # of customer #: number says CN-9, should say CN- and a number below the account's next, 2",
+    ])
+  })
+})
+
+describe('days', () => {
+  test.each([
+    ['package', 'the package'],
+    ['component', 'component'],
+    ['metered', 'usage of component'],
+  ])('of a %s are charged once', async (kind, item) => {
+    const found = told(
+      await tampered(
+        `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
+           item_id, part, period_from, period_until, whole_from, whole_until, price, bracket_index)
+         select account_id, null, 0, kind, name, 1, 0, 0, 0, subscription_id, stretch, item_id, part, period_from + 1, period_until, whole_from + 1,
+           whole_until, 0, bracket_index
+           from charges where account_id = :account and kind = '${kind}' and bracket_index = 0 and credited_from is null
+          order by charge_id limit 1`,
+      ),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        new RegExp(`^days charged twice: subscription # of customer #: days of ${item}.* says charge # until`),
+      ),
+    )
+  })
+})
+
+test('a count that lets deep pages skip is what is there', async () => {
+  const found = await tampered(
+    `insert into list_blocks (account_id, list, block, records) values (:account, 'invoices', 0, 3)`,
+  )
+  expect(told(found)).toEqual([
+    expect.stringMatching(/^counted lists: list 0: records of invoices counted in this block says 3, should say \d+$/),
+  ])
+})

@@ -1,0 +1,64 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { allocations } from './allocations.ts'
+import { balances } from './balances.ts'
+import { orphans, zeroCharges } from './charges.ts'
+import { counts } from './counts.ts'
+import { coverage } from './coverage.ts'
+import { creditedCharges, creditNotes } from './credits.ts'
+import type { Check, Difference, GoOn } from './difference.ts'
+import { invoices } from './invoices.ts'
+import { creditNumbers, invoiceNumbers } from './numbers.ts'
+import { makeReadOnly } from './queries.ts'
+
+/**
+ * Verification: what is stored is computed again from what it follows from. It changes nothing, and all checks see one snapshot of the
+ * account, so a service may go on working meanwhile.
+ */
+
+/** In the order in which they run; another check is one more file and one more name here. */
+const CHECKS: readonly Check[] = [
+  invoices,
+  zeroCharges,
+  orphans,
+  creditNotes,
+  creditedCharges,
+  allocations,
+  balances,
+  invoiceNumbers,
+  creditNumbers,
+  coverage,
+  counts,
+]
+
+export interface Verification {
+  account: AccountId
+  differences: number
+  /** Invoices looked at. */
+  invoices: number
+}
+
+/** Verifies one account and tells each difference as it is found. `goOn` is called between pages and may throw to end the work. */
+export const verifyAccount = (
+  db: Pick<Database, 'transaction'>,
+  account: AccountId,
+  tell: (difference: Difference) => void,
+  goOn: GoOn = () => {},
+): Promise<Verification> => db.transaction(account, (tx) => runChecks(tx, tell, goOn), { isolation: 'repeatable read' })
+
+async function runChecks(tx: Transaction, tell: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
+  await makeReadOnly(tx)
+  const found: Verification = { account: tx.account, differences: 0, invoices: 0 }
+  for (const check of CHECKS) {
+    const looked = await check.run(
+      tx,
+      (difference) => {
+        found.differences += 1
+        tell({ ...difference, account: tx.account, check: check.name })
+      },
+      goOn,
+    )
+    if (check === invoices) found.invoices = looked
+  }
+  return found
+}

@@ -1,0 +1,271 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import { clientConfig, type Connection } from '../database/database.ts'
+import { readMigrations } from '../database/migrations.ts'
+import { shownServer } from '../database/open.ts'
+import { APP_ROLE } from '../database/roles.ts'
+import { connectionTo, tryConnection } from '../postgres/connection.ts'
+import { dataFolderAt } from '../postgres/data-folder.ts'
+import { findOwner } from '../postgres/lock.ts'
+import { errorCodeOf } from '../postgres/start-failure.ts'
+import { broken, doubtful, fine, type Finding } from './finding.ts'
+
+/** The database as it is: reached, new enough, with the rights it takes, up to date and with the same idea of the time. Only read. */
+
+const WAIT_MS = 5_000
+const CLOCK_WARN_MS = 2_000
+const CLOCK_FAIL_MS = 60_000
+const VERSION_MIN = 150_000
+/** Connections that other processes, the command line and a backup need beside one service. */
+const SPARE_CONNECTIONS = 10
+
+interface Server {
+  version: number
+  now: Date
+  login: string
+  isSuperuser: boolean
+  canCreateRoles: boolean
+  canCreateSchema: boolean
+  isAppThere: boolean
+  isAppMember: boolean
+  isAppFree: boolean
+  schemaOwner: string | null
+  encoding: string
+  connections: number
+  isDurable: boolean
+  isEncrypted: boolean
+}
+
+/** Nothing where the embedded database does not run: it is not started for this. */
+export async function checkDatabase(config: Config, root: string): Promise<Finding[]> {
+  if (config.databaseUrl !== undefined) {
+    const where = shownServer(config.databaseUrl)
+    return withClient({ connectionString: config.databaseUrl }, 'DATABASE_URL', where, (client, sentMs) =>
+      checkServer(client, sentMs, config, root),
+    )
+  }
+  const folder = dataFolderAt(config.dataDir)
+  if (!findOwner(folder)) return []
+  const connection = connectionTo(folder.cluster)
+  const reach = await tryConnection(connection).catch((error: unknown) => errorCodeOf(error) ?? 'failed')
+  if (reach === 'EACCES' || reach === 'EPERM' || reach === '28000')
+    return [broken('database', 'belongs to another user', 'run this command as the user that runs Perennial')]
+  if (reach !== 'ready')
+    return [
+      doubtful(
+        'database',
+        `does not answer yet (${reach})`,
+        'wait a moment; if that stays, look into the log of the service',
+      ),
+    ]
+  return withClient(connection, 'database', folder.root, (client, sentMs) => checkServer(client, sentMs, config, root))
+}
+
+async function withClient(
+  connection: Connection,
+  about: string,
+  where: string,
+  look: (client: pg.Client, sentMs: number) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  const client = new pg.Client({
+    ...clientConfig(connection, undefined),
+    connectionTimeoutMillis: WAIT_MS,
+    query_timeout: WAIT_MS,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('begin read only')
+    return [fine(about, `${where} answers`), ...(await look(client, Date.now()))]
+  } catch (error) {
+    return [unreached(about, where, error)]
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+// What a driver says may repeat the address with its password, so only its short word is told.
+function unreached(about: string, where: string, error: unknown): Finding {
+  const code = errorCodeOf(error) ?? 'no answer'
+  const reasons: Record<string, [string, string]> = {
+    '28P01': ['refuses the password', 'check user and password in DATABASE_URL'],
+    '28000': ['refuses the user', 'check the user in DATABASE_URL and pg_hba.conf of the server'],
+    '3D000': ['has no such database', 'make the database, or name another in DATABASE_URL'],
+    '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
+  }
+  const [says, mend] = reasons[code] ?? [
+    `cannot be reached (${code})`,
+    'check that it runs, and that DATABASE_URL names it',
+  ]
+  return broken(about, `${where} ${says}`, mend)
+}
+
+async function checkServer(client: pg.Client, sentMs: number, config: Config, root: string): Promise<Finding[]> {
+  const server = await describe(client)
+  if (server.version < VERSION_MIN)
+    return [broken('database server', `is of version ${server.version}`, 'use PostgreSQL 15 or newer')]
+  return [
+    fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
+    ...checkRights(server),
+    ...checkServerSettings(server, config),
+    checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
+    ...(await checkMigrations(client, server, root)),
+  ]
+}
+
+async function describe(client: pg.Client): Promise<Server> {
+  const { rows } = await client.query<Server & { now: string }>(
+    `select current_setting('server_version_num')::int as "version", clock_timestamp() as "now", session_user as "login",
+            r.rolsuper as "isSuperuser", r.rolcreaterole as "canCreateRoles",
+            has_database_privilege(current_database(), 'create') as "canCreateSchema",
+            a.rolname is not null as "isAppThere",
+            coalesce(pg_has_role(session_user, a.oid, case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end), false)
+              as "isAppMember",
+            coalesce(a.rolsuper or a.rolbypassrls, false) as "isAppFree",
+            (select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'perennial') as "schemaOwner",
+            current_setting('server_encoding') as "encoding", current_setting('max_connections')::int as "connections",
+            current_setting('fsync') = 'on' and current_setting('full_page_writes') = 'on' and current_setting('synchronous_commit') <> 'off'
+              as "isDurable",
+            inet_server_addr() is null or coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false)
+              or host(inet_server_addr()) ~ '^127[.]|^::1$' as "isEncrypted"
+       from pg_roles r left join pg_roles a on a.rolname = $1 where r.rolname = session_user`,
+    [APP_ROLE],
+  )
+  const server = rows[0]!
+  return { ...server, now: new Date(server.now) }
+}
+
+function checkRights(server: Server): Finding[] {
+  const about = 'database rights'
+  const login = pg.escapeIdentifier(server.login)
+  const findings: Finding[] = []
+  const mayHand = server.isSuperuser || server.canCreateRoles
+  if (!server.isAppThere && !mayHand)
+    findings.push(
+      broken(
+        about,
+        `${server.login} may not create the role ${APP_ROLE}`,
+        `have its administrator run: create role ${APP_ROLE} nologin; grant ${APP_ROLE} to ${login};`,
+      ),
+    )
+  if (server.isAppThere && !server.isAppMember && !server.isSuperuser)
+    findings.push(
+      broken(
+        about,
+        `${server.login} is not a member of the role ${APP_ROLE}`,
+        `have its administrator run: grant ${APP_ROLE} to ${login};`,
+      ),
+    )
+  if (server.isAppFree)
+    findings.push(
+      broken(about, `the role ${APP_ROLE} may pass row security`, `alter role ${APP_ROLE} nosuperuser nobypassrls;`),
+    )
+  if (server.schemaOwner === null && !server.canCreateSchema)
+    findings.push(
+      broken(
+        about,
+        `${server.login} may not create a schema`,
+        `grant create on the database to ${login}, or make it the owner`,
+      ),
+    )
+  const owner = server.isSuperuser ? 'perennial_owner' : server.login
+  if (server.schemaOwner !== null && server.schemaOwner !== owner)
+    findings.push(
+      broken(
+        about,
+        `the schema perennial belongs to ${server.schemaOwner}, not to ${owner}`,
+        `connect as ${server.schemaOwner}, or use another database`,
+      ),
+    )
+  return findings.length > 0 ? findings : [fine(about, `${server.login} has what it takes`)]
+}
+
+function checkServerSettings(server: Server, { databasePool, databaseUrl }: Config): Finding[] {
+  const findings: Finding[] = []
+  if (server.encoding !== 'UTF8')
+    findings.push(
+      broken('database encoding', `is ${server.encoding}`, 'use a database that was made with encoding UTF8'),
+    )
+  if (!server.isDurable)
+    findings.push(
+      doubtful(
+        'database durability',
+        'fsync, full_page_writes or synchronous_commit is off: a power cut loses what was acknowledged',
+        'switch them on',
+      ),
+    )
+  if (databasePool + SPARE_CONNECTIONS > server.connections)
+    findings.push(
+      doubtful(
+        'DATABASE_POOL',
+        `${databasePool} connections of the ${server.connections} that the server has`,
+        'lower DATABASE_POOL, or raise max_connections',
+      ),
+    )
+  if (databaseUrl !== undefined && !server.isEncrypted)
+    findings.push(
+      doubtful(
+        'DATABASE_URL',
+        'the connection crosses a network without encryption',
+        'add sslmode=verify-full and give the server a certificate',
+      ),
+    )
+  return findings
+}
+
+function checkTime(differenceMs: number): Finding {
+  const seconds = Math.abs(Math.round(differenceMs / 1000))
+  const says = `database and machine are ${seconds} s apart`
+  const mend = 'set both clocks by a time service'
+  if (Math.abs(differenceMs) > CLOCK_FAIL_MS) return broken('clock', says, mend)
+  return Math.abs(differenceMs) > CLOCK_WARN_MS ? doubtful('clock', says, mend) : fine('clock', says)
+}
+
+async function checkMigrations(
+  client: pg.Client,
+  { schemaOwner, isSuperuser, isAppMember }: Server,
+  root: string,
+): Promise<Finding[]> {
+  const about = 'migrations'
+  const known = await readMigrations(join(root, 'db', 'migrations'))
+  if (schemaOwner === null) return [fine(about, `the database is empty; the first start runs all ${known.length}`)]
+  if (!isSuperuser && !isAppMember) return []
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regclass('perennial.migrations') is not null as "is"`,
+  )
+  const { rows } = found[0]?.is
+    ? await client.query<{ version: number; name: string; hash: string }>(
+        'select version, name, hash from perennial.migrations order by version',
+      )
+    : { rows: [] }
+  const newest = known.at(-1)?.version ?? 0
+  const foreign = rows.find(({ version }) => version > newest)
+  if (foreign)
+    return [
+      broken(
+        about,
+        `the database has ${foreign.name}, and this program knows only up to ${newest}`,
+        'start a version at least as new as the one that was used before',
+      ),
+    ]
+  const edited = rows.filter(({ version, hash }) => known.some((one) => one.version === version && one.hash !== hash))
+  if (edited.length > 0)
+    return [
+      doubtful(
+        about,
+        `${edited.map(({ name }) => name).join(', ')} ran in another wording than this program has`,
+        'use the program that was released, not a changed one',
+      ),
+    ]
+  const missing = known.filter(({ version }) => !rows.some((one) => one.version === version))
+  if (missing.length > 0)
+    return [
+      doubtful(
+        about,
+        `${missing.map(({ name }) => name).join(', ')} did not run yet`,
+        'the next start runs them, or "perennial migrate" does',
+      ),
+    ]
+  return [fine(about, `all ${known.length} have run`)]
+}

@@ -1,0 +1,15 @@
+/** What a checkup says of one thing: how it is, and what a person does about it. Never holds a secret. */
+export interface Finding {
+  /** The setting or the part of the surroundings, as the person knows it. */
+  about: string
+  state: 'ok' | 'warn' | 'fail'
+  says: string
+  /** Null where nothing needs to be done. */
+  mend: string | null
+}
+
+export const fine = (about: string, says: string): Finding => ({ about, state: 'ok', says, mend: null })
+/** It works, but not as it should. */
+export const doubtful = (about: string, says: string, mend: string): Finding => ({ about, state: 'warn', says, mend })
+/** The service does not start, or does not work, like this. */
+export const broken = (about: string, says: string, mend: string): Finding => ({ about, state: 'fail', says, mend })

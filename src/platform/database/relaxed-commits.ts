@@ -1,0 +1,26 @@
+import type { Database } from './database.ts'
+import { sql } from './sql.ts'
+
+/**
+ * A database whose commits do not wait for the disk until `settle` is called: for records that can be made again, and in thousands of
+ * transactions. All of them stay whole and in their order; a machine that dies may lose the last ones. The first commit after `settle`
+ * waits for the disk, and with it for everything before.
+ */
+export function relaxedCommits(db: Database): { db: Database; settle(): void } {
+  let isSettled = false
+  return {
+    settle: () => (isSettled = true),
+    db: {
+      ...db,
+      transaction: (account, work, options) =>
+        db.transaction(
+          account,
+          (tx) => {
+            if (!isSettled) tx.send(sql`select set_config('synchronous_commit', 'off', true)`)
+            return work(tx)
+          },
+          options,
+        ),
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { withoutTexts } from './log-cleaning.ts'
+
+/** What is told of a failure, in the log and on the terminal: where and why, and nothing of what callers sent or the database holds. */
+
+/** What is told of an error. Nothing else of it is: libraries hang requests, rows and addresses on theirs. */
+export interface ErrorFacts {
+  type: string
+  message: string
+  stack: string
+  code?: string
+  table?: string
+  column?: string
+  constraint?: string
+  routine?: string
+  syscall?: string
+  cause?: ErrorFacts
+  errors?: ErrorFacts[]
+}
+
+const TOLD = ['code', 'table', 'column', 'constraint', 'routine', 'syscall'] as const
+const CAUSES_MAX = 5
+
+/** What PostgreSQL itself says of these concerns the server or the schema; messages of all others can quote a row. */
+const MESSAGE_WITHOUT_DATA = /^(?:08|0A|25|28|3D|3F|40|42|53|54|55|57|58|XX)/
+
+/** The facts of anything thrown. `sent` is what the caller has sent: no message may repeat it. */
+export function errorFacts(error: unknown, sent: readonly string[] | 'too much' = [], depth = 0): ErrorFacts {
+  if (!(error instanceof Error))
+    return { type: typeof error, message: 'something that is no error was thrown', stack: '' }
+  const { cause, errors } = error as { cause?: unknown; errors?: unknown }
+  const isDeep = depth >= CAUSES_MAX
+  return {
+    type: error.name === 'Error' ? error.constructor.name : error.name,
+    message: messageOf(error, sent),
+    // Only where it happened: the head of a stack repeats the message.
+    stack: (error.stack ?? '')
+      .split('\n')
+      .filter((line) => /^\s+at /.test(line))
+      .join('\n'),
+    ...Object.fromEntries(TOLD.flatMap((name) => factOf(error, name))),
+    ...(cause === undefined || isDeep ? {} : { cause: errorFacts(cause, sent, depth + 1) }),
+    ...(Array.isArray(errors) && !isDeep
+      ? { errors: errors.slice(0, CAUSES_MAX).map((one) => errorFacts(one, sent, depth + 1)) }
+      : {}),
+  }
+}
+
+const factOf = (error: Error, name: string): [string, string][] => {
+  const value = (error as unknown as Record<string, unknown>)[name]
+  return typeof value === 'string' ? [[name, value]] : []
+}
+
+function messageOf(error: Error, sent: readonly string[] | 'too much'): string {
+  const { severity, code } = error as { severity?: string; code?: string }
+  const isOfDatabase = severity !== undefined && code?.length === 5
+  if (isOfDatabase && !MESSAGE_WITHOUT_DATA.test(code)) return `the database refused with ${code}`
+  return sent === 'too much' ? 'left out: too much was sent to look through' : withoutTexts(error.message, sent)
+}

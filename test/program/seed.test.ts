@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { addMonths } from '../../src/kernel/calendar.ts'
+import { call, runProgram, serve, testFolder } from './program.ts'
+
+/** A demo of few customers, made beside a running service as a person would. */
+
+interface Told {
+  AccountID: number
+  ApiKey: string
+  From: string
+  To: string
+  Invoices: number
+  Subscriptions: number
+  Failed: number
+  tellingInvoiceID: number
+}
+
+const STATUSES = ['Paid', 'Due', 'Past Due', 'Cancelled', 'Draft']
+
+test('the demo is a year of billing ending today: invoices in every month, none to come, and nothing left to bill', async () => {
+  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const service = await serve(env, ['--no-worker'])
+  const made = await runProgram(['seed', '--demo', '--customers', '20', '--json'], env)
+  expect(made.code).toBe(0)
+  const told = JSON.parse(made.out) as Told
+  expect(told).toMatchObject({ Failed: 0, Customers: 20, Seed: 1, From: addMonths(told.To, -12) })
+
+  const credentials = { account: told.AccountID, key: told.ApiKey }
+  const list = async (path: string) => (await call(service, credentials, `${path}?page_size=200`)).body
+  const invoices = await list('/v1/invoices')
+  expect(invoices).toHaveLength(told.Invoices)
+  const days = invoices.map(({ InvoiceDate }: { InvoiceDate: string }) => InvoiceDate.slice(0, 10))
+  const months = new Set(days.map((day: string) => day.slice(0, 7)))
+  for (let n = 1; n <= 11; n += 1) expect(months).toContain(addMonths(told.From, n).slice(0, 7))
+  expect(days.filter((day: string) => day > told.To || day < told.From)).toEqual([])
+  const statuses = new Set(invoices.map(({ Status }: { Status: string }) => Status))
+  expect([...statuses].filter((status) => !STATUSES.includes(status as string))).toEqual([])
+  expect(statuses).toContain('Past Due')
+
+  const subscriptions = await list('/v1/subscriptions')
+  expect(subscriptions).toHaveLength(told.Subscriptions)
+  const states = subscriptions.map(({ comp_Status }: { comp_Status: string }) => comp_Status)
+  expect(states).toEqual(expect.arrayContaining(['Active', 'Cancelled', 'Future']))
+  expect((await list('/v1/recurring-invoices')).length).toBeGreaterThan(0)
+  const { body: explained } = await call(service, credentials, `/v1/invoices/${told.tellingInvoiceID}/explanation`)
+  expect(explained.Lines.length).toBeGreaterThan(2)
+
+  const again = await runProgram(['billing', 'run', '--account', String(told.AccountID), '--json'], env)
+  expect(JSON.parse(again.out)).toMatchObject([{ Done: 0, Invoices: 0, Failed: 0 }])
+})
+
+test('a second demo is an account of its own and says so; the first stays as it was', async () => {
+  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const service = await serve(env, ['--no-worker'])
+  const first = JSON.parse((await runProgram(['seed', '--demo', '--customers', '3', '--json'], env)).out) as Told
+  const second = await runProgram(['seed', '--demo', '--customers', '2', '--seed', '5'], env)
+  expect(second).toMatchObject({ code: 0, err: '' })
+  expect(second.out).toMatch(
+    new RegExp(
+      `^There was a demo before \\(account ${first.AccountID}\\); it stays as it is, and this is another one.`,
+    ),
+  )
+  expect(second.out).toMatch(/2 customers, .* 0 failed\nAPI key {3}test_/)
+  const credentials = { account: first.AccountID, key: first.ApiKey }
+  expect((await call(service, credentials, '/v1/invoices?page_size=200')).body).toHaveLength(first.Invoices)
+  expect((await call(service, credentials, '/v1/customers')).body).toHaveLength(3)
+})
+
+test('without --demo, and with counts that make no sense, nothing is made', async () => {
+  const env = { DATA_DIR: testFolder() }
+  for (const words of [
+    [],
+    ['--demo', '--customers', '0'],
+    ['--demo', '--customers', '2001'],
+    ['--demo', '--seed', 'x'],
+  ])
+    expect((await runProgram(['seed', ...words], env)).code).toBe(2)
+})
