@@ -195,7 +195,7 @@ CREATE INDEX charges_by_invoice ON charges USING btree (account_id, invoice_id, 
 CREATE UNIQUE INDEX charges_once ON charges USING btree (account_id, subscription_id, stretch, item_id, kind, period_from, part, bracket_index) NULLS NOT DISTINCT WHERE (subscription_id IS NOT NULL);
 CREATE UNIQUE INDEX charges_once_recurring ON charges USING btree (account_id, recurring_invoice_id, period_from, display_order) WHERE (recurring_invoice_id IS NOT NULL);
 alter table charges enable row level security;
-create policy account on charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on charges to perennial_app;
 
 create table component_brackets (
@@ -401,7 +401,7 @@ create table customer_totals (
   constraint customer_totals_pkey PRIMARY KEY (account_id, customer_id, currency)
 );
 alter table customer_totals enable row level security;
-create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on customer_totals to perennial_app;
 
 create table customer_versions (
@@ -484,7 +484,7 @@ create table events (
 );
 CREATE INDEX events_by_customer ON events USING btree (account_id, customer_id, event_id) WHERE (customer_id IS NOT NULL);
 alter table events enable row level security;
-create policy account on events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant insert, select on events to perennial_app;
 
 create table idempotency_keys (
@@ -530,7 +530,7 @@ create table invoice_taxes (
   constraint invoice_taxes_pkey PRIMARY KEY (account_id, invoice_id, invoice_tax_id)
 );
 alter table invoice_taxes enable row level security;
-create policy account on invoice_taxes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on invoice_taxes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on invoice_taxes to perennial_app;
 
 create table invoices (
@@ -573,7 +573,7 @@ CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurrin
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 alter table invoices enable row level security;
-create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on invoices to perennial_app;
 
 create table list_blocks (
@@ -804,6 +804,23 @@ alter table recurring_invoices enable row level security;
 create policy account on recurring_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoices to perennial_app;
 
+create table subscription_billing (
+  account_id bigint not null,
+  subscription_id bigint not null,
+  customer_id bigint not null,
+  next_from date not null,
+  last_from date,
+  fees_on date,
+  last_invoice_date date,
+  due_on date,
+  constraint subscription_billing_pkey PRIMARY KEY (account_id, subscription_id),
+  constraint subscription_billing_account_id_subscription_id_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE
+);
+CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
+alter table subscription_billing enable row level security;
+create policy account on subscription_billing to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+grant delete, insert, select, update on subscription_billing to perennial_app;
+
 create table subscription_components (
   account_id bigint not null,
   subscription_id bigint not null,
@@ -834,7 +851,7 @@ CREATE INDEX subscription_components_by_component ON subscription_components USI
 CREATE INDEX subscription_components_by_pending_version ON subscription_components USING btree (account_id, pending_component_version_id) WHERE (pending_component_version_id IS NOT NULL);
 CREATE INDEX subscription_components_by_version ON subscription_components USING btree (account_id, component_version_id);
 alter table subscription_components enable row level security;
-create policy account on subscription_components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on subscription_components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on subscription_components to perennial_app;
 
 create table subscriptions (
@@ -856,11 +873,6 @@ create table subscriptions (
   term_type text not null,
   is_pro_rata boolean not null,
   lead_days integer not null,
-  fees_on date,
-  next_from date not null,
-  last_from date,
-  last_invoice_date date,
-  due_on date,
   pending_kind text,
   pending_on date,
   pending_package_version_id bigint,
@@ -892,7 +904,6 @@ create table subscriptions (
 CREATE INDEX subscriptions_by_customer ON subscriptions USING btree (account_id, customer_id, subscription_id);
 CREATE INDEX subscriptions_by_pending_version ON subscriptions USING btree (account_id, pending_package_version_id) WHERE (pending_package_version_id IS NOT NULL);
 CREATE INDEX subscriptions_by_version ON subscriptions USING btree (account_id, package_version_id, subscription_id);
-CREATE INDEX subscriptions_due ON subscriptions USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscriptions enable row level security;
 create policy account on subscriptions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscriptions to perennial_app;
@@ -942,7 +953,7 @@ create table usage_cycles (
 );
 CREATE INDEX usage_cycles_open ON usage_cycles USING btree (account_id, subscription_id) WHERE ((invoiced IS NULL) OR (invoiced <> total));
 alter table usage_cycles enable row level security;
-create policy account on usage_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on usage_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant delete, insert, select, update on usage_cycles to perennial_app;
 
 create table usage_entries (
@@ -963,7 +974,7 @@ create table usage_entries (
   constraint usage_entries_account_id_subscription_id_component_id_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE
 );
 alter table usage_entries enable row level security;
-create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
 grant insert, select on usage_entries to perennial_app;
 
 create table verifications (
@@ -1213,8 +1224,8 @@ AS $function$
     where finished_at is not null and failed = 0 order by finished_at desc limit 1)
   union all select 'due', 'subscription', count(*) from (
     select 1 from current_accounts a cross join lateral (
-      select 1 from subscriptions s where s.account_id = a.account_id and s.due_on <= a.today
-         and (select c.paused_on is null from customers c where c.account_id = s.account_id and c.customer_id = s.customer_id)
+      select 1 from subscription_billing b where b.account_id = a.account_id and b.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = b.account_id and c.customer_id = b.customer_id)
        limit count_max) as due
      limit count_max) as found
   union all select 'due', 'recurring_invoice', count(*) from (
