@@ -1,8 +1,8 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates, shaped } from '../../platform/database/columns.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
+import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Where billing of a subscription stands, as it is written after it has moved. */
 export interface BillingState {
@@ -30,6 +30,7 @@ export async function updateBillingStates(
 ): Promise<number> {
   let moved = 0
   for (const { rows, shapes: s, places } of shaped(states, STATE_SHAPE)) {
+    const range = rangeOf(rows, 'id')
     const { n } = await oneRow<{ n: number }>(
       tx,
       sql`
@@ -37,9 +38,10 @@ export async function updateBillingStates(
         update subscription_billing b set fees_on = (${dates(s, 'feesOn')}::date[])[r.shape], next_from = (${dates(s, 'nextFrom')}::date[])[r.shape],
           last_from = (${dates(s, 'lastFrom')}::date[])[r.shape], last_invoice_date = (${dates(s, 'lastInvoiceDate')}::date[])[r.shape],
           due_on = (${dates(s, 'dueOn')}::date[])[r.shape]
-          from unnest(${bigints(rows, 'id')}::bigint[], ${places}::integer[]) as r(id, shape)
+          from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as r(id, shape)
          where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = (${dates(s, 'wasNextFrom')}::date[])[r.shape]
            and b.due_on is not distinct from (${dates(s, 'wasDueOn')}::date[])[r.shape]
+           ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
         returning 1)
       select count(*)::integer as "n" from moved`,
     )

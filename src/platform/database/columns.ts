@@ -59,6 +59,29 @@ export function bigintList(values: readonly bigint[]): Column {
   return values.length === 0 ? '{}' : bytes
 }
 
+/** A walk along an index is worth it where at least every fourth entry of it is wanted, and there are enough of them. */
+const SPAN_MOST = 4n
+const WALKED_LEAST = 32
+
+/**
+ * The first and last of identifiers that lie close together, so that a statement may walk that range of an index instead of looking each of
+ * them up; undefined where they are few or far apart.
+ */
+export function rangeOf<Row>(
+  rows: readonly Row[],
+  key: KeyOf<Row, bigint>,
+): { first: bigint; last: bigint } | undefined {
+  if (rows.length < WALKED_LEAST) return undefined
+  let first = (rows[0] as Row)[key] as bigint
+  let last = first
+  for (const row of rows) {
+    const value = row[key] as bigint
+    if (value < first) first = value
+    if (value > last) last = value
+  }
+  return last - first < SPAN_MOST * BigInt(rows.length) ? { first, last } : undefined
+}
+
 /** The named property of every row, calendar days, as date[]. */
 export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>): Column {
   if (rows.length === 0) return '{}'
