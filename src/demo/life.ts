@@ -127,10 +127,16 @@ const METERED: Partial<Record<Extra, readonly [least: number, most: number]>> = 
   storage: [1, 18],
 }
 
+/** A person alone uses a sixth of what a firm does. */
+const SINGLE_SHARE = 6
+
 /** Subscribes, and has its usage read off from then on. */
-export function subscribe({ after, draw }: Life, { plan, term, extras = {}, more }: Order): void {
+export function subscribe({ after, draw, self: { prospect } }: Life, { plan, term, extras = {}, more }: Order): void {
+  const share = prospect.isCompany ? 1 : SINGLE_SHARE
   const weekly = new Map(
-    Object.entries(METERED).map(([extra, [least, most]]) => [extra, draw.between(least, most)] as const),
+    Object.entries(METERED).map(
+      ([extra, [least, most]]) => [extra, Math.ceil(draw.between(least, most) / share)] as const,
+    ),
   )
   after(0, async ({ client, shop, today }, self) => {
     self.extras = new Map(Object.entries(extras) as [Extra, number | null][])

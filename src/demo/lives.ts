@@ -187,6 +187,12 @@ function gone(life: Life): void {
   setCustomer(life, draw.between(40, 60), 'archive')
 }
 
+const PASSING = [
+  'A building site: ends with the contract, no need to ask.',
+  'For a festival only; the end is agreed.',
+  'Bridges the time until their new office is ready.',
+] as const
+
 function temporary(life: Life): void {
   const { draw } = life
   const months = draw.between(2, 5)
@@ -198,7 +204,7 @@ function temporary(life: Life): void {
     extras: { seats: draw.between(5, 25) },
     more: (today) => ({ EndDate: addDays(addMonths(today, months), odd) }),
   })
-  note(life, 0, 'General', 'A building site: ends with the contract, no need to ask.')
+  note(life, 0, 'General', draw.pick(PASSING))
   invoiceWork(life, draw.between(1, 5))
 }
 

@@ -57,11 +57,11 @@ export function countDueCycles(
   stopAt: number,
 ): number {
   let count = 0
-  let reached = component
+  const reached = { ...component }
   while (count <= stopAt && hasNextCycle(reached, terms.endDate)) {
     const { piece } = nextCycle(reached, terms.endDate, terms.isProRata)
     if ((isMetered(component) ? meteredDueOn(piece, terms.endDate) : piece.from) > today) break
-    reached = { ...reached, nextFrom: piece.until }
+    reached.nextFrom = piece.until
     count += 1
   }
   return count

@@ -1,6 +1,8 @@
+import type { IsoDate } from '../kernel/calendar.ts'
 import { type Decimal, decimal, ZERO } from '../kernel/decimal.ts'
 import { type Book, creditsText, emptyBook, invoiceRows, keepCredits, keepInvoices } from './book.testing.ts'
 import { componentAtStart, type ComponentOffer, type ComponentState, setQuantity } from './components.ts'
+import { type InvoicedCharge, isPackageKind } from './coverage.ts'
 import type { PlanOptions } from './extras.ts'
 import type { OperationPlan } from './operations.ts'
 import { cycleFrom } from './period.ts'
@@ -41,6 +43,8 @@ export class Life {
   components: readonly ComponentState[]
   book: Book = emptyBook()
   today = '2027-01-01'
+  /** Days from which what was charged before may be charged anew: a start again, or a change without pro rata. */
+  anew: IsoDate[] = []
 
   rates: readonly Decimal[]
 
@@ -55,7 +59,7 @@ export class Life {
   }
 
   get changes() {
-    return { charges: this.book.charges, today: this.today }
+    return { charges: chargesBeyond(this.book.charges, this.today), today: this.today }
   }
 
   /** Bills what is due on a day, and tells the invoices that are made. */
@@ -88,6 +92,16 @@ export class Life {
       reportUsage(component, cycleOfUsage(component, this.state, day)!, { units: decimal(units), isSet: false }),
     )
   }
+}
+
+/** What a database reads for a change: what reaches beyond a day, fees, and every later package or term than those. */
+export function chargesBeyond(charges: readonly InvoicedCharge[], day: IsoDate): InvoicedCharge[] {
+  const isBeyond = ({ wholeUntil }: InvoicedCharge): boolean => wholeUntil !== null && wholeUntil > day
+  const stretches = charges.filter((charge) => isBeyond(charge) && isPackageKind(charge.kind))
+  const first = Math.min(...stretches.map(({ stretch }) => stretch))
+  return charges.filter(
+    (charge) => isBeyond(charge) || charge.from === null || (isPackageKind(charge.kind) && charge.stretch > first),
+  )
 }
 
 /** Invoices as made: lines of 0 are not written, and an invoice without a line is not made. */

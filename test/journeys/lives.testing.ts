@@ -169,7 +169,6 @@ const hasEnded = (s: any): boolean => s.comp_Status === 'Cancelled' || s.comp_St
 /** Does one act. Whatever is refused changes nothing. */
 export async function perform(it: Living, { kind, n: much }: Act): Promise<void> {
   const { client, path, today, packages } = it
-  const list = (NumUnits: number) => [{ componentID: it.seats, NumUnits }, { componentID: it.calls }]
   const term = [
     { Term: 1, TermType: 'months' },
     { Term: 3, TermType: 'months' },
@@ -182,39 +181,17 @@ export async function perform(it: Living, { kind, n: much }: Act): Promise<void>
     case 'use':
       return reportCalls(it, much, today)
     case 'late':
-      return reportCalls(it, much, addDays(today, -much))
+      return reportCalls(it, much - 12, addDays(today, -much))
     case 'seats':
     case 'seatsNow':
-      if (
-        (
-          await change(it, `${path}/components/modify`, {
-            componentUsage: list(1 + (much % 9)),
-            ...(kind === 'seats' ? {} : { When: 'now' }),
-          })
-        ).status === 204
-      )
-        endSpan(it.away, today)
-      return
     case 'leave':
-      if (
-        (await change(it, `${path}/components/modify`, { componentUsage: [{ componentID: it.calls }] })).status ===
-          204 &&
-        it.away.at(-1)?.until !== null
-      )
-        it.away.push({ from: today, until: null })
-      return
+      return changeSeats(it, kind === 'leave' ? 0 : 1 + (much % 9), kind === 'seatsNow')
     case 'end':
       return void (await change(it, `${path}/changeenddate`, { EndDate: much % 4 === 0 ? null : addDays(today, much) }))
     case 'packageNow':
-    case 'termNow': {
-      const wish = kind === 'packageNow' ? offer : term
-      const reply = await change(it, `${path}/${kind === 'packageNow' ? 'changepackage' : 'changeterm'}`, {
-        ...wish,
-        When: 'now',
-      })
-      if (reply.status === 204 && !it.isProRata) it.anew.push(today)
-      return
-    }
+      return changeNow(it, 'changepackage', offer)
+    case 'termNow':
+      return changeNow(it, 'changeterm', term)
     case 'packageRenewal':
       return void (await change(it, `${path}/changepackage`, offer))
     case 'termRenewal':
@@ -232,6 +209,22 @@ export async function perform(it: Living, { kind, n: much }: Act): Promise<void>
     default:
       return cancel(it, CANCELS[kind]!)
   }
+}
+
+/** Another number of seats, or none. */
+async function changeSeats(it: Living, NumUnits: number, isNow: boolean): Promise<void> {
+  const seats = NumUnits === 0 ? [] : [{ componentID: it.seats, NumUnits }]
+  const body = { componentUsage: [...seats, { componentID: it.calls }], ...(isNow ? { When: 'now' } : {}) }
+  const reply = await change(it, `${it.path}/components/modify`, body)
+  if (reply.status !== 204) return
+  if (NumUnits > 0) endSpan(it.away, it.today)
+  else if (it.away.at(-1)?.until !== null) it.away.push({ from: it.today, until: null })
+}
+
+/** Without pro rata a change now charges a full new period beside what is left of the old one. */
+async function changeNow(it: Living, what: string, wish: object): Promise<void> {
+  const reply = await change(it, `${it.path}/${what}`, { ...wish, When: 'now' })
+  if (reply.status === 204 && !it.isProRata) it.anew.push(it.today)
 }
 
 function endSpan(spans: { until: IsoDate | null }[], on: IsoDate): void {

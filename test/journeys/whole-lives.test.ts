@@ -72,6 +72,7 @@ interface ChargedRow {
   from: IsoDate
   until: IsoDate
   creditedFrom: IsoDate | null
+  invoiceId: bigint | null
   netMinor: bigint
   creditedMinor: bigint
 }
@@ -79,7 +80,7 @@ interface ChargedRow {
 const listCharged = ({ client }: Living) =>
   service.db.reader(client.id).rows<ChargedRow>(sql`
     select charge_id as "id", kind, item_id as "item", stretch, part, period_from as "from", period_until as "until",
-           credited_from as "creditedFrom", net_minor as "netMinor", credited_minor as "creditedMinor"
+           credited_from as "creditedFrom", invoice_id as "invoiceId", net_minor as "netMinor", credited_minor as "creditedMinor"
       from charges where account_id = ${client.id} and period_from is not null order by period_from, charge_id`)
 
 const PACKAGE = ['package', 'package_extension']
@@ -153,7 +154,11 @@ async function checkWhole(it: Living): Promise<void> {
   const ofSeats = charged.filter(({ item, kind }) => Number(item) === it.seats && [...SEATS, 'rise'].includes(kind))
   noDayLeftOut(it, ofSeats, until, (date) => isWithin(date, it.away))
   if (it.calledUnits === null) return
-  const calls = charged.filter(({ kind }) => kind === 'metered' || kind === 'late_usage')
+  // A correction that became a credit is kept beside what it takes off; it counts once.
+  const calls = charged.filter(
+    ({ kind, invoiceId, netMinor }) =>
+      (kind === 'metered' || kind === 'late_usage') && (invoiceId !== null || netMinor >= 0n),
+  )
   const paidMinor = calls.reduce((sum, { netMinor, creditedMinor }) => sum + netMinor - creditedMinor, 0n)
   expect(paidMinor).toBe(BigInt(it.calledUnits * 100))
 }

@@ -14,7 +14,6 @@ export type RecordType =
   | 'invoice'
   | 'list'
   | 'subscription'
-  | 'usage_cycle'
 
 /** Something that is stored and should be something else. Texts are for people: amounts with the decimals of their currency. */
 export interface Difference {

@@ -475,6 +475,17 @@ describe('days', () => {
   })
 })
 
+test('what a usage cycle says was invoiced of it is what its last charge priced', async () => {
+  const found = await tampered(
+    `update usage_cycles set invoiced = invoiced + 1, total = total + 1 where account_id = :account and invoiced = 13`,
+  )
+  expect(told(found)).toEqual([
+    expect.stringMatching(
+      /^usage cycles: subscription # of customer #: units invoiced of component \d+ in the cycle from 2027-01-01 says 14, should say 13$/,
+    ),
+  ])
+})
+
 test('a count that lets deep pages skip is what is there', async () => {
   const found = await tampered(
     `insert into list_blocks (account_id, list, block, records) values (:account, 'invoices', 0, 3)`,

@@ -10,6 +10,7 @@ import type { Check, Difference, GoOn } from './difference.ts'
 import { invoices } from './invoices.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './queries.ts'
+import { usageCycles } from './usage.ts'
 
 /**
  * Verification: what is stored is computed again from what it follows from. It changes nothing, and all checks see one snapshot of the
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
   invoiceNumbers,
   creditNumbers,
   coverage,
+  usageCycles,
   counts,
 ]
 

@@ -1,0 +1,31 @@
+import { decimalText } from '../../kernel/decimal.ts'
+import type { Check } from './difference.ts'
+import { eachPage } from './pages.ts'
+import { listSubscriptionPage, listUsageDifferences } from './queries.ts'
+
+/** What a usage cycle says was invoiced of it is what its last charge priced: the difference that late usage makes is counted from there. */
+export const usageCycles: Check = {
+  name: 'usage cycles',
+  run: (tx, tell, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
+      async (page) => {
+        const ids = page.map(({ id }) => id)
+        const customerOf = new Map(page.map(({ id, customerId }) => [id, customerId]))
+        for (const { subscriptionId, componentId, from, invoiced, charged } of await listUsageDifferences(
+          tx,
+          tx.account,
+          ids,
+        ))
+          tell({
+            customerId: customerOf.get(subscriptionId) ?? null,
+            recordType: 'subscription',
+            recordId: subscriptionId,
+            what: `units invoiced of component ${componentId} in the cycle from ${from}`,
+            says: decimalText(invoiced),
+            should: charged === null ? 'none, for no charge has any' : decimalText(charged),
+          })
+      },
+    ),
+}
