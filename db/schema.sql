@@ -195,7 +195,7 @@ CREATE INDEX charges_by_invoice ON charges USING btree (account_id, invoice_id, 
 CREATE UNIQUE INDEX charges_once ON charges USING btree (account_id, subscription_id, stretch, item_id, kind, period_from, part, bracket_index) NULLS NOT DISTINCT WHERE (subscription_id IS NOT NULL);
 CREATE UNIQUE INDEX charges_once_recurring ON charges USING btree (account_id, recurring_invoice_id, period_from, display_order) WHERE (recurring_invoice_id IS NOT NULL);
 alter table charges enable row level security;
-create policy account on charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on charges to perennial_app;
 
 create table component_brackets (
@@ -401,7 +401,7 @@ create table customer_totals (
   constraint customer_totals_pkey PRIMARY KEY (account_id, customer_id, currency)
 );
 alter table customer_totals enable row level security;
-create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customer_totals to perennial_app;
 
 create table customer_versions (
@@ -484,7 +484,7 @@ create table events (
 );
 CREATE INDEX events_by_customer ON events USING btree (account_id, customer_id, event_id) WHERE (customer_id IS NOT NULL);
 alter table events enable row level security;
-create policy account on events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on events to perennial_app;
 
 create table idempotency_keys (
@@ -530,7 +530,7 @@ create table invoice_taxes (
   constraint invoice_taxes_pkey PRIMARY KEY (account_id, invoice_id, invoice_tax_id)
 );
 alter table invoice_taxes enable row level security;
-create policy account on invoice_taxes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on invoice_taxes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoice_taxes to perennial_app;
 
 create table invoices (
@@ -573,7 +573,7 @@ CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurrin
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 alter table invoices enable row level security;
-create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoices to perennial_app;
 
 create table list_blocks (
@@ -818,7 +818,7 @@ create table subscription_billing (
 );
 CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscription_billing enable row level security;
-create policy account on subscription_billing to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on subscription_billing to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscription_billing to perennial_app;
 
 create table subscription_components (
@@ -851,7 +851,7 @@ CREATE INDEX subscription_components_by_component ON subscription_components USI
 CREATE INDEX subscription_components_by_pending_version ON subscription_components USING btree (account_id, pending_component_version_id) WHERE (pending_component_version_id IS NOT NULL);
 CREATE INDEX subscription_components_by_version ON subscription_components USING btree (account_id, component_version_id);
 alter table subscription_components enable row level security;
-create policy account on subscription_components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on subscription_components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscription_components to perennial_app;
 
 create table subscriptions (
@@ -953,7 +953,7 @@ create table usage_cycles (
 );
 CREATE INDEX usage_cycles_open ON usage_cycles USING btree (account_id, subscription_id) WHERE ((invoiced IS NULL) OR (invoiced <> total));
 alter table usage_cycles enable row level security;
-create policy account on usage_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on usage_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on usage_cycles to perennial_app;
 
 create table usage_entries (
@@ -974,7 +974,7 @@ create table usage_entries (
   constraint usage_entries_account_id_subscription_id_component_id_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE
 );
 alter table usage_entries enable row level security;
-create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = ( SELECT (current_setting('app.account_id'::text))::bigint AS current_setting)));
+create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on usage_entries to perennial_app;
 
 create table verifications (

@@ -81,16 +81,3 @@ create or replace function service_figures(zones text[], days date[], at_instant
   union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox
     where next_try_at is not null having count(*) > 0
 $$;
-
--- What is written by the million is checked against the account's setting once a statement, not once a row: a subselect without a reference
--- to the row is computed once. Reading stays as it was.
-do $$
-declare
-  name text;
-begin
-  foreach name in array array['invoices', 'charges', 'invoice_taxes', 'events', 'customer_totals', 'subscription_billing', 'subscription_components',
-    'usage_cycles', 'usage_entries']
-  loop
-    execute format('alter policy account on perennial.%I with check (account_id = (select current_setting(''app.account_id'')::bigint))', name);
-  end loop;
-end $$;
