@@ -9,13 +9,17 @@ import { benchStart } from './start.ts'
 import { benchUsage } from './usage.ts'
 import { benchWrite } from './write.ts'
 
-/** npm run bench -- <name> [count | part] [--times n] [--smoke]; docs/performance.md says what each measures. */
+/** npm run bench -- <name> [count | part] [--times n] [--components] [--smoke]; docs/performance.md says what each measures. */
 
 const MILLION = 1_000_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { smoke: { type: 'boolean', default: false }, times: { type: 'string' } },
+  options: {
+    smoke: { type: 'boolean', default: false },
+    components: { type: 'boolean', default: false },
+    times: { type: 'string' },
+  },
 })
 const [name, given] = positionals
 const isSmoke = values.smoke
@@ -31,7 +35,7 @@ const programs: Record<string, () => Promise<void>> = {
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
-  'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke }),
+  'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),
 }
 
 const program = programs[name ?? '']

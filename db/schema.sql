@@ -920,6 +920,23 @@ alter table recurring_invoices enable row level security;
 create policy account on recurring_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoices to perennial_app;
 
+create table subscription_billing (
+  account_id bigint not null,
+  subscription_id bigint not null,
+  customer_id bigint not null,
+  next_from date not null,
+  last_from date,
+  fees_on date,
+  last_invoice_date date,
+  due_on date,
+  constraint subscription_billing_pkey PRIMARY KEY (account_id, subscription_id),
+  constraint subscription_billing_account_id_subscription_id_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE
+);
+CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
+alter table subscription_billing enable row level security;
+create policy account on subscription_billing to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select, update on subscription_billing to perennial_app;
+
 create table subscription_components (
   account_id bigint not null,
   subscription_id bigint not null,
@@ -972,11 +989,6 @@ create table subscriptions (
   term_type text not null,
   is_pro_rata boolean not null,
   lead_days integer not null,
-  fees_on date,
-  next_from date not null,
-  last_from date,
-  last_invoice_date date,
-  due_on date,
   pending_kind text,
   pending_on date,
   pending_package_version_id bigint,
@@ -1008,7 +1020,6 @@ create table subscriptions (
 CREATE INDEX subscriptions_by_customer ON subscriptions USING btree (account_id, customer_id, subscription_id);
 CREATE INDEX subscriptions_by_pending_version ON subscriptions USING btree (account_id, pending_package_version_id) WHERE (pending_package_version_id IS NOT NULL);
 CREATE INDEX subscriptions_by_version ON subscriptions USING btree (account_id, package_version_id, subscription_id);
-CREATE INDEX subscriptions_due ON subscriptions USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscriptions enable row level security;
 create policy account on subscriptions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscriptions to perennial_app;
@@ -1329,8 +1340,8 @@ AS $function$
     where finished_at is not null and failed = 0 order by finished_at desc limit 1)
   union all select 'due', 'subscription', count(*) from (
     select 1 from current_accounts a cross join lateral (
-      select 1 from subscriptions s where s.account_id = a.account_id and s.due_on <= a.today
-         and (select c.paused_on is null from customers c where c.account_id = s.account_id and c.customer_id = s.customer_id)
+      select 1 from subscription_billing b where b.account_id = a.account_id and b.due_on <= a.today
+         and (select c.paused_on is null from customers c where c.account_id = b.account_id and c.customer_id = b.customer_id)
        limit count_max) as due
      limit count_max) as found
   union all select 'due', 'recurring_invoice', count(*) from (

@@ -5,12 +5,22 @@ import { from as copyFrom } from 'pg-copy-streams'
 
 /** The floor of the billing run: COPY of as many rows into the reference tables, and one UPDATE of the subscriptions, in one transaction. */
 
-const { connection, count } = JSON.parse(process.argv[2] ?? '') as { connection: pg.ClientConfig; count: number }
+const { connection, count, lines } = JSON.parse(process.argv[2] ?? '') as {
+  connection: pg.ClientConfig
+  count: number
+  /** Charges an invoice: of the package, and of components where there are any. */
+  lines: number
+}
 const LINES_A_PIECE = 500
+
+const CHARGES = ['package', 'component', 'metered', 'metered'].slice(0, lines)
+
+const chargeLine = (id: number, line: number, kind: string): string =>
+  `1\t${id}\t${line}\t${id}\t${kind}\tStandard package\t2027-02-01\t2027-03-01\t9999\t11499\n`
 
 const TABLES: Record<string, (id: number) => string> = {
   invoices: (id) => `1\t${id}\t${id}\t${id}\tUSD\t2027-02-01\t2027-02-15\t11499\n`,
-  charges: (id) => `1\t${id}\t1\t${id}\tpackage\tStandard package\t2027-02-01\t2027-03-01\t9999\t11499\n`,
+  charges: (id) => CHARGES.map((kind, index) => chargeLine(id, index + 1, kind)).join(''),
   taxes: (id) => `1\t${id}\t1\tVAT\t0.15\t9999\t1500\n`,
   events: (id) => `1\t${id}\tinvoice.issued\t${id}\t${id}\t2027-02-01 00:00:00+00\tbilling run 1\n`,
 }

@@ -31,16 +31,23 @@ export function nextTotal(total: Decimal, units: Decimal, isSet: boolean): Decim
   return next
 }
 
+/** A cycle with one more report; refused (409) where its total would fall below 0. */
+export const withReport = (
+  known: CycleUsage,
+  cycle: Pick<Period, 'until'>,
+  report: { units: Decimal; isSet: boolean },
+): CycleUsage => ({
+  ...known,
+  until: cycle.until,
+  total: nextTotal(known.total, report.units, report.isSet),
+})
+
 /** The component with one more report. Where the cycle is invoiced already, the difference follows with the next invoice. */
-export function reportUsage(
+export const reportUsage = (
   component: ComponentState,
   cycle: Period,
   report: { units: Decimal; isSet: boolean },
-): ComponentState {
-  const known = usageFrom(component, cycle.from)
-  const next: CycleUsage = { ...known, until: cycle.until, total: nextTotal(known.total, report.units, report.isSet) }
-  return withUsage(component, next)
-}
+): ComponentState => withUsage(component, withReport(usageFrom(component, cycle.from), cycle, report))
 
 export const withUsage = (component: ComponentState, cycle: CycleUsage): ComponentState => ({
   ...component,

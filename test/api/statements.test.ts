@@ -102,6 +102,8 @@ const STATUSES = [
 /** What lists inside lists are copied from, which nothing made up can be. */
 const PRICE = { price: ONE, term: 1, termType: 'months', qtyFrom: 1n, qtyTill: null }
 const PRICED = { currency: 'USD', terms: [PRICE], brackets: [PRICE] }
+/** A row of a bulk statement that can be written in any form, days and numbers in binary too. */
+const ROW_OF_NULLS = new Proxy({}, { get: (_, name) => (name === 'units' ? ONE : null) })
 const LISTS = ['customers', 'subscriptions', 'invoices', 'events']
 
 function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
@@ -114,6 +116,8 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [1n, 1n, [any()], [any()]]
   yield [1n, 1n, null, null, null]
   yield [1n, 1n, [PRICED]]
+  yield [[ROW_OF_NULLS], any()]
+  yield [1n, [ROW_OF_NULLS], '2027-01-01']
   for (const list of LISTS) yield [1n, list, { page: 100, size: 200 }]
 }
 

@@ -119,7 +119,7 @@ describe('exactly once', () => {
     await workRun(deps(), client.id, await newRun(service, client.id, '2027-01-01'))
     await service.db.transaction(client.id, (tx) =>
       tx.rows(
-        sql`update subscriptions set next_from = '2027-01-01', due_on = '2027-01-01' where account_id = ${client.id}`,
+        sql`update subscription_billing set next_from = '2027-01-01', due_on = '2027-01-01' where account_id = ${client.id}`,
       ),
     )
     const again = await workRun(deps(), client.id, await newRun(service, client.id, '2027-01-01'))
@@ -235,7 +235,9 @@ describe('a broken record', () => {
           period_from, period_until)
         values (${client.id}, 0, 'package', 1, 0, 0, 0, ${ids[4]}, 1, ${plan.packageID}, 0, '2027-01-01', '2027-02-01')`)
       await tx.rows(sql`
-        update subscriptions set customer_id = ${customerIds[4]} where account_id = ${client.id} and subscription_id = ${ids[5]}`)
+        with moved as (
+          update subscriptions set customer_id = ${customerIds[4]} where account_id = ${client.id} and subscription_id = ${ids[5]})
+        update subscription_billing set customer_id = ${customerIds[4]} where account_id = ${client.id} and subscription_id = ${ids[5]}`)
     })
     const run = await newRun(service, client.id, '2027-01-01')
     expect(await workRun(deps(), client.id, run)).toMatchObject({

@@ -100,15 +100,18 @@ export async function insertSubscribers(
       select ${client.id}, ${`bulk ${dueOn} `} || n, true, 'Customer ' || n, ${currency}, '2026-01-01', false, 'cash', true, false, false
         from generate_series(1, ${customers}::int) n`)
     await tx.rows(sql`
-      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, anchor,
-        anchor_day, term, term_type, is_pro_rata, lead_days, next_from, due_on, created_at, last_modified)
+      with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, anchor,
+        anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
       select ${client.id}, c.customer_id, v.package_id, v.package_version_id, t.package_rate_term_id, ${currency}, ${dueOn}::date, ${dueOn}::date,
-             extract(day from ${dueOn}::date)::int, t.term, t.term_type, true, 0, ${dueOn}::date, ${dueOn}::date, '2026-01-01', '2026-01-01'
+             extract(day from ${dueOn}::date)::int, t.term, t.term_type, true, 0, '2026-01-01', '2026-01-01'
         from customers c, package_rate_terms t
         join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
         join package_versions v on v.account_id = r.account_id and v.package_version_id = r.package_version_id
        where c.account_id = ${client.id} and c.reference like ${`bulk ${dueOn} %`} and t.account_id = ${client.id}
-         and t.package_rate_term_id = ${rateTermID}`)
+         and t.package_rate_term_id = ${rateTermID}
+      returning account_id, subscription_id, customer_id)
+      insert into subscription_billing (account_id, subscription_id, customer_id, next_from, due_on)
+      select added.*, ${dueOn}::date, ${dueOn}::date from added`)
   })
 }
 
@@ -142,6 +145,6 @@ export const countRows = async (service: TestService, account: bigint) =>
                (select count(*)::int from charges where account_id = ${account}) as "charges",
                (select count(*)::int from events where account_id = ${account} and type = 'invoice.issued') as "events",
                (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
-               (select count(*)::int from subscriptions where account_id = ${account} and due_on <= (
+               (select count(*)::int from subscription_billing where account_id = ${account} and due_on <= (
                  select clock_at::date from accounts where account_id = ${account})) as "due"`,
   )

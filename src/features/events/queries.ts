@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { bigints } from '../../platform/database/columns.ts'
+import { bigints, shaped } from '../../platform/database/columns.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -117,15 +117,20 @@ export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) => tx
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void => tx.send(insertion(tx, events))
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
-export const insertLikeEvents = (
+export async function insertLikeEvents(
   tx: Transaction,
   common: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
   events: readonly Pick<NewEvent, 'recordId' | 'customerId' | 'record'>[],
-) =>
-  tx.rows(sql`
-    insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
-    select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, * from unnest(
-      ${bigints(events, 'recordId')}::bigint[], ${bigints(events, 'customerId')}::bigint[], ${column(events, 'record')}::jsonb[])`)
+): Promise<void> {
+  for (const { rows, shapes, places } of shaped(events, ['record'])) {
+    await tx.rows(sql`
+      insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
+      select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.record, r.customer,
+             (${column(shapes, 'record')}::jsonb[])[r.shape]
+        from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${places}::integer[])
+          as r(record, customer, shape)`)
+  }
+}
 
 export interface RecordedEvent {
   id: Id

@@ -2,8 +2,8 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { TaxRule } from '../../engine/tax.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { bigints, dates } from '../../platform/database/columns.ts'
-import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
+import { bigintList, bigints, dates, shaped } from '../../platform/database/columns.ts'
+import { column, sql } from '../../platform/database/sql.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
 
@@ -78,44 +78,74 @@ export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<In
   ).map(({ id }) => id)
 
 /** Invoices get the identifiers given and consecutive numbers, both in the order of the rows. */
-export const insertInvoices = (
+export async function insertInvoices(
   tx: Transaction,
-  rows: readonly InvoiceRow[],
+  invoices: readonly InvoiceRow[],
   common: { ids: readonly InvoiceId[]; firstNumber: bigint; issuedAt: Instant; accountVersion: number },
-) =>
-  tx.rows(sql`
-    insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, po_number, currency, invoice_date, due_date, last_updated,
-      issued_at, source, collection_method, total_minor, account_version, customer_version)
-    select ${tx.account}, r.id, r.customer, r.subscription, ${common.firstNumber}::bigint + r.place - 1, r.po_number, r.currency, r.invoice_date, r.due_date,
-           ${common.issuedAt}::timestamptz, ${common.issuedAt}::timestamptz, 'Auto', r.collection_method, r.total, ${common.accountVersion}::integer,
-           r.customer_version
-      from unnest(${arrayLiteral(common.ids)}::bigint[], ${bigints(rows, 'customerId')}::bigint[],
-        ${bigints(rows, 'subscriptionId')}::bigint[], ${column(rows, 'poNumber')}::text[], ${column(rows, 'currency')}::text[],
-        ${dates(rows, 'invoiceDate')}::date[], ${dates(rows, 'dueDate')}::date[],
-        ${column(rows, 'collectionMethod')}::text[], ${bigints(rows, 'totalMinor')}::bigint[],
-        ${column(rows, 'customerVersion')}::integer[]) with ordinality
-        as r(id, customer, subscription, po_number, currency, invoice_date, due_date, collection_method, total, customer_version, place)`)
+): Promise<void> {
+  for (const { rows, shapes: s, places, offset } of shaped(invoices, INVOICE_SHAPE)) {
+    const ids = common.ids.slice(offset, offset + rows.length)
+    await tx.rows(sql`
+      insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, po_number, currency, invoice_date, due_date, last_updated,
+        issued_at, source, collection_method, total_minor, account_version, customer_version)
+      select ${tx.account}, r.id, r.customer, r.subscription, ${common.firstNumber + BigInt(offset)}::bigint + r.place - 1,
+             (${column(s, 'poNumber')}::text[])[r.shape], (${column(s, 'currency')}::text[])[r.shape],
+             (${dates(s, 'invoiceDate')}::date[])[r.shape], (${dates(s, 'dueDate')}::date[])[r.shape],
+             ${common.issuedAt}::timestamptz, ${common.issuedAt}::timestamptz, 'Auto', (${column(s, 'collectionMethod')}::text[])[r.shape], r.total,
+             ${common.accountVersion}::integer, (${column(s, 'customerVersion')}::integer[])[r.shape]
+        from unnest(${bigintList(ids)}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
+          ${bigints(rows, 'totalMinor')}::bigint[], ${places}::integer[]) with ordinality as r(id, customer, subscription, total, shape, place)`)
+  }
+}
 
-export const insertCharges = (tx: Transaction, rows: readonly ChargeRow[]) =>
-  tx.rows(sql`
-    insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
-      item_id, part, bracket_index, period_from, period_until, whole_from, whole_until, price, brackets)
-    select ${tx.account}, * from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'displayOrder')}::smallint[],
-      ${column(rows, 'kind')}::text[], ${column(rows, 'name')}::text[], ${column(rows, 'quantity')}::numeric[],
-      ${column(rows, 'unitPrice')}::numeric[], ${bigints(rows, 'netMinor')}::bigint[],
-      ${bigints(rows, 'grossMinor')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
-      ${column(rows, 'stretch')}::integer[], ${bigints(rows, 'itemId')}::bigint[], ${column(rows, 'part')}::smallint[],
-      ${column(rows, 'bracketIndex')}::smallint[], ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[],
-      ${dates(rows, 'wholeFrom')}::date[], ${dates(rows, 'wholeUntil')}::date[],
-      ${column(rows, 'price')}::numeric[], ${column(rows, 'brackets')}::jsonb[])`)
+const INVOICE_SHAPE = ['poNumber', 'currency', 'invoiceDate', 'dueDate', 'collectionMethod', 'customerVersion'] as const
 
-export const insertInvoiceTaxes = (tx: Transaction, rows: readonly TaxRow[]) =>
-  tx.rows(sql`
-    insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
-    select ${tx.account}, r.invoice, r.name, r.rate, r.tax_number, r.base, r.amount, r.shares::bigint[]
-      from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
-        ${column(rows, 'taxNumber')}::text[], ${bigints(rows, 'baseMinor')}::bigint[],
-        ${bigints(rows, 'amountMinor')}::bigint[], ${column(rows, 'shares')}::text[]) as r(invoice, name, rate, tax_number, base, amount, shares)`)
+export async function insertCharges(tx: Transaction, charges: readonly ChargeRow[]): Promise<void> {
+  for (const { rows, shapes: s, places } of shaped(charges, CHARGE_SHAPE)) {
+    await tx.rows(sql`
+      insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
+        item_id, part, bracket_index, period_from, period_until, whole_from, whole_until, price, brackets)
+      select ${tx.account}, r.invoice, (${column(s, 'displayOrder')}::smallint[])[r.shape], (${column(s, 'kind')}::text[])[r.shape],
+             (${column(s, 'name')}::text[])[r.shape], r.quantity, (${column(s, 'unitPrice')}::numeric[])[r.shape], r.net, r.gross, r.subscription,
+             (${column(s, 'stretch')}::integer[])[r.shape], (${bigints(s, 'itemId')}::bigint[])[r.shape], (${column(s, 'part')}::smallint[])[r.shape],
+             (${column(s, 'bracketIndex')}::smallint[])[r.shape], (${dates(s, 'from')}::date[])[r.shape], (${dates(s, 'until')}::date[])[r.shape],
+             (${dates(s, 'wholeFrom')}::date[])[r.shape], (${dates(s, 'wholeUntil')}::date[])[r.shape],
+             (${column(s, 'price')}::numeric[])[r.shape], (${column(s, 'brackets')}::jsonb[])[r.shape]
+        from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'quantity')}::numeric[], ${bigints(rows, 'netMinor')}::bigint[],
+          ${bigints(rows, 'grossMinor')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[], ${places}::integer[])
+          as r(invoice, quantity, net, gross, subscription, shape)`)
+  }
+}
+
+const CHARGE_SHAPE = [
+  'displayOrder',
+  'kind',
+  'name',
+  'unitPrice',
+  'stretch',
+  'itemId',
+  'part',
+  'bracketIndex',
+  'from',
+  'until',
+  'wholeFrom',
+  'wholeUntil',
+  'price',
+  'brackets',
+] as const
+
+export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
+  for (const { rows, shapes: s, places } of shaped(taxes, TAX_SHAPE)) {
+    await tx.rows(sql`
+      insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
+      select ${tx.account}, r.invoice, (${column(s, 'name')}::text[])[r.shape], (${column(s, 'rate')}::numeric[])[r.shape],
+             (${column(s, 'taxNumber')}::text[])[r.shape], r.base, r.amount, r.shares::bigint[]
+        from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'baseMinor')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
+          ${column(rows, 'shares')}::text[], ${places}::integer[]) as r(invoice, base, amount, shares, shape)`)
+  }
+}
+
+const TAX_SHAPE = ['name', 'rate', 'taxNumber'] as const
 
 /** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
 export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>

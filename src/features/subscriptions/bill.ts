@@ -26,7 +26,7 @@ import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
 import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } from './facts.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
-import { type BillingState, updateBillingStates } from './state-queries.ts'
+import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
 import { madeOf, takeUnallocated } from '../money/take.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
@@ -245,7 +245,13 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     plans.map(({ state }) => state),
   )
   assert(moved === plans.length, 'subscriptions of locked customers are as they were read')
-  for (const { taken } of plans) if (taken) await updateTaken(tx, tx.account, taken)
+  const changed = plans.filter(({ ended, taken }) => ended !== null || taken !== undefined)
+  await updateEnds(
+    tx,
+    tx.account,
+    changed.map(({ state }) => state),
+  )
+  for (const { taken } of changed) if (taken) await updateTaken(tx, tx.account, taken)
   const ends = plans.filter(({ ended }) => ended !== null)
   if (ends.length > 0)
     await insertEvents(

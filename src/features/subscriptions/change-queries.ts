@@ -111,11 +111,13 @@ export interface ChangedRow {
 /** Writes the state of a subscription after a change of its caller's. */
 export const updateChanged = (tx: Transaction, account: AccountId, id: SubscriptionId, to: ChangedRow, at: Instant) =>
   tx.rows(sql`
+    with stands as (
+      update subscription_billing set fees_on = ${to.feesOn}, next_from = ${to.nextFrom}, last_from = ${to.lastFrom}, due_on = ${to.dueOn}
+       where account_id = ${account} and subscription_id = ${id})
     update subscriptions set package_id = ${to.packageId}, package_version_id = ${to.packageVersionId},
       package_rate_term_id = ${to.packageRateTermId}, stretch = ${to.stretch}, start_date = ${to.startDate}, trial_end_date = ${to.trialEndDate},
       sync_date = ${to.syncDate}, end_date = ${to.endDate}, anchor = ${to.anchor}, anchor_day = ${to.anchorDay},
-      component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, fees_on = ${to.feesOn},
-      next_from = ${to.nextFrom}, last_from = ${to.lastFrom}, due_on = ${to.dueOn}, pending_kind = ${to.pendingKind},
+      component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, pending_kind = ${to.pendingKind},
       pending_on = ${to.pendingOn}, pending_package_version_id = ${to.pendingPackageVersionId},
       pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.cancelReason},
       is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
@@ -124,7 +126,7 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
 /** Rule: lastInvDate is the day of the newest invoice of any kind. */
 export const updateLastInvoiceDate = (tx: Transaction, account: AccountId, id: SubscriptionId, day: IsoDate) =>
   tx.rows(sql`
-    update subscriptions set last_invoice_date = ${day} where account_id = ${account} and subscription_id = ${id}`)
+    update subscription_billing set last_invoice_date = ${day} where account_id = ${account} and subscription_id = ${id}`)
 
 export const updateDetails = (
   tx: Transaction,
@@ -134,8 +136,9 @@ export const updateDetails = (
   at: Instant,
 ) =>
   tx.rows(sql`
+    with stands as (update subscription_billing set due_on = ${to.dueOn} where account_id = ${account} and subscription_id = ${id})
     update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, collection_method = ${to.collectionMethod},
-      due_on = ${to.dueOn}, last_modified = ${at}
+      last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
 export const deleteSubscription = (tx: Transaction, account: AccountId, id: SubscriptionId) =>

@@ -53,9 +53,10 @@ interface ComponentRow {
   leftOutOn: IsoDate | null
   nextFrom: IsoDate
   lastFrom: IsoDate | null
-  versions: VersionJson[]
-  invoiced: InvoicedJson[]
-  owed: OwedJson[]
+  /** JSON texts: many subscriptions share them, so each is read once. */
+  versions: string
+  invoiced: string
+  owed: string
 }
 
 export interface UsageCycleRow extends CycleUsage {
@@ -75,7 +76,7 @@ export async function listStoredComponents(
     select s.subscription_id as "subscriptionId", s.component_id as "componentId", c.name, c.type, c.term, c.term_type as "termType", s.memo,
            s.is_set_units as "isSetUnits", v.component_version_id as "versionId", v.version_no as "versionNo", s.quantity, s.anchor,
            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
-           s.last_from as "lastFrom", s.versions, s.invoiced, s.owed
+           s.last_from as "lastFrom", s.versions::text as "versions", s.invoiced::text as "invoiced", s.owed::text as "owed"
       from subscription_components s
       join components c on c.account_id = s.account_id and c.component_id = s.component_id
       join component_versions v
@@ -84,6 +85,7 @@ export async function listStoredComponents(
      order by s.subscription_id, s.component_id`)
   // Asked for at once, metered or not: what is not has none, and nobody waits twice.
   const [rows, usage] = await Promise.all([reading, listOpenUsage(db, account, ids)])
+  const read = { versions: readOnce(readVersions), invoiced: readOnce(readInvoiced), owed: readOnce(readOwed) }
   const usageOf = new Map<string, CycleUsage[]>()
   for (const { subscriptionId, componentId, ...cycle } of usage) {
     const key = `${subscriptionId}/${componentId}`
@@ -92,7 +94,7 @@ export async function listStoredComponents(
     else usageOf.set(key, [cycle])
   }
   for (const row of rows) {
-    const stored = storedOf(row, usageOf.get(`${row.subscriptionId}/${row.componentId}`) ?? [])
+    const stored = storedOf(row, usageOf.get(`${row.subscriptionId}/${row.componentId}`) ?? [], read)
     const known = found.get(row.subscriptionId)
     if (known) known.push(stored)
     else found.set(row.subscriptionId, [stored])
@@ -100,7 +102,41 @@ export async function listStoredComponents(
   return found
 }
 
-const storedOf = (row: ComponentRow, usage: CycleUsage[]): StoredComponent => ({
+/** Reads texts that come again and again once; what it answers is shared and never changed. */
+function readOnce<T>(read: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>()
+  return (text) => {
+    let value = known.get(text)
+    if (value === undefined) known.set(text, (value = read(text)))
+    return value
+  }
+}
+
+const readVersions = (text: string): ComponentState['versions'] =>
+  (JSON.parse(text) as VersionJson[]).map(({ versionId, from, scheme, list }) => ({
+    versionId: BigInt(versionId),
+    from,
+    scheme,
+    list: list.map(bracketFromJson),
+  }))
+
+const readInvoiced = (text: string): InvoicedCycle[] =>
+  (JSON.parse(text) as InvoicedJson[]).map((cycle) => ({ ...cycle, highest: decimal(cycle.highest) }))
+
+const readOwed = (text: string): OwedRise[] =>
+  (JSON.parse(text) as OwedJson[]).map((rise) => ({
+    ...rise,
+    quantity: decimal(rise.quantity),
+    before: decimal(rise.before),
+  }))
+
+interface ShapeReader {
+  versions: (text: string) => ComponentState['versions']
+  invoiced: (text: string) => InvoicedCycle[]
+  owed: (text: string) => OwedRise[]
+}
+
+const storedOf = (row: ComponentRow, usage: CycleUsage[], read: ShapeReader): StoredComponent => ({
   subscriptionId: row.subscriptionId,
   memo: row.memo,
   isSetUnits: row.isSetUnits,
@@ -110,12 +146,7 @@ const storedOf = (row: ComponentRow, usage: CycleUsage[]): StoredComponent => ({
     componentId: row.componentId,
     name: row.name,
     type: row.type,
-    versions: row.versions.map(({ versionId, from, scheme, list }) => ({
-      versionId: BigInt(versionId),
-      from,
-      scheme,
-      list: list.map(bracketFromJson),
-    })),
+    versions: read.versions(row.versions),
     cycle: { anchor: row.anchor, dayOfMonth: row.anchorDay, term: row.term, termType: row.termType },
     stretch: row.stretch,
     quantity: row.quantity,
@@ -123,8 +154,8 @@ const storedOf = (row: ComponentRow, usage: CycleUsage[]): StoredComponent => ({
     leftOutOn: row.leftOutOn,
     nextFrom: row.nextFrom,
     lastFrom: row.lastFrom,
-    invoiced: row.invoiced.map((cycle) => ({ ...cycle, highest: decimal(cycle.highest) })),
-    owed: row.owed.map((rise) => ({ ...rise, quantity: decimal(rise.quantity), before: decimal(rise.before) })),
+    invoiced: read.invoiced(row.invoiced),
+    owed: read.owed(row.owed),
     usage,
   },
 })
@@ -313,7 +344,7 @@ export const updateDueOn = (
   rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
 ) =>
   tx.rows(sql`
-    update subscriptions s set due_on = r.due_on
+    update subscription_billing s set due_on = r.due_on
       from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
      where s.account_id = ${account} and s.subscription_id = r.id`)
 

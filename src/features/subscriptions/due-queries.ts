@@ -23,11 +23,11 @@ export const listDueCustomers = async (
 ): Promise<CustomerId[]> =>
   (
     await db.rows<{ id: CustomerId }>(sql`
-      select s.customer_id as "id" from subscriptions s
-       where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
-                           and f.record_type = 'subscription' and f.record_id = s.subscription_id)
-       group by s.customer_id order by s.customer_id limit ${due.limit}`)
+      select b.customer_id as "id" from subscription_billing b
+       where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id > ${due.after}
+         and not exists (select 1 from billing_run_failures f where f.account_id = b.account_id and f.billing_run_id = ${due.runId}
+                           and f.record_type = 'subscription' and f.record_id = b.subscription_id)
+       group by b.customer_id order by b.customer_id limit ${due.limit}`)
   ).map(({ id }) => id)
 
 /** Locks those of some customers that are billed, in identifier order. What somebody else holds is waited for, or passed over. */
@@ -56,13 +56,14 @@ export async function listDueSubscriptions(
 ): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
-    select ${BILLED_COLUMNS} from subscriptions s
-      join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
-     where s.account_id = ${account} and s.due_on = ${due.day} and s.customer_id between ${first} and ${last}
-       and c.customer_id between ${first} and ${last}
-       and not exists (select 1 from billing_run_failures f where f.account_id = s.account_id and f.billing_run_id = ${due.runId}
-                         and f.record_type = 'subscription' and f.record_id = s.subscription_id)
-     order by s.customer_id, s.subscription_id`)
+    select ${BILLED_COLUMNS} from subscription_billing b
+      join subscriptions s on s.account_id = b.account_id and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
+      join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+     where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
+       and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
+       and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
+                                       and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
+     order by b.customer_id, b.subscription_id`)
   const wanted = new Set(customerIds)
   const found = rows.filter(({ customerId }) => wanted.has(customerId))
   return withPackages(tx, account, found)
@@ -105,7 +106,7 @@ export const listDueForPlanning = (
 ) =>
   db.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
-     where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
+     where s.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
 /** The first day after another with something to do. */
@@ -118,9 +119,9 @@ export const findDueAfter = async (
   (
     await oneRow<{ day: IsoDate | null }>(
       db,
-      sql`select (select s.due_on from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
-                   where s.account_id = ${account} and s.due_on > ${day} and s.due_on <= ${until} and c.paused_on is null
-                   order by s.account_id, s.due_on limit 1) as "day"`,
+      sql`select (select b.due_on from subscription_billing b join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+                   where b.account_id = ${account} and b.due_on > ${day} and b.due_on <= ${until} and c.paused_on is null
+                   order by b.account_id, b.due_on limit 1) as "day"`,
     )
   ).day
 
@@ -129,8 +130,8 @@ export const countDue = async (db: Queryable, account: AccountId, until: IsoDate
     (
       await oneRow<{ n: bigint }>(
         db,
-        sql`select count(*) as "n" from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
-             where s.account_id = ${account} and s.due_on <= ${until} and c.paused_on is null`,
+        sql`select count(*) as "n" from subscription_billing b join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+             where b.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null`,
       )
     ).n,
   )

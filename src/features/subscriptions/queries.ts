@@ -89,8 +89,8 @@ export const BILLED_COLUMNS = fragment`
   s.package_rate_term_id as "packageRateTermId", s.currency, s.stretch, s.start_date as "startDate", s.trial_end_date as "trialEndDate",
   s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay",
   coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term, s.term_type as "termType",
-  s.is_pro_rata as "isProRata", s.lead_days as "leadDays", s.fees_on as "feesOn", s.next_from as "nextFrom", s.last_from as "lastFrom",
-  s.last_invoice_date as "lastInvoiceDate", s.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
+  s.is_pro_rata as "isProRata", s.lead_days as "leadDays", b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom",
+  b.last_invoice_date as "lastInvoiceDate", b.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
   s.collection_method as "collectionMethod", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
   c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod",
@@ -104,6 +104,7 @@ export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMN
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany"`
 
 export const SUBSCRIPTION_JOINED = fragment`
+  join subscription_billing b on b.account_id = s.account_id and b.subscription_id = s.subscription_id
   join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
   join packages p on p.account_id = s.account_id and p.package_id = s.package_id
   join package_versions v on v.account_id = s.account_id and v.package_version_id = s.package_version_id
@@ -211,7 +212,7 @@ export const countSubscriptions = async (
 export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
-     where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or s.due_on is not null) order by s.subscription_id`)
+     where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or b.due_on is not null) order by s.subscription_id`)
 
 /** The rate term that a new subscription would use, with all that its price follows from. */
 export interface RateTerm {
@@ -315,12 +316,15 @@ export const insertSubscription = async (
     await oneRow<{ id: SubscriptionId }>(
       tx,
       sql`
-      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, trial_end_date,
-        sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, fees_on, next_from, due_on, po_number,
+      with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
+        trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number,
         collection_method, created_at, last_modified)
       values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
         ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
-        ${s.feesOn}, ${s.nextFrom}, ${s.dueOn}, ${s.poNumber}, ${s.collectionMethod}, ${at}, ${at})
+        ${s.poNumber}, ${s.collectionMethod}, ${at}, ${at})
+      returning account_id, subscription_id, customer_id)
+      insert into subscription_billing (account_id, subscription_id, customer_id, fees_on, next_from, due_on)
+      select account_id, subscription_id, customer_id, ${s.feesOn}::date, ${s.nextFrom}::date, ${s.dueOn}::date from added
       returning subscription_id as "id"`,
     )
   ).id

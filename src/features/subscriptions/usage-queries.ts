@@ -2,6 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { SUBSCRIPTION_COLUMNS, SUBSCRIPTION_JOINED, type Subscription } from './queries.ts'
 
@@ -28,16 +29,21 @@ export async function insertUsage(
   at: Instant,
 ): Promise<Id[]> {
   if (entries.length === 0) return []
-  const rows = entries.map((entry) => ({ ...entry, units: decimalText(entry.units) }))
-  const added = await tx.rows<{ id: Id }>(sql`
-    insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
-    select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part
-      from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[], ${column(rows, 'units')}::numeric[],
-        ${column(rows, 'isSet')}::boolean[], ${column(rows, 'day')}::date[], ${column(rows, 'key')}::text[], ${column(rows, 'memo')}::text[],
-        ${column(rows, 'cycleFrom')}::date[], ${column(rows, 'part')}::smallint[])
-        as r(subscription, component, units, is_set, day, key, memo, cycle_from, part)
-    returning usage_id as "id"`)
-  return added.map(({ id }) => id)
+  const { ids } = await oneRow<{ ids: Id[] }>(
+    tx,
+    sql`
+    with added as (
+      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
+      select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part
+        from unnest(${bigints(entries, 'subscriptionId')}::bigint[], ${bigints(entries, 'componentId')}::bigint[],
+          ${arrayLiteral(entries.map(({ units }) => decimalText(units)))}::numeric[], ${column(entries, 'isSet')}::boolean[],
+          ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
+          ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
+          as r(subscription, component, units, is_set, day, key, memo, cycle_from, part)
+      returning usage_id)
+    select array_agg(usage_id order by usage_id) as "ids" from added`,
+  )
+  return ids
 }
 
 export interface KnownKey {
@@ -60,7 +66,7 @@ export const listKnownKeys = (
     : db.rows<KnownKey>(sql`
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.usage_key as "key", u.units, u.is_set as "isSet",
            u.usage_date as "day"
-      from unnest(${column(keys, 'subscriptionId')}::bigint[], ${column(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
+      from unnest(${bigints(keys, 'subscriptionId')}::bigint[], ${bigints(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
              as w(subscription_id, component_id, usage_key)
       join usage_entries u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
                           and u.usage_key = w.usage_key`)

@@ -1,8 +1,8 @@
-import { isMetered, type ComponentState } from '../../engine/components.ts'
+import { type ComponentState, type CycleUsage, isMetered } from '../../engine/components.ts'
 import { usageFrom } from '../../engine/componentCycles.ts'
 import { firstPeriodFrom } from '../../engine/renewal.ts'
 import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscription.ts'
-import { cycleOfUsage, reportUsage, withUsage } from '../../engine/usage.ts'
+import { cycleOfUsage, withReport, withUsage } from '../../engine/usage.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import { add, type Decimal, decimalText, equals, ZERO } from '../../kernel/decimal.ts'
@@ -43,24 +43,32 @@ export interface CountedSubscription {
 export const fieldIn = ({ field }: Pick<UsageReport, 'field'>, name: string): string =>
   field === '' ? name : `${field}.${name}`
 
-const keyOf = ({ subscriptionId, componentId, key }: Pick<KnownKey, 'subscriptionId' | 'componentId' | 'key'>) =>
-  `${subscriptionId}/${componentId}/${key}`
+type UsedKey = Pick<KnownKey, 'subscriptionId' | 'componentId' | 'units' | 'isSet' | 'day'>
 
 /** Keys that were used, in the database or earlier in the same request. */
 export class UsedKeys {
-  readonly used = new Map<string, Pick<KnownKey, 'units' | 'isSet' | 'day'>>()
+  // By the text alone: callers' keys hardly ever meet, and no longer text need be made of ten thousand of them.
+  readonly #used = new Map<string, UsedKey[]>()
 
   constructor(known: readonly KnownKey[]) {
-    for (const one of known) this.used.set(keyOf(one), one)
+    for (const one of known) this.#add(one.key, one)
+  }
+
+  #add(key: string, one: UsedKey): void {
+    const same = this.#used.get(key)
+    if (same) same.push(one)
+    else this.#used.set(key, [one])
   }
 
   /** Whether a report repeats one that is known. Rule: with other values that is refused (409). Its day may be left out, then any fits. */
   isRepeated(report: UsageReport, today: IsoDate): boolean {
-    if (report.key === null) return false
-    const key = keyOf({ ...report, key: report.key })
-    const known = this.used.get(key)
+    const { key, subscriptionId, componentId, units, isSet } = report
+    if (key === null) return false
+    const known = this.#used
+      .get(key)
+      ?.find((one) => one.subscriptionId === subscriptionId && one.componentId === componentId)
     if (!known) {
-      this.used.set(key, { units: report.units, isSet: report.isSet, day: report.day ?? today })
+      this.#add(key, { subscriptionId, componentId, units, isSet, day: report.day ?? today })
       return false
     }
     const isSame =
@@ -126,11 +134,15 @@ export async function loadLateCycles(
   today: IsoDate,
 ): Promise<void> {
   const wanted = new Map<string, { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }>()
-  for (const { subscriptionId, componentId, day } of reports) {
+  const looked = new Map<ComponentState, IsoDate>()
+  for (const report of reports) {
+    const { subscriptionId, componentId } = report
+    const day = report.day ?? today
     const one = counted.get(subscriptionId)
     const component = one?.components.get(componentId)
-    if (!one || !component || !isMetered(component)) continue
-    const { from } = cycleFor(component, one.state, day ?? today)
+    if (!one || !component || !isMetered(component) || looked.get(component) === day) continue
+    looked.set(component, day)
+    const { from } = cycleFor(component, one.state, day)
     if (from >= component.nextFrom || component.usage.some((cycle) => cycle.from === from)) continue
     wanted.set(`${subscriptionId}/${componentId}/${from}`, { subscriptionId, componentId, from })
   }
@@ -141,33 +153,65 @@ export async function loadLateCycles(
   }
 }
 
-/** Cycles that reports changed, by what names them. */
-export type TouchedCycles = Map<string, UsageCycleRow>
-
-/** Counts one report of a metered component, and answers the entry to keep. */
-export function countReport(
-  counted: CountedSubscription,
-  report: UsageReport,
-  day: IsoDate,
-  touched: TouchedCycles,
-): UsageEntry {
-  const { componentId, subscriptionId, units, isSet, key, memo } = report
-  const component = counted.components.get(componentId)
-  assert(component, `component ${componentId} was found`)
-  const { isFree, ...cycle } = cycleFor(component, counted.state, day)
-  const before = usageFrom(component, cycle.from)
-  let next = reportedAt(component, cycle, report)
-  if (isFree) next = withUsage(next, { ...usageFrom(next, cycle.from), isFree: true })
-  counted.components.set(componentId, next)
-  const total = usageFrom(next, cycle.from)
-  touched.set(`${subscriptionId}/${componentId}/${cycle.from}`, { ...total, subscriptionId, componentId })
-  const part = before.invoiced === null ? 0 : before.nextPart
-  return { subscriptionId, componentId, units, isSet, day, key, memo, cycleFrom: cycle.from, part }
+interface Tally {
+  counted: CountedSubscription
+  component: ComponentState
+  /** The cycle of the report before: neighbours mostly count for the same day. */
+  day: IsoDate
+  cycle: CountedCycle
+  cycles: Map<IsoDate, CycleUsage>
 }
 
-function reportedAt(component: ComponentState, cycle: { from: IsoDate; until: IsoDate }, report: UsageReport) {
+/** What reports make of cycles: summed here, and written to their components once however many reports there are. */
+export class UsageTallies {
+  readonly #tallies = new Map<ComponentState, Tally>()
+
+  #tallyOf(counted: CountedSubscription, componentId: ComponentId, day: IsoDate): Tally {
+    const component = counted.components.get(componentId)
+    assert(component, `component ${componentId} was found`)
+    let tally = this.#tallies.get(component)
+    if (!tally) {
+      tally = { counted, component, day, cycle: cycleFor(component, counted.state, day), cycles: new Map() }
+      this.#tallies.set(component, tally)
+    } else if (tally.day !== day) {
+      tally.day = day
+      tally.cycle = cycleFor(component, counted.state, day)
+    }
+    return tally
+  }
+
+  /** Counts one report of a metered component, and answers the entry to keep. */
+  count(counted: CountedSubscription, report: UsageReport, day: IsoDate): UsageEntry {
+    const { componentId, subscriptionId, units, isSet, key, memo } = report
+    const { component, cycle, cycles } = this.#tallyOf(counted, componentId, day)
+    const { from } = cycle
+    const before = cycles.get(from) ?? usageFrom(component, from)
+    const after = reported(before, cycle, report)
+    cycles.set(from, cycle.isFree ? { ...after, isFree: true } : after)
+    const part = before.invoiced === null ? 0 : before.nextPart
+    return { subscriptionId, componentId, units, isSet, day, key, memo, cycleFrom: from, part }
+  }
+
+  /** Gives components their new totals, and answers the cycles to write. */
+  settle(): UsageCycleRow[] {
+    const rows: UsageCycleRow[] = []
+    for (const { counted, component, cycles } of this.#tallies.values()) {
+      const { componentId } = component
+      let next = component
+      for (const cycle of cycles.values()) {
+        next = withUsage(next, cycle)
+        rows.push({ ...cycle, subscriptionId: counted.subscription.id, componentId })
+      }
+      counted.components.set(componentId, next)
+    }
+    this.#tallies.clear()
+    return rows
+  }
+}
+
+function reported(before: CycleUsage, cycle: CountedCycle, report: UsageReport): CycleUsage {
   try {
-    return reportUsage(component, cycle, report)
+    return withReport(before, cycle, report)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     throw new Fault(
@@ -182,42 +226,39 @@ export async function keepUsage(
   tx: Transaction,
   context: RequestContext,
   entries: readonly UsageEntry[],
-  touched: TouchedCycles,
+  tallies: UsageTallies,
   customerOf: (id: SubscriptionId) => Id,
 ): Promise<void> {
   if (entries.length === 0) return
   const { now } = context.moment
   const [ids] = await Promise.all([
     insertUsage(tx, tx.account, entries, now),
-    upsertUsageCycles(tx, tx.account, [...touched.values()]),
+    upsertUsageCycles(tx, tx.account, tallies.settle()),
   ])
-  const told = new Map<SubscriptionId, unknown[]>()
+  const told = new Map<SubscriptionId, string[]>()
   entries.forEach((entry, index) => {
-    const list = told.get(entry.subscriptionId) ?? []
-    if (list.length === 0) told.set(entry.subscriptionId, list)
-    list.push({
-      usageID: Number(ids[index]),
-      componentID: Number(entry.componentId),
-      NumUnits: Number(decimalText(entry.units)),
-      isSetUnits: entry.isSet,
-      Date: entry.day,
-      UsageKey: entry.key,
-      Memo: entry.memo,
-    })
+    const list = told.get(entry.subscriptionId)
+    const text = toldOf(entry, ids[index] as Id)
+    if (list) list.push(text)
+    else told.set(entry.subscriptionId, [text])
   })
   sendEvents(
     tx,
-    [...told].map(([id, Usage]) => ({
+    [...told].map(([id, texts]) => ({
       type: 'usage.recorded' as const,
       recordId: id,
       customerId: customerOf(id),
       happenedAt: now,
       actor: context.actor,
       reason: null,
-      record: JSON.stringify({ subscriptionID: Number(id), Usage }),
+      record: `{"subscriptionID":${id},"Usage":[${texts.join(',')}]}`,
     })),
   )
 }
+
+/** One report as its event tells it: JSON, put together by hand because there are ten thousand in a request. */
+const toldOf = ({ componentId, units, isSet, day, key, memo }: UsageEntry, id: Id): string =>
+  `{"usageID":${id},"componentID":${componentId},"NumUnits":${decimalText(units)},"isSetUnits":${isSet},"Date":"${day}","UsageKey":${JSON.stringify(key)},"Memo":${JSON.stringify(memo)}}`
 
 /** Components of a subscription that had not begun, with the usage that they opened with in the cycle that is now their first. */
 export function withOpeningKept(
@@ -247,14 +288,14 @@ export async function recordOpening(
   const state = stateOf(subscription)
   const components = new Map(stored.map((one) => [one.state.componentId, one.state]))
   const day = later(context.moment.today, state.startDate)
-  const touched: TouchedCycles = new Map()
+  const tallies = new UsageTallies()
+  const counted = { subscription, state, components }
   const entries = opening.map(({ componentId, units, memo }) =>
-    countReport(
-      { subscription, state, components },
+    tallies.count(
+      counted,
       { subscriptionId: id, componentId, units, isSet: false, day, key: null, memo, field: '' },
       day,
-      touched,
     ),
   )
-  await keepUsage(tx, context, entries, touched, () => subscription.customerId)
+  await keepUsage(tx, context, entries, tallies, () => subscription.customerId)
 }

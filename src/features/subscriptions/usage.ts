@@ -34,24 +34,21 @@ import {
 import {
   componentOf,
   type CountedSubscription,
-  countReport,
   dayOf,
   fieldIn,
   keepUsage,
   loadLateCycles,
-  type TouchedCycles,
-  UsedKeys,
+  UsageTallies,
   type UsageReport,
+  UsedKeys,
 } from './usage-write.ts'
 
 /** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
 
+const hasKey = (report: UsageReport): report is UsageReport & { key: string } => report.key !== null
+
 const knownKeysOf = (tx: Transaction, reports: readonly UsageReport[]) =>
-  listKnownKeys(
-    tx,
-    tx.account,
-    reports.flatMap((report) => (report.key === null ? [] : [{ ...report, key: report.key }])),
-  )
+  listKnownKeys(tx, tx.account, reports.filter(hasKey))
 
 /** What entries of one subscription refer to. */
 export interface ReportedUsage {
@@ -103,14 +100,14 @@ export async function recordUsage(
   }
   const keys = new UsedKeys(known)
   await loadLateCycles(tx, new Map([[given.id, counted]]), reports, today)
-  const touched: TouchedCycles = new Map()
+  const tallies = new UsageTallies()
   const entries: UsageEntry[] = []
   let isSetChanged = false
   for (const report of reports) {
     if (keys.isRepeated(report, today)) continue
     const day = dayOf(counted, report, today)
     const component = componentOf(counted, report, day)
-    if (isMetered(component)) entries.push(countReport(counted, report, day, touched))
+    if (isMetered(component)) entries.push(tallies.count(counted, report, day))
     else {
       isSetChanged = true
       counted.components.set(report.componentId, quantityAfter(counted, component, report, today))
@@ -118,7 +115,7 @@ export async function recordUsage(
     }
   }
   if (entries.length === 0) return
-  await keepUsage(tx, context, entries, touched, () => subscription.customerId)
+  await keepUsage(tx, context, entries, tallies, () => subscription.customerId)
   await showSetUnits(tx, subscription, entries)
   const facts = { state, components: [...counted.components.values()] }
   if (!isSetChanged) {
@@ -244,7 +241,7 @@ export async function recordBulk(
   const { today } = context.moment
   const keys = new UsedKeys(await knownKeysOf(tx, reports))
   await loadLateCycles(tx, counted, reports, today)
-  const touched: TouchedCycles = new Map()
+  const tallies = new UsageTallies()
   const entries: UsageEntry[] = []
   for (const report of reports) {
     const one = counted.get(report.subscriptionId)!
@@ -257,9 +254,9 @@ export async function recordBulk(
         `Component ${report.componentId} is charged by its set number: change it on its subscription.`,
         fieldIn(report, 'componentID'),
       )
-    entries.push(countReport(one, report, day, touched))
+    entries.push(tallies.count(one, report, day))
   }
-  await keepUsage(tx, context, entries, touched, (id) => counted.get(id)!.subscription.customerId)
+  await keepUsage(tx, context, entries, tallies, (id) => counted.get(id)!.subscription.customerId)
   const added = setUnits.filter((one) =>
     entries.some(
       ({ subscriptionId, componentId }) => subscriptionId === one.subscriptionId && componentId === one.componentId,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
-import { bigints, dates } from './columns.ts'
-import { sql } from './sql.ts'
+import { bigintList, bigints, dates, shaped } from './columns.ts'
+import { column, sql } from './sql.ts'
 
 const db = openTestDatabase(await createTestDatabase())
 
@@ -32,4 +32,34 @@ test('no rows make an empty array', async () => {
   const [counted] = await db.unscoped.rows<{ n: number }>(sql`
     select (cardinality(${bigints(none, 'id')}::bigint[]) + cardinality(${dates(none, 'day')}::date[]))::int as "n"`)
   expect(counted?.n).toBe(0)
+})
+
+test('rows arrive as they were sent, in their order, however many shapes they have', async () => {
+  for (const shapes of [1, 3, 64, 65, 1000]) {
+    const rows = Array.from({ length: 1000 }, (_, index) => ({
+      id: BigInt(index),
+      name: index % shapes === 1 ? null : `name ${index % shapes}`,
+      day: index % shapes === 2 ? null : '2027-02-01',
+    }))
+    const found: unknown[] = []
+    for (const part of shaped(rows, ['name', 'day'])) {
+      expect(part.shapes.length).toBeLessThanOrEqual(64)
+      expect(part.offset).toBe(found.length)
+      found.push(
+        ...(await db.unscoped.rows(sql`
+          select r.id, (${column(part.shapes, 'name')}::text[])[r.shape] as "name", (${dates(part.shapes, 'day')}::date[])[r.shape]::text as "day"
+            from unnest(${bigintList(part.rows.map(({ id }) => id))}::bigint[], ${part.places}::integer[]) as r(id, shape)`)),
+      )
+    }
+    expect(found).toEqual(rows)
+  }
+})
+
+test('a value that is missing and the text that says so are two shapes', () => {
+  const [part] = shaped([{ name: null }, { name: 'null' }, { name: '' }, { name: null }], ['name'])
+  expect(part?.shapes.map(({ name }) => name)).toEqual([null, 'null', ''])
+})
+
+test('no rows are no statement', () => {
+  expect(shaped([], [])).toEqual([])
 })

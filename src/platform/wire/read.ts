@@ -75,6 +75,15 @@ export function shown(value: Json, context: ReadContext): string {
 
 const SECRET_NAMES = /^(number|securitycode|cvv|cvc|accountnumber|iban|bank_accnumber|password|apikey|key|settings)$/i
 
+const secretNames = new Map<string, boolean>()
+
+/** Whether a declared name is a secret's: looked at once for each of them. */
+function isSecretName(name: string): boolean {
+  let isSecret = secretNames.get(name)
+  if (isSecret === undefined) secretNames.set(name, (isSecret = SECRET_NAMES.test(name)))
+  return isSecret
+}
+
 /** Names that nobody declared may have any length. */
 const NAME_SHOWN = 100
 
@@ -141,10 +150,9 @@ function readProperties<P extends Properties>(
   for (const name of names) {
     const property = properties[name] as Property<unknown, 'required' | 'optional'>
     const given = givenValue(value, name, property, path, context)
-    const result = readProperty(given, at(path, name), property, {
-      ...context,
-      isSecret: context.isSecret || SECRET_NAMES.test(name),
-    })
+    // A body may hold ten thousand entries of few fields: what is not secret needs no context of its own.
+    const reading = context.isSecret || !isSecretName(name) ? context : { ...context, isSecret: true }
+    const result = readProperty(given, at(path, name), property, reading)
     if (result !== REFUSED && result !== undefined) found[name] = result
   }
   return found as BodyOf<P>
