@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { afterAll, test } from 'vitest'
 import { startTestService } from '../support/app.ts'
 import { openMoneyBooks } from '../support/money-books.ts'
-import { type Perform, steps } from './money-steps.testing.ts'
+import type { Perform } from './money-picks.testing.ts'
+import { steps } from './money-steps.testing.ts'
 import { expectAgreement, newWorld } from './money-world.testing.ts'
 
 /**
@@ -29,7 +30,7 @@ async function live(history: readonly Perform[]): Promise<void> {
   }
 }
 
-const histories = fc.array(steps, { minLength: 1, maxLength: 24, size: 'max' })
+const histories = fc.array(steps, { minLength: 1, maxLength: 40, size: 'max' })
 const property = fc.asyncProperty(histories, live)
 
 test('every history of money agrees with the model after each step, from a fixed seed', async () => {

@@ -179,13 +179,62 @@ export function placeNotes(books: Books, notes: readonly Given[]): void {
     else books.allocations.push({ id: null, given, owed, amount, isServiceMade: true })
   }
   for (const note of notes) if (note.credits) put(note, note.credits.invoice)
-  if (!books.takesUnallocated) return
-  for (const note of notes) {
-    const others = books.owed.filter(
-      (o) => o.kind === 'invoice' && o.state === 'open' && o.customer === note.customer && o.currency === note.currency,
-    )
-    for (const owed of inOrder(others, 'payment', true)) put(note, owed)
+  const [first] = notes
+  if (!books.takesUnallocated || !first) return
+  const others = books.owed.filter(
+    (o) => o.kind === 'invoice' && o.state === 'open' && o.customer === first.customer && o.currency === first.currency,
+  )
+  for (const owed of others.toSorted((a, b) => byDay(a, b) || a.id - b.id)) for (const note of notes) put(note, owed)
+}
+
+/** What a positive adjustment is to be paid with where it takes unallocated money on an edit: what there is, and as much more as is free. */
+export function wantedByOwed(books: Books, owed: Owed, before: readonly Allocation[]): Allocation[] {
+  const kept: Allocation[] = []
+  let left = owed.amount
+  for (const allocation of before.toSorted((a, b) => (a.id ?? 0) - (b.id ?? 0))) {
+    const amount = Math.min(left, allocation.amount)
+    left -= amount
+    if (amount > 0) kept.push({ ...allocation, amount })
   }
+  for (const given of freeMoney(books, { ...owed, kind: 'refund' })) {
+    const amount = Math.min(left, freeOf(books, given))
+    left -= amount
+    if (amount > 0) kept.push({ id: null, given, owed, amount, isServiceMade: false })
+  }
+  return kept
+}
+
+/** The same as `refusalsOf`, for the list of a positive adjustment. */
+export function refusalsOfOwed(
+  books: Books,
+  owed: Owed,
+  before: readonly Allocation[],
+  wanted: readonly Allocation[],
+): string[] {
+  const codes: string[] = []
+  const isKept = (w: Allocation) =>
+    before.some((b) => b.id !== null && b.id === w.id && b.given === w.given && b.amount === w.amount)
+  for (const { given } of wanted.filter((w) => !isKept(w))) {
+    if (given.customer !== owed.customer) codes.push('other_customer')
+    if (given.currency !== owed.currency) codes.push('other_currency')
+    if (given.isFailed) codes.push('payment_failed')
+  }
+  if (total(wanted) > owed.amount) codes.push('over_allocated')
+  for (const given of new Set(wanted.map((w) => w.given))) {
+    const free = freeOf(books, given) + total(before.filter((b) => b.given === given))
+    if (total(wanted.filter((w) => w.given === given)) > free) codes.push('too_little_unallocated')
+  }
+  return codes
+}
+
+/** What of an invoice the service may still credit. */
+export function creditableOf(books: Books, invoice: Owed): number {
+  const notes = books.given.filter(({ credits }) => credits?.invoice === invoice)
+  const taking = allocationsTo(books, invoice).filter(
+    ({ given, isServiceMade }) =>
+      given.kind === 'bad_debt' || (given.kind === 'credit_note' && given.credits === null && !isServiceMade),
+  )
+  return invoice.amount - total(notes) - total(taking)
 }
 
 /** Tax that callers' credit notes take back of an invoice: the whole rule in one line. */

@@ -72,19 +72,14 @@ async function all(client: TestClient, path: string): Promise<any[]> {
   return body
 }
 
-/** Takes the identifiers of new allocations from the record that made them; the others are as they were. */
-function adopt(world: World, given: Given, told: readonly { allocationID: number }[]): void {
-  const mine = allocationsOf(world.books, given)
+/** Takes the identifiers of new allocations from the record that has them; the others are as they were. */
+function adoptInto(mine: readonly Allocation[], told: readonly { allocationID: number }[]): void {
   const known = new Set(mine.map(({ id }) => id))
   const fresh = told.map(({ allocationID }) => allocationID).filter((id) => !known.has(id))
-  mine
-    .filter(({ id }) => id === null)
-    .forEach((allocation) => {
-      const id = fresh.shift() ?? null
-      allocation.id = id
-      if (id !== null) expect(id).toBeGreaterThan(world.newestAllocation)
-    })
+  for (const allocation of mine.filter(({ id }) => id === null)) allocation.id = fresh.shift() ?? null
 }
+
+const byId = (a: Allocation, b: Allocation): number => (a.id ?? 0) - (b.id ?? 0)
 
 const targetOf = ({ owed }: Allocation) => ({
   invoiceID: owed.kind === 'invoice' ? owed.id : 0,
@@ -102,7 +97,8 @@ const givenStatus = (books: Books, given: Given): string => {
 function expectGiven(world: World, told: readonly any[], kind: Given['kind'], idName: string): void {
   const { books } = world
   const mine = books.given.filter((given) => given.kind === kind).toSorted((a, b) => a.id - b.id)
-  for (const given of mine) adopt(world, given, told.find((one) => one[idName] === given.id)?.Allocations ?? [])
+  for (const given of mine)
+    adoptInto(allocationsOf(books, given), told.find((one) => one[idName] === given.id)?.Allocations ?? [])
   expect(
     told.map((one) => ({
       id: one[idName],
@@ -179,6 +175,48 @@ function expectInvoices({ books }: World, told: readonly any[]): void {
   )
 }
 
+const LONG: Record<string, string> = { Partial: 'Partially Allocated' }
+
+const positiveStatus = (books: Books, owed: Owed): string => {
+  const open = openOf(books, owed)
+  if (open <= 0) return 'Paid'
+  if (owed.due < books.today) return 'Past Due'
+  return open < owed.amount ? 'Partially Paid' : 'Unpaid'
+}
+
+/** Adjustments one by one, as their own door tells them: both kinds of negative ones, and all positive ones. */
+async function expectAdjustments({ client, books }: World): Promise<void> {
+  const list = (await client.get('/v1/adjustment/list?type=all&page_size=200')).body.adjustments
+  const positives = books.owed.filter(({ kind }) => kind !== 'invoice')
+  const negatives = books.given.filter(({ kind }) => kind !== 'payment')
+  expect(list.map((one: any) => `${one.AdjustmentType} ${one.adjustmentID} ${one.Amount}`).toSorted()).toEqual(
+    [...positives, ...negatives].map((one) => `${one.kind} ${one.id} ${wire(one.currency, one.amount)}`).toSorted(),
+  )
+  const told = async (type: string, { id, customer }: Owed | Given) =>
+    (await client.get(`/v1/adjustment/get?type=${type}&adjustmentID=${id}&customerID=${customer}`)).body.adjustment
+  for (const negative of negatives) {
+    const one = await told('negative', negative)
+    const mine = allocationsOf(books, negative)
+    adoptInto(mine, one.allocations)
+    const status = givenStatus(books, negative)
+    expect([one.Status, dayOf(one.Date)], `negative ${negative.id}`).toEqual([LONG[status] ?? status, negative.dated])
+    expect(one.allocations.map((a: any) => [a.allocationID, a.objectID, a.isAdjustment, a.amountApplied])).toEqual(
+      mine.toSorted(byId).map((a) => [a.id, a.owed.id, a.owed.kind !== 'invoice', wire(a.owed.currency, a.amount)]),
+    )
+  }
+  for (const positive of positives) {
+    const one = await told('positive', positive)
+    const mine = allocationsTo(books, positive)
+    expect([one.Status, dayOf(one.Date)], `positive ${positive.id}`).toEqual([
+      positiveStatus(books, positive),
+      positive.dated,
+    ])
+    expect(one.allocations.map((a: any) => [a.allocationID, a.objectID, a.isAdjustment, a.amountApplied])).toEqual(
+      mine.toSorted(byId).map((a) => [a.id, a.given.id, a.given.kind !== 'payment', wire(a.owed.currency, a.amount)]),
+    )
+  }
+}
+
 async function expectBalances({ client, books, customers }: World): Promise<void> {
   for (const { id, currency } of customers) {
     const balances = await all(client, `/v1/customers/${id}/balances`)
@@ -221,11 +259,15 @@ async function expectLedger({ client, books }: World): Promise<void> {
 /** Everything that the service tells of the account's money is what the model says, and what must always hold holds. */
 export async function expectAgreement(world: World): Promise<void> {
   const { client, sql, books } = world
+  const before = new Set(books.allocations.map(({ id }) => id))
   expectGiven(world, await all(client, '/v1/payments?page_size=200'), 'payment', 'paymentID')
+  expectGiven(world, await all(client, '/v1/credits?page_size=200'), 'credit_note', 'creditNoteID')
+  await expectAdjustments(world)
   expectInvoices(world, await all(client, '/v1/invoices?page_size=200'))
   await expectBalances(world)
   await expectLedger(world)
   expect(await sql.differences(client.id, world.wasLocked)).toEqual([])
+  for (const { id } of books.allocations) if (!before.has(id)) expect(id).toBeGreaterThan(world.newestAllocation)
   world.newestAllocation = Math.max(world.newestAllocation, ...books.allocations.map(({ id }) => id ?? 0))
 }
 
