@@ -2,6 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { shop } from '../subscriptions/billing.testing.ts'
 import { nightOf, type NightlyDeps, verifyNightly } from './nightly.ts'
 import { listVerificationFigures } from './queries.ts'
@@ -73,23 +74,53 @@ test('each account is verified once a night, by whichever worker comes first, an
   expect((await service.anonymous.get('/metrics')).text).toContain('perennial_verify_differences 0\n')
 })
 
+test('chains that hold are sealed each night; those that do not keep the seal that shows it', async () => {
+  const { client, customerID } = await shop(service)
+  const invoice = () => client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 10 }] })
+  const sealOf = async () =>
+    (
+      await service.db.reader(client.id).rows(sql`
+      select sealed_links as "links", sealed_head = head as "isNewest", (select count(*) from ledger_seals s where s.account_id = t.account_id) as "seals"
+        from customer_totals t where account_id = ${client.id}`)
+    )[0]
+  await invoice()
+  expect((await look('2027-03-04T02:10:00Z')).sealed).toContainEqual([client.id, 1n])
+  expect(await sealOf()).toEqual({ links: 1, isNewest: true, seals: 1n })
+  await invoice()
+  expect(await sealOf()).toEqual({ links: 1, isNewest: false, seals: 1n })
+  expect((await look('2027-03-05T02:10:00Z')).differing).toEqual([])
+  expect(await sealOf()).toEqual({ links: 2, isNewest: true, seals: 2n })
+  // Cut off with their head, and money moved on over it: the seal is what tells, so none is put over it.
+  await asSuperuser(`delete from ledger_entries where account_id = ${client.id} and link = 2`)
+  await asSuperuser(`update customer_totals set links = 1 where account_id = ${client.id}`)
+  await invoice()
+  const { differing, sealed } = await look('2027-03-06T02:10:00Z')
+  expect(differing).toContain(`${client.id} sealed hash of the ledger in USD`)
+  expect(sealed.map(([account]) => account)).not.toContain(client.id)
+  expect(await sealOf()).toEqual({ links: 2, isNewest: false, seals: 2n })
+  await asSuperuser(`delete from ledger_entries where account_id = ${client.id}; delete from ledger_seals where account_id = ${client.id};
+    delete from customer_totals where account_id = ${client.id}; delete from charges where account_id = ${client.id};
+    delete from invoice_taxes where account_id = ${client.id}; delete from invoices where account_id = ${client.id};
+    update account_counters set next_invoice_number = 1 where account_id = ${client.id}`)
+})
+
 test('a worker that stops leaves its account to the next; one that was killed leaves it when its lease has passed', async () => {
   let pages = 0
   const stop = () => {
     pages += 1
     if (pages > 3) throw new Error('stopped')
   }
-  await expect(look('2027-03-04T02:10:00Z', {}, stop)).rejects.toThrow('stopped')
-  expect((await look('2027-03-04T02:11:00Z')).verified).toHaveLength(2)
-  await asSuperuser(`update verifications set leased_until = '2027-03-05T03:00:00Z'`)
-  expect((await look('2027-03-05T02:10:00Z')).verified).toEqual([])
-  expect((await look('2027-03-05T03:00:01Z')).verified).toHaveLength(2)
+  await expect(look('2027-03-14T02:10:00Z', {}, stop)).rejects.toThrow('stopped')
+  expect((await look('2027-03-14T02:11:00Z')).verified).toHaveLength(3)
+  await asSuperuser(`update verifications set leased_until = '2027-03-15T03:00:00Z'`)
+  expect((await look('2027-03-15T02:10:00Z')).verified).toEqual([])
+  expect((await look('2027-03-15T03:00:01Z')).verified).toHaveLength(3)
 })
 
 test('an account that cannot be verified does not keep the others waiting', async () => {
   const broken = (await service.newAccount()).id
   await asSuperuser(`delete from account_counters where account_id = ${broken}`)
-  const { verified, failed } = await look('2027-03-06T02:10:00Z')
+  const { verified, failed } = await look('2027-03-16T02:10:00Z')
   expect(failed).toEqual([broken])
-  expect(verified).toHaveLength(2)
+  expect(verified).toHaveLength(3)
 })

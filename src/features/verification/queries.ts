@@ -423,7 +423,11 @@ export const listCountDifferences = (db: Queryable, account: AccountId) =>
       union all
       select 'invoices', invoice_id / 4096, count(*) from invoices where account_id = ${account} group by 2
       union all
-      select 'events', event_id / 4096, count(*) from events where account_id = ${account} group by 2)
+      select 'events', event_id / 4096, count(*) from events where account_id = ${account} group by 2
+      union all
+      select 'payments', payment_id / 4096, count(*) from payments where account_id = ${account} group by 2
+      union all
+      select 'ledger_entries', entry_id / 4096, count(*) from ledger_entries where account_id = ${account} group by 2)
     select b.list, b.block, b.records, coalesce(c.n, 0) as "counted"
       from list_blocks b left join counted c on c.list = b.list and c.block = b.block
      where b.account_id = ${account} and b.records <> coalesce(c.n, 0) order by b.list, b.block limit 1000`)
