@@ -180,6 +180,47 @@ select account_id, customer_id, 1, record_id, amount_minor, date_trunc('millisec
   from posted where amount_minor > 0
  order by account_id, customer_id, currency, kind, record_id, place;
 
+-- Deep pages of payments and of the ledger skip counted blocks too. Nothing is ever deleted from the ledger.
+create trigger payments_deleted after delete on payments referencing old table as deleted
+  for each statement execute function count_deleted_records('payment_id');
+
+create or replace function seal_list(list_name text) returns integer
+  language plpgsql security definer set search_path = perennial as $$
+declare
+  mark list_watermarks;
+  id_column text := case list_name when 'customers' then 'customer_id' when 'subscriptions' then 'subscription_id'
+    when 'invoices' then 'invoice_id' when 'events' then 'event_id' when 'payments' then 'payment_id' when 'ledger_entries' then 'entry_id' end;
+  last_id bigint;
+  written integer := 0;
+begin
+  insert into list_watermarks (list) values (list_name) on conflict do nothing;
+  select * into mark from list_watermarks where list = list_name for update skip locked;
+  if not found then return 0; end if;
+  -- A transaction that drew an identifier below the candidate has ended when the horizon has passed its start; the half minute
+  -- covers statements that had drawn one but not yet taken a transaction number.
+  if mark.candidate_until is not null and mark.candidate_at < clock_timestamp() - interval '30 seconds'
+     and pg_snapshot_xmin(pg_current_snapshot()) > mark.candidate_xid then
+    execute format(
+      'insert into list_blocks (account_id, list, block, records)
+       select a.account_id, %L, r.block, r.records from accounts a cross join lateral (
+         select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
+      list_name, id_column, list_name, id_column, id_column) using mark.sealed_until, mark.candidate_until;
+    get diagnostics written = row_count;
+    update list_watermarks set sealed_until = mark.candidate_until, candidate_until = null where list = list_name;
+    mark.sealed_until := mark.candidate_until;
+    mark.candidate_until := null;
+  end if;
+  if mark.candidate_until is null then
+    last_id := coalesce(pg_sequence_last_value(pg_get_serial_sequence('perennial.' || list_name, id_column)::regclass), 0);
+    if last_id / 4096 * 4096 > mark.sealed_until then
+      update list_watermarks
+         set candidate_until = last_id / 4096 * 4096, candidate_xid = pg_current_xact_id(), candidate_at = clock_timestamp()
+       where list = list_name;
+    end if;
+  end if;
+  return written;
+end $$;
+
 -- The text of a link that is hashed: the instant, then each entry in its order. The service writes the very same.
 update customer_totals t set links = 1, head = sha256(convert_to(e.said, 'UTF8'))
   from (select account_id, customer_id, currency,

@@ -4,6 +4,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import {
   type Answer,
   noContent,
@@ -47,7 +48,7 @@ const unknownNote = (id: bigint | string) =>
 
 const notesOf = (db: Queryable, { id, timeZone }: { id: AccountId; timeZone: string }) => ({
   kind: 'negative_adjustment' as const,
-  list: (filter: GivenFilter, skip: number, limit: number) =>
+  list: (filter: GivenFilter, { skip }: PageStart, limit: number) =>
     listNegatives(db, id, { ...filter, kind: 'credit_note' }, skip, limit),
   count: (filter: GivenFilter) => countNegatives(db, id, { ...filter, kind: 'credit_note' }),
   write: (notes: NegativeAdjustment[], allocationsOf: (id: Id) => readonly AllocationState[]) =>

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, type Operation, readOperation } from '../../platform/http/operation.ts'
-import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
+import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
@@ -66,9 +66,7 @@ async function answerList(
   }
   const page = pageOf(query)
   const isFiltered = Object.values(filter).some((value) => value != null)
-  const start = isFiltered
-    ? { fromId: 0n, skip: (page.page - 1) * page.size }
-    : await pageStart(db, account.id, 'invoices', page)
+  const start = isFiltered ? startOf(page) : await pageStart(db, account.id, 'invoices', page)
   const rows = await listInvoices(db, account.id, filter, start, page.size + 1, moment.today)
   const parts = await loadInvoiceParts(db, account.id, rows.slice(0, page.size), moment.today)
   const clock = { timeZone: account.timeZone, today: moment.today }

@@ -4,6 +4,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 /** Reading the ledger: its entries, its balances, and the taxes of a period. */
 
@@ -36,12 +37,12 @@ const conditions = ({ customerId, from, to }: EntryFilter): Fragment => fragment
   ${to === null ? NOTHING : fragment`and dated <= ${to}`}`
 
 /** Entries in the order posted, which never changes. */
-export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilter, skip: number, limit: number) =>
+export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) =>
   db.rows<LedgerEntry>(sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
            record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor"
-      from ledger_entries where account_id = ${account} ${conditions(filter)}
-     order by entry_id offset ${skip} limit ${limit}`)
+      from ledger_entries where account_id = ${account} and entry_id >= ${start.fromId} ${conditions(filter)}
+     order by entry_id offset ${start.skip} limit ${limit}`)
 
 export const countEntries = async (db: Queryable, account: AccountId, filter: EntryFilter): Promise<number> =>
   Number(

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
+import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { countEntries, listBalances, listEntries, listTaxesOfPeriod } from './read-queries.ts'
 import {
@@ -40,9 +40,12 @@ export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined 
       const filter = { customerId: query.customerID ?? null, from: query.from ?? null, to: query.to ?? null }
       checkPeriod(filter.from, filter.to)
       const page = pageOf(query)
-      const rows = await listEntries(db, account.id, filter, (page.page - 1) * page.size, page.size + 1)
+      const isWhole = filter.customerId === null && filter.from === null && filter.to === null
+      const start = isWhole ? await pageStart(db, account.id, 'ledger_entries', page) : startOf(page)
+      const rows = await listEntries(db, account.id, filter, start, page.size + 1)
+      const count = () => (isWhole ? countList(db, account.id, 'ledger_entries') : countEntries(db, account.id, filter))
       return listAnswer(
-        { rows, page, url, count: () => countEntries(db, account.id, filter) },
+        { rows, page, url, count },
         (some) => EntriesOut.write(some.map((entry) => entryToWire(entry, account.timeZone))),
         publicUrl,
       )

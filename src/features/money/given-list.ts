@@ -3,7 +3,7 @@ import { invalid } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
+import { countList, listAnswer, type PageStart, pageStart, startOf } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
 import { date, reference } from '../../platform/wire/fields.ts'
 import { type Field, optional, word } from '../../platform/wire/read.ts'
@@ -23,7 +23,9 @@ export type GivenQueryBody = typeof GivenQuery extends Field<infer Query> ? Quer
 
 interface GivenList<Row> {
   kind: AllocationState['givenKind']
-  list(filter: GivenFilter, skip: number, limit: number): Promise<Row[]>
+  /** The list whose blocks are counted, where it holds nothing else. */
+  counted?: 'payments'
+  list(filter: GivenFilter, start: PageStart, limit: number): Promise<Row[]>
   count(filter: GivenFilter): Promise<number>
   write(rows: Row[], allocationsOf: (id: Id) => readonly AllocationState[]): string
 }
@@ -41,7 +43,10 @@ export async function answerGiven<Row extends { id: Id }>(
     throw invalid('dates_reversed', `startDate ${startDate} is after endDate ${endDate}.`, 'startDate')
   const filter: GivenFilter = { customerId: customerId ?? query.customerID ?? null, startDate, endDate, status }
   const page = pageOf(query)
-  const rows = await given.list(filter, (page.page - 1) * page.size, page.size + 1)
+  const isFiltered = Object.values(filter).some((value) => value !== null)
+  const counted = isFiltered ? undefined : given.counted
+  const start = counted ? await pageStart(db, account, counted, page) : startOf(page)
+  const rows = await given.list(filter, start, page.size + 1)
   const allocations = await mapAllocationsOfGiven(
     db,
     account,
@@ -49,7 +54,7 @@ export async function answerGiven<Row extends { id: Id }>(
     rows.map(({ id }) => id),
   )
   return listAnswer(
-    { rows, page, url, count: () => given.count(filter) },
+    { rows, page, url, count: () => (counted ? countList(db, account, counted) : given.count(filter)) },
     (some) => given.write(some, (id) => allocations.get(id) ?? []),
     publicUrl,
   )

@@ -4,6 +4,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
 import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
@@ -47,8 +48,8 @@ const tag = 'Payments'
 
 const paymentsOf = (db: Queryable, account: AccountId) => ({
   kind: 'payment' as const,
-  list: (filter: GivenFilter, skip: number, limit: number) =>
-    listPayments(db, account, filter, { fromId: 0n, skip }, limit),
+  counted: 'payments' as const,
+  list: (filter: GivenFilter, start: PageStart, limit: number) => listPayments(db, account, filter, start, limit),
   count: (filter: GivenFilter) => countPayments(db, account, filter),
   write: (payments: Payment[], allocationsOf: (id: Id) => readonly AllocationState[]) =>
     PaymentsOut.write(payments.map((payment) => paymentToWire(payment, allocationsOf(payment.id)))),

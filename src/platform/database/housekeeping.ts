@@ -4,7 +4,7 @@ import { sql } from './sql.ts'
 
 /** What a worker does now and then for the whole database. */
 
-export const SEALED_LISTS = ['customers', 'subscriptions', 'invoices', 'events'] as const
+export const SEALED_LISTS = ['customers', 'subscriptions', 'invoices', 'events', 'payments', 'ledger_entries'] as const
 
 /** Counts the blocks of long lists that can get no new records, so that deep pages can skip them. */
 export async function sealLists(db: Pick<Database, 'unscoped'>): Promise<void> {

@@ -17,6 +17,9 @@ export interface PageStart {
 
 const BLOCK = 4096n
 
+/** The start of a page of a list that is filtered: everything before it is walked. */
+export const startOf = ({ page, size }: Page): PageStart => ({ fromId: 0n, skip: (page - 1) * size })
+
 /** The start of a page of an account-wide, unfiltered list. */
 export async function pageStart(
   db: Queryable,
@@ -81,7 +84,7 @@ function pageUrl(url: string, page: number, size: number, publicUrl: string | un
 export async function countList(
   db: Queryable,
   account: bigint,
-  list: 'customers' | 'subscriptions' | 'invoices' | 'events',
+  list: 'customers' | 'subscriptions' | 'invoices' | 'events' | 'payments' | 'ledger_entries',
 ): Promise<number> {
   const { counted, fromBlock } = await oneRow<{ counted: bigint; fromBlock: bigint }>(
     db,
@@ -94,6 +97,8 @@ export async function countList(
     subscriptions: sql`select count(*) as "n" from subscriptions where account_id = ${account} and subscription_id >= ${from}`,
     invoices: sql`select count(*) as "n" from invoices where account_id = ${account} and invoice_id >= ${from}`,
     events: sql`select count(*) as "n" from events where account_id = ${account} and event_id >= ${from}`,
+    payments: sql`select count(*) as "n" from payments where account_id = ${account} and payment_id >= ${from}`,
+    ledger_entries: sql`select count(*) as "n" from ledger_entries where account_id = ${account} and entry_id >= ${from}`,
   }[list]
   const { n } = await oneRow<{ n: bigint }>(db, tail)
   return Number(counted + n)
