@@ -1,0 +1,173 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { openTestDatabase, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { clientConfig, type Connection, type Database } from '../../platform/database/database.ts'
+import { migrate } from '../../platform/database/migrations.ts'
+import { prepareRoles } from '../../platform/database/roles.ts'
+import { addPackage, moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { differenceText } from './difference.ts'
+import { netOf } from './entries.ts'
+import { listEntriesOfRecords } from './ledger-queries.ts'
+import { verifyAccount } from './verify.ts'
+
+/**
+ * A database from before there was a ledger: what was issued, cancelled, credited and allocated is posted by the migration as the service
+ * would have posted it. The rows are those of a service that lived them, put into the schema of that time.
+ */
+
+const MIGRATIONS = new URL('../../../db/migrations', import.meta.url).pathname
+const LEDGER_CAME_WITH = '0010'
+
+const service = await startTestService()
+const folder = mkdtempSync(join(tmpdir(), 'perennial-migrations-'))
+let client: TestClient
+let older: Connection
+let migrated: Database
+
+beforeAll(async () => {
+  client = await livedAccount()
+  older = await createOlderDatabase()
+  migrated = openTestDatabase(older)
+})
+afterAll(async () => {
+  await migrated.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Two currencies, two taxes and one of 0 %, a customer who pays none, cancelled invoices, a draft, credits with taxes, open and spent. */
+async function livedAccount(): Promise<TestClient> {
+  const { client: of, customerID, add } = await shop(service, { price: 31 })
+  await of.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.075, TaxNumber: 'T-1' }] })
+  await of.post('/v1/tax', { Name: 'Zero', rules: [{ Perc: 0 }] })
+  const { packageID } = await addPackage(of, { price: 3100, currency: 'JPY' })
+  const customer = async (more: object): Promise<number> =>
+    (await of.post('/v1/customers', { Name: 'Acme', isCompany: true, ...more })).body.customerID
+  const japanese = await customer({ CurrencyCode: 'JPY' })
+  const exempt = await customer({ isWaiveTaxes: true })
+  const { body: cancelledLater } = await add()
+  const { body: yen } = await of.post('/v1/subscriptions', { customerID: japanese, packageID })
+  const invoice = async (whose: number, more: object = {}): Promise<number> =>
+    (await of.post('/v1/invoices', { customerID: whose, Charges: [{ UnitCostEx: 100 }], ...more })).body.invoiceID
+  await invoice(exempt)
+  await invoice(exempt, { isDraft: true })
+  await invoice(customerID, { Charges: [{ UnitCostEx: 0 }] })
+  const future = await invoice(customerID, { InvoiceDate: '2027-02-20' })
+  await moveTo(of, '2027-01-16')
+  for (const id of [cancelledLater.subscriptionID, yen.subscriptionID])
+    expect((await of.put(`/v1/subscriptions/${id}/cancel/prorata`)).status).toBe(204)
+  expect((await of.delete(`/v1/invoices/${future}`)).status).toBe(204)
+  const cancelled = await invoice(japanese)
+  await moveTo(of, '2027-02-03')
+  expect((await of.delete(`/v1/invoices/${cancelled}`)).status).toBe(204)
+  await add()
+  return of
+}
+
+/** A database at the version before the ledger, filled with the rows of the service's, and then migrated. */
+async function createOlderDatabase(): Promise<Connection> {
+  for (const name of readdirSync(MIGRATIONS).filter((file) => file < LEDGER_CAME_WITH))
+    cpSync(join(MIGRATIONS, name), join(folder, name))
+  const server = inject('databaseServer')
+  const connection = { ...server, database: `test_${randomBytes(6).toString('hex')}` }
+  await withClient({ ...server, database: 'postgres' }, (admin) =>
+    admin.query(`create database ${connection.database}`),
+  )
+  const { owner } = await prepareRoles(connection)
+  await migrate(connection, owner, folder)
+  await withClient(service.connection, (from) => withClient(connection, (to) => copyRows(from, to)))
+  const ran = await migrate(connection, owner, MIGRATIONS)
+  expect(ran[0]).toBe('0010_money.sql')
+  return connection
+}
+
+async function withClient(connection: Connection, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const one = new pg.Client(clientConfig(connection, undefined))
+  await one.connect()
+  await work(one).finally(() => one.end())
+}
+
+/** What the migration renamed or took away, as it was called and is found today. */
+const TODAY: Record<string, { table: string; columns: Record<string, string> }> = {
+  credit_notes: {
+    table: 'negative_adjustments',
+    columns: {
+      credit_note_id: 'negative_adjustment_id',
+      note_date: 'dated',
+      total_minor: 'amount_minor',
+      number: 'ref',
+      net_minor: `(select sum(l.net_minor) from credit_note_lines l
+        where l.account_id = negative_adjustments.account_id and l.credit_note_id = negative_adjustment_id)`,
+    },
+  },
+  allocations: { table: 'allocations', columns: { applied_minor: 'amount_minor' } },
+}
+
+async function copyRows(from: pg.Client, to: pg.Client): Promise<void> {
+  await to.query('set session_replication_role = replica')
+  const { rows: tables } = await to.query<{ name: string; columns: string[] }>(`
+    select table_name as name, array_agg(column_name::text order by ordinal_position) as columns from information_schema.columns
+     where table_schema = 'perennial' and is_generated = 'NEVER' and table_name in (select tablename from pg_tables where schemaname = 'perennial')
+       and table_name <> 'migrations' group by table_name`)
+  for (const { name, columns } of tables) {
+    const today = TODAY[name] ?? { table: name, columns: {} }
+    const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
+    const { rows } = await from.query<{ all: string }>(
+      `select coalesce(json_agg(r), '[]')::text as all from (select ${wanted.join(', ')} from ${today.table}) r`,
+    )
+    await to.query(`delete from ${name}`)
+    await to.query(
+      `insert into ${name} (${columns.join(', ')}) overriding system value
+       select ${columns.join(', ')} from json_populate_recordset(null::${name}, $1::json)`,
+      [rows[0]!.all],
+    )
+  }
+}
+
+/** What is posted of each record, net of what was taken back. */
+async function postedIn(db: Database): Promise<string[]> {
+  const start = { customerId: -1n, recordType: '', recordId: -1n }
+  const entries = await listEntriesOfRecords(db.reader(client.id), client.id, start, 10_000)
+  return netOf(entries)
+    .map((e) =>
+      [
+        e.customerId,
+        e.recordType,
+        e.recordId,
+        e.event,
+        e.dated,
+        e.debit,
+        e.credit,
+        e.taxName,
+        e.taxRate && decimalText(e.taxRate),
+        e.taxNumber,
+        e.amountMinor,
+        e.currency,
+      ].join(' '),
+    )
+    .sort()
+}
+
+test('the migration posts what the service would have posted, and turns recorded credits into credit notes', async () => {
+  const posted = await postedIn(migrated)
+  expect(posted).toEqual(await postedIn(service.db))
+  for (const event of ['invoice_issued', 'invoice_cancelled', 'credit_note_made', 'allocation_made'])
+    for (const currency of ['USD', 'JPY'])
+      if (event !== 'invoice_cancelled' || currency === 'JPY')
+        expect(posted.filter((line) => line.includes(event) && line.endsWith(currency))).not.toEqual([])
+  // Cancelled before its day came: no entry is dated before its document.
+  expect(posted).toContainEqual(expect.stringMatching(/invoice_cancelled 2027-02-20 tax receivable VAT 0.075 T-1 /))
+  expect(posted).toContainEqual(expect.stringMatching(/credit_note_made 2027-01-16 tax unapplied VAT 0.075 T-1 /))
+})
+
+test('the migrated database is clean, its chains too', async () => {
+  const found: string[] = []
+  const verified = await verifyAccount(migrated, client.id, (difference) => found.push(differenceText(difference)))
+  expect(found).toEqual([])
+  expect(verified.isChained).toBe(true)
+  expect(verified.invoices).toBeGreaterThan(5)
+})
