@@ -9,7 +9,7 @@ import { startTestService } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 import { hostileBody, rightBody, writeJson } from './samples.ts'
-import { authorization, makeWorld, pathOf, PNG, putLogo } from './world.ts'
+import { authorization, makeWorld, pathOf, PNG, putLogo, RECIPES } from './world.ts'
 
 /**
  * What an operation declares is what it can really give: each declared 4xx and 503 of each operation is produced here. Most follow from
@@ -86,6 +86,16 @@ const MISSING: Record<string, () => Promise<Sent>> = {
   deleteCurrency: async () => ({ payload: '{"CurrencyCode":"CLP"}' }),
   deletePackageByGivenId: async () => ({ payload: '{"packageID":99999999}' }),
   getLogo: async () => (await client.delete('/v1/account/logo'), {}),
+  listAdjustments: async () => ({ url: '/v1/adjustment/list?type=all&customerID=99999999' }),
+  getAdjustment: async () => ({ url: '/v1/adjustment/get?type=positive&adjustmentID=1&customerID=99999999' }),
+  deleteAdjustment: async () => ({
+    url: '/v1/adjustment/delete?type=positive&adjustmentID=1&customerID=99999999',
+    payload: '{}',
+  }),
+  addAdjustment: async () => {
+    const operation = operations.find(({ id }) => id === 'addAdjustment') as DocumentedOperation
+    return { payload: writeJson({ ...rightBody(operation, world), customerID: 99_999_999 }) }
+  },
   deleteLogo: async () => (await client.delete('/v1/account/logo'), {}),
 }
 
@@ -114,7 +124,12 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
     let status = 0
     for (let tries = 0; tries < 12 && status !== 412; tries += 1)
       status = await send(operation, { headers: { 'if-match': '"another"' } })
-    return status
+    if (status === 412) return status
+    // Its record is named by more than one identifier, in the query or the body.
+    const recipe = await RECIPES[operation.id]?.(world)
+    if (!recipe) return status
+    const payload = recipe.body && { payload: writeJson(recipe.body) }
+    return send(operation, { url: recipe.path, ...payload, headers: { 'if-match': '"another"' } })
   },
   413: (operation) =>
     send(operation, { payload: Buffer.alloc(operation.id === 'recordUsageInBulk' ? 8_500_000 : 1_100_000, 32) }),

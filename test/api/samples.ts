@@ -64,6 +64,9 @@ const VALUES: Record<string, () => unknown> = {
   Perc: () => 0.15,
   NextInvoiceNum: () => 10_000 + (counter += 1),
   WebPage: () => 'https://example.org',
+  // What they may name depends on customer and currency; recipes do.
+  Allocations: () => [],
+  LinkedAllocations: () => [],
 }
 
 /** Fields that a right body of these operations does not carry, or carries otherwise. */

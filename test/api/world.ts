@@ -117,6 +117,9 @@ function noteIds(value: unknown, pathParams: ReadonlySet<string>, found: Map<str
   }
 }
 
+/** What lists must be asked with. */
+const LIST_QUERIES: Record<string, string> = { listAdjustments: '?type=all' }
+
 /** Every identifier that the lists of the account show. */
 async function harvest(world: World, operations: readonly DocumentedOperation[]): Promise<void> {
   const pathParams = new Set(operations.flatMap((operation) => operation.pathParams))
@@ -124,7 +127,7 @@ async function harvest(world: World, operations: readonly DocumentedOperation[])
   for (const operation of operations) {
     if (operation.method !== 'GET' || LIST_EXCEPTIONS.has(operation.id)) continue
     const path = pathOf(operation, world)
-    if (path) noteIds((await world.client.get(path)).body, pathParams, found)
+    if (path) noteIds((await world.client.get(path + (LIST_QUERIES[operation.id] ?? ''))).body, pathParams, found)
   }
   for (const [name, values] of found) world.ids.set(name, [...new Set([...(world.ids.get(name) ?? []), ...values])])
   world.anyId = [...new Set([...world.ids.values()].flat())]
@@ -206,6 +209,33 @@ async function newRecurringInvoice(world: World): Promise<Recipe & { body: Recor
   return { path: `/v1/recurring-invoices/${recurInvoiceID}`, body }
 }
 
+/** A record of money of a customer of its own: its identifiers, and the body that made it. */
+async function newMoney(world: World, path: string, more: Record<string, unknown>) {
+  const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+  const body: Record<string, unknown> = { customerID, Amount: 5, Date: '2027-01-01', ...more }
+  return { customerID: String(customerID), body, made: await mustPost(world.client, path, body) }
+}
+
+async function newPayment(world: World) {
+  const more = { CurrencyCode: 'USD', Method: 'cheque', Allocations: [] }
+  const { body, made } = await newMoney(world, '/v1/payments', more)
+  return { path: `/v1/payments/${made.paymentID}`, body }
+}
+
+async function newCredit(world: World) {
+  const more = { CurrencyCode: 'USD', CreditNumber: `C${world.random(1e9)}`, Allocations: [] }
+  const { body, made } = await newMoney(world, '/v1/credits', more)
+  return { path: `/v1/credits/${made.creditNoteID}`, body }
+}
+
+async function newAdjustment(world: World) {
+  const more = { Type: 'positive', AdjustmentType: 'interest', DueDate: '2027-02-01', Ref: 'R' }
+  const { customerID, body, made } = await newMoney(world, '/v1/adjustment/add', more)
+  const { AdjustmentID } = made
+  const name = new URLSearchParams({ type: 'positive', adjustmentID: String(AdjustmentID), customerID })
+  return { name: name.toString(), body: { ...body, AdjustmentID } }
+}
+
 /** A subscription with a component of a type: its path, and the entry that names the component. */
 async function withComponent(world: World, Type: 'quantity' | 'metered') {
   const { packageGroupID } = await mustPost(world.client, '/v1/packagegroups', {
@@ -271,6 +301,20 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     return { path: '/v1/usage', body: { Usage: [{ ...entry, subscriptionID, UsageKey: 'key' }] } }
   },
   editRecurringInvoice: newRecurringInvoice,
+  deleteCustomer: async (world) => {
+    const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+    return { path: `/v1/customers/${customerID}` }
+  },
+  editPayment: newPayment,
+  failPayment: async (world) => ({
+    path: `${(await newPayment(world)).path}/fail`,
+    body: { Date: '2027-01-01', Reason: 'bounced' },
+  }),
+  editCredit: newCredit,
+  listAdjustments: async () => ({ path: '/v1/adjustment/list?type=all' }),
+  getAdjustment: async (world) => ({ path: `/v1/adjustment/get?${(await newAdjustment(world)).name}` }),
+  editAdjustment: async (world) => ({ path: '/v1/adjustment/edit', body: (await newAdjustment(world)).body }),
+  deleteAdjustment: async (world) => ({ path: `/v1/adjustment/delete?${(await newAdjustment(world)).name}` }),
   reactivateRecurringInvoice: async (world) => {
     const { path } = await newRecurringInvoice(world)
     await world.client.delete(path)

@@ -209,8 +209,84 @@ const recurringInvoice = {
 const group = { packageGroupID: 'integer', GroupName: 'string' } as const satisfies Fields
 const taxSetting = { taxSettingID: 'integer', Name: 'string', rules: 'list' } as const satisfies Fields
 
+const payment = {
+  paymentID: 'integer',
+  customerID: 'integer',
+  Amount: 'number',
+  CurrencyCode: 'string',
+  Date: 'date',
+  Memo: 'string?',
+  Ref: 'string?',
+  Method: 'string',
+  Status: 'string',
+  Allocations: 'list',
+} as const
+
+const creditNote = {
+  creditNoteID: 'integer',
+  customerID: 'integer',
+  Status: 'string',
+  Date: 'date',
+  CurrencyCode: 'string',
+  Amount: 'number',
+  CreditNumber: 'string',
+  Memo: 'string?',
+  Allocations: 'list',
+} as const
+
+const positiveAdjustment = {
+  customerID: 'integer',
+  positiveAdjustmentID: 'integer',
+  positiveAdjustmentType: 'string',
+  Date: 'date',
+  DueDate: 'date',
+  Amount: 'number',
+  CurrencyCode: 'string',
+  Status: 'string',
+  isActive: 'boolean',
+  isSuccess: 'boolean',
+  Ref: 'string?',
+  Memo: 'string?',
+  allocations: 'list',
+} as const
+
 /** What the entries of lists inside these answers hold: "Charges" of an invoice, "PackageVersions.packageVersionRates" of a package. */
 export const NESTED: Record<string, Record<string, Fields>> = {
+  'POST /v1/payments': {
+    Allocations: {
+      allocationID: 'integer',
+      amountApplied: 'number',
+      invoiceID: 'integer',
+      positiveAdjustmentID: 'integer',
+      paymentID: 'integer',
+    },
+  },
+  'GET /v1/credits/{creditNoteID}': {
+    Allocations: { allocationID: 'integer', amountApplied: 'number', invoiceID: 'integer', creditNoteID: 'integer' },
+  },
+  'GET /v1/adjustment/list': {
+    adjustments: {
+      adjustmentID: 'integer',
+      customerID: 'integer',
+      Date: 'date',
+      DueDate: 'date?',
+      CurrencyCode: 'string',
+      Amount: 'number',
+      Ref: 'string?',
+      Memo: 'string?',
+      AdjustmentType: 'string',
+      Type: 'string',
+    },
+  },
+  'GET /v1/adjustment/get': {
+    adjustment: positiveAdjustment,
+    'adjustment.allocations': {
+      allocationID: 'integer',
+      objectID: 'integer',
+      amountApplied: 'number',
+      isAdjustment: 'boolean',
+    },
+  },
   'GET /v1/invoices/{invoiceID}': {
     Taxes: { invoiceTaxID: 'integer', invoiceID: 'integer', Name: 'string', Perc: 'number' },
     Charges: {
@@ -336,6 +412,13 @@ const inComponentVersion = (prefix: string): string =>
     .join(' ')
 const TAX = 'Name! rules.Perc! rules.countryID rules.countryStateID rules.TaxNumber'
 
+const PAYMENT =
+  'customerID! Amount! CurrencyCode! Date! Method! Memo Ref Allocations Allocations.allocationID Allocations.amountApplied Allocations.invoiceID Allocations.positiveAdjustmentID Allocations.invoiceNumber'
+const CREDIT =
+  'customerID! Amount! CurrencyCode! Date! Memo Allocations Allocations.allocationID Allocations.amountApplied Allocations.invoiceID Allocations.invoiceNumber'
+const GIVEN_LIST = `${PAGING} startDate endDate status customerID`
+const ADJUSTMENT = 'customerID! Amount! Date! DueDate Memo'
+
 const list = (path: string, answer: Fields, query = PAGING): Row => ({
   method: 'GET',
   path,
@@ -381,6 +464,47 @@ export const INTERFACE: readonly Row[] = [
   list('/v1/customers/{customerID}/invoices', invoice),
   list('/v1/invoices', invoice, `${PAGING} startDate endDate`),
   { method: 'GET', path: '/v1/invoices/{invoiceID}', success: 200, answer: invoice },
+  list('/v1/customers/{customerID}/payments', payment, GIVEN_LIST),
+  list('/v1/payments', payment, GIVEN_LIST),
+  { method: 'GET', path: '/v1/payments/{paymentID}', success: 200, answer: payment },
+  { method: 'POST', path: '/v1/payments', success: 201, answer: payment, input: `${PAYMENT} AutoApply` },
+  { method: 'PUT', path: '/v1/payments/{paymentID}', success: 204, input: PAYMENT },
+  { method: 'DELETE', path: '/v1/payments/{paymentID}', success: 204 },
+  list('/v1/customers/{customerID}/credits', creditNote, GIVEN_LIST),
+  list('/v1/credits', creditNote, GIVEN_LIST),
+  { method: 'GET', path: '/v1/credits/{creditNoteID}', success: 200, answer: creditNote },
+  // The reference and the amount of an allocation have two names each, of which either will do.
+  { method: 'POST', path: '/v1/credits', success: 201, answer: creditNote, input: `${CREDIT} CreditNumber AutoApply` },
+  { method: 'PUT', path: '/v1/credits/{creditNoteID}', success: 204, input: `${CREDIT} CreditNumber` },
+  { method: 'DELETE', path: '/v1/credits/{creditNoteID}', success: 204 },
+  {
+    method: 'GET',
+    path: '/v1/adjustment/list',
+    success: 200,
+    answer: { isSuccess: 'boolean', adjustments: 'list' },
+    query: `${PAGING} type customerID`,
+  },
+  {
+    method: 'GET',
+    path: '/v1/adjustment/get',
+    success: 200,
+    answer: { isSuccess: 'boolean', adjustment: 'object', type: 'string' },
+    query: 'type adjustmentID customerID',
+  },
+  {
+    method: 'POST',
+    path: '/v1/adjustment/add',
+    success: 201,
+    answer: { isSuccess: 'boolean', AdjustmentID: 'integer', Type: 'string' },
+    input: `${ADJUSTMENT} AdjustmentType Type Ref! AutoApply Allocations Allocations.objectID Allocations.AmtAllocated Allocations.isAdjustment`,
+  },
+  {
+    method: 'PUT',
+    path: '/v1/adjustment/edit',
+    success: 204,
+    input: `${ADJUSTMENT} AdjustmentID AdjustmentType Type Ref isAutoApply LinkedAllocations LinkedAllocations.allocationID LinkedAllocations.objectID LinkedAllocations.AmtAllocated LinkedAllocations.isAdjustment`,
+  },
+  { method: 'DELETE', path: '/v1/adjustment/delete', success: 204, query: 'type adjustmentID customerID' },
   list('/v1/packages', packageFields),
   { method: 'GET', path: '/v1/packages/{packageID}', success: 200, answer: packageFields },
   { method: 'POST', path: '/v1/packages', success: 201, answer: packageFields, input: `${PACKAGE} ${inVersion}` },

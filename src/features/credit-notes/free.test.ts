@@ -1,34 +1,25 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { creditOf, ledgerOf, paymentOf } from '../money/money.testing.ts'
 import { codesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
 
 const service = await startTestService()
 
-/** A subscription of 31.00 that was cancelled on 16 January, half of it given back, and another open invoice of 20.00. */
-async function credited() {
+/** A subscription of 31.00, paid or not, that was cancelled on 16 January, 16.00 of it given back, and another open invoice of 20.00. */
+async function credited({ isPaid }: { isPaid: boolean }) {
   const { client, customerID, add } = await shop(service)
   const { body } = await add()
+  if (isPaid) await client.post('/v1/payments', paymentOf(customerID, 31, { AutoApply: true }))
   const byHand = await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 20 }] })
   await moveTo(client, '2027-01-16')
   await client.put(`/v1/subscriptions/${body.subscriptionID}/cancel/prorata`)
   const [ofRules] = (await client.get('/v1/invoices')).body
   const balance = async () => (await client.get(`/v1/customers/${customerID}`)).body.Balance
-  return { client, ofRules: ofRules.invoiceID as number, byHand: byHand.body.invoiceID as number, balance }
+  return { client, customerID, ofRules: ofRules.invoiceID as number, byHand: byHand.body.invoiceID as number, balance }
 }
 
-/** As payments will make it happen: the credited invoice was closed, so the money went to the other one. */
-const moveCredit = (client: { id: bigint }, from: number, to: number, isServiceMade: boolean) =>
-  service.db.transaction(client.id, async (tx) => {
-    await tx.rows(sql`
-      update allocations set owed_id = ${to}, is_service_made = ${isServiceMade} where account_id = ${client.id} and owed_id = ${from}`)
-    await tx.rows(sql`
-      update invoices set negative_minor = case invoice_id when ${to} then 1600 else 0 end
-       where account_id = ${client.id} and invoice_id in (${from}, ${to})`)
-  })
-
 test('an invoice that the service credited is not cancelled: the note is named', async () => {
-  const { client, ofRules, balance } = await credited()
+  const { client, ofRules, balance } = await credited({ isPaid: false })
   expect(await balance()).toBe(35)
   const refused = await client.delete(`/v1/invoices/${ofRules}`)
   expect(refused.status).toBe(409)
@@ -37,21 +28,30 @@ test('an invoice that the service credited is not cancelled: the note is named',
 })
 
 test('credit that the service allocated to an invoice is free again when that is cancelled', async () => {
-  const { client, ofRules, byHand, balance } = await credited()
-  await moveCredit(client, ofRules, byHand, true)
+  const { client, byHand, balance } = await credited({ isPaid: true })
+  // The credited invoice was paid, so the money went to the other one.
   expect((await client.get(`/v1/invoices/${byHand}`)).body).toMatchObject({ TotalNegativeAdjs: 16, Balance: 4 })
+  expect(await balance()).toBe(4)
   expect((await client.delete(`/v1/invoices/${byHand}`)).status).toBe(204)
   expect((await client.get(`/v1/invoices/${byHand}`)).body).toMatchObject({ Status: 'Cancelled', TotalNegativeAdjs: 0 })
-  expect(await balance()).toBe(31 - 16)
-  const notes = await service.db
-    .reader(client.id)
-    .rows(sql`select applied_minor as "applied" from credit_notes where account_id = ${client.id}`)
-  expect(notes).toEqual([{ applied: 0n }])
+  expect(await balance()).toBe(-16)
+  const [note] = (await client.get('/v1/credits')).body
+  expect(note).toMatchObject({ CreditNumber: 'CN-1', Status: 'Unallocated', Allocations: [] })
+  expect((await ledgerOf(service, client)).slice(-2).sort()).toEqual([
+    '2027-01-16 allocation_made_reversed receivable→unapplied 1600',
+    '2027-01-16 invoice_cancelled revenue→receivable 2000',
+  ])
 })
 
-test('what a caller allocated stands against cancelling, and stays', async () => {
-  const { client, ofRules, byHand, balance } = await credited()
-  await moveCredit(client, ofRules, byHand, false)
-  expect(codesOf(await client.delete(`/v1/invoices/${byHand}`))).toEqual(['invoice_allocated'])
-  expect(await balance()).toBe(35)
+test('what a caller allocated stands against cancelling, each allocation is named, and all stays', async () => {
+  const { client, customerID, byHand, balance } = await credited({ isPaid: true })
+  const list = [{ invoiceID: byHand, amountApplied: 1 }]
+  const paid = await client.post('/v1/payments', paymentOf(customerID, 1, { Allocations: list }))
+  const noted = await client.post('/v1/credits', creditOf(customerID, 1, { Allocations: list }))
+  const refused = await client.delete(`/v1/invoices/${byHand}`)
+  expect([refused.status, codesOf(refused)]).toEqual([409, ['invoice_allocated']])
+  expect(refused.text).toContain(`${paid.body.Allocations[0].allocationID} of payment ${paid.body.paymentID}`)
+  expect(refused.text).toContain(`of negative adjustment ${noted.body.creditNoteID}`)
+  expect(await balance()).toBe(2)
+  expect((await client.get(`/v1/invoices/${byHand}`)).body).toMatchObject({ Balance: 2, TotalNegativeAdjs: 17 })
 })
