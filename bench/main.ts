@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
+import { benchMoneyKill } from './money-kill.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
@@ -34,6 +35,7 @@ const programs: Record<string, () => Promise<void>> = {
   write: () => benchWrite({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
+  'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),
 }
