@@ -585,6 +585,7 @@ create table ledger_entries (
   constraint ledger_entries_check1 CHECK (((tax_name IS NULL) = ((debit <> 'tax'::text) AND (credit <> 'tax'::text))))
 );
 CREATE INDEX ledger_entries_by_customer ON ledger_entries USING btree (account_id, customer_id, entry_id);
+CREATE INDEX ledger_entries_by_date ON ledger_entries USING brin (account_id, dated) WITH (autosummarize='on');
 alter table ledger_entries enable row level security;
 create policy account on ledger_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on ledger_entries to perennial_app;

@@ -110,6 +110,8 @@ create table ledger_entries (
   check ((tax_name is null) = (debit <> 'tax' and credit <> 'tax'))
 );
 create index ledger_entries_by_customer on ledger_entries (account_id, customer_id, entry_id);
+-- For a period's entries and taxes; documents are mostly posted about the day that they bear.
+create index ledger_entries_by_date on ledger_entries using brin (account_id, dated) with (autosummarize = on);
 
 -- Running totals, and the head of the chain: the hash of the last link with all before it. Sealed are those of the newest nightly seal.
 alter table customer_totals add column clearing_minor bigint not null default 0;
