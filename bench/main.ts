@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
+import { benchInvoiceList } from './invoice-list.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchSeed } from './seed.ts'
 import { benchStart } from './start.ts'
+import { benchStatements } from './statements.ts'
 import { benchUsage } from './usage.ts'
 import { benchWrite } from './write.ts'
 
@@ -33,6 +35,8 @@ const programs: Record<string, () => Promise<void>> = {
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
   write: () => benchWrite({ times, isSmoke }),
+  'invoice-list': () => benchInvoiceList({ times, isSmoke }),
+  statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),

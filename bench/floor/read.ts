@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
@@ -7,12 +8,13 @@ import pg from 'pg'
  * (one exchange, two pipelined connections), and answers bytes that it was given.
  */
 
-const { connection, statement, account, today, body, limit } = JSON.parse(process.argv[2] ?? '') as {
+const { connection, statement, account, today, bodyFile, limit } = JSON.parse(process.argv[2] ?? '') as {
   connection: pg.ClientConfig
   statement: string
   account: number
   today: string
-  body: string
+  /** Holds the bytes to answer. */
+  bodyFile: string
   /** How many a list answers; absent for the read of one. */
   limit?: number
 }
@@ -57,7 +59,7 @@ async function open(): Promise<pg.Client> {
 }
 
 const lanes = await Promise.all(Array.from({ length: LANES }, open))
-const bytes = Buffer.from(body)
+const bytes = readFileSync(bodyFile)
 let turn = 0
 
 const rows = (values: unknown[]): Promise<unknown[]> =>

@@ -3,7 +3,19 @@ import { ROOT, startProcess } from './program.ts'
 
 /** The benchmarks run; what they measure on a busy machine in a second says nothing, so nothing is judged here. */
 
-const PROGRAMS = ['start', 'read', 'deep-page', 'write', 'usage', 'pdf', 'billing-run', 'seed']
+const PROGRAMS = [
+  'start',
+  'read',
+  'deep-page',
+  'write',
+  'usage',
+  'payments',
+  'invoice-list',
+  'statements',
+  'pdf',
+  'billing-run',
+  'seed',
+]
 
 test.each(PROGRAMS)('the benchmark %s runs to its end in its small form', async (name) => {
   const { code, err, out } = await startProcess(
