@@ -267,7 +267,7 @@ const keyOf = (p: Posting): string =>
 /**
  * What to post so that the ledger says `after` where it said `before`: the reverse of what no longer holds, each dated as what it takes
  * back, then what is new. What did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
- * the day after the lock.
+ * the day after the lock; so is a share of a tax that moves because another allocation did.
  */
 export function postingsOfChange(
   before: readonly Posting[],
@@ -289,7 +289,7 @@ export function postingsOfChange(
     const count = left.get(key) ?? 0
     if (count === 0) continue
     left.set(key, count - 1)
-    made.push(posting)
+    made.push({ ...posting, dated: dayOf(posting, lockDate) })
   }
   return [...gone, ...made.reverse()]
 }
@@ -299,8 +299,11 @@ const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
   isReversal: true,
   debit: p.credit,
   credit: p.debit,
-  dated: p.recordType === 'allocation' ? afterLock(p.dated, lockDate) : p.dated,
+  dated: dayOf(p, lockDate),
 })
+
+const dayOf = ({ recordType, dated }: Posting, lockDate: IsoDate | null): IsoDate =>
+  recordType === 'allocation' ? afterLock(dated, lockDate) : dated
 
 /** The day itself, or the day after the lock where the books of that day are closed. */
 export const afterLock = (day: IsoDate, lockDate: IsoDate | null): IsoDate =>

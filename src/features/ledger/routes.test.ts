@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { ledgerOf } from '../money/money.testing.ts'
+import { creditOf, ledgerOf, moneyShop } from '../money/money.testing.ts'
+import { differencesOf } from '../subscriptions/billing.testing.ts'
 import { saidOf } from './post.ts'
 import type { EntryRow } from './queries.ts'
 
@@ -167,5 +168,30 @@ describe('closed books', () => {
     expect((await ledgerOf(service, client)).at(-1)).toBe('2027-02-01 payment_returned unapplied→cash 3000')
     expect((await client.delete(`/v1/invoices/${open.invoiceID}`)).status).toBe(204)
     expect((await ledgerOf(service, client)).at(-1)).toBe('2027-02-10 invoice_cancelled tax→receivable VAT 1500')
+  })
+
+  test('let a share of a tax that another allocation moves fall on the day after, so that a closed period stays as it was reported', async () => {
+    const { client, customerID, invoices } = await moneyShop(service)
+    const note = (more: object = {}) => creditOf(customerID, 0.04, { CreditNumber: 'K', ...more })
+    const list = { Allocations: [{ invoiceID: invoices[0], amountApplied: 0.04 }] }
+    const { body: first } = await client.post('/v1/credits', note(list))
+    // 15 of 115 is tax: 0.01 of the first 0.04, and nothing more of 0.08.
+    await client.post('/v1/credits', note({ ...list, CreditNumber: 'L' }))
+    await tooLate(client)
+    await client.put('/v1/account', { LockDate: '2027-01-31' })
+    const report = async () => (await client.get('/v1/reports/tax?from=2027-01-01&to=2027-01-31')).body
+    const reported = await report()
+    const before = (await ledgerOf(service, client)).length
+    expect((await client.put(`/v1/credits/${first.creditNoteID}`, note())).status).toBe(204)
+    expect((await ledgerOf(service, client)).slice(before)).toEqual([
+      '2027-02-01 allocation_made_reversed receivable→unapplied 4',
+      '2027-02-01 tax_taken_back_reversed revenue→tax VAT 1',
+      '2027-02-01 tax_taken_back tax→revenue VAT 1',
+    ])
+    expect(await report()).toEqual(reported)
+    expect(await differencesOf(service, client)).toEqual([])
+    await client.put('/v1/account', { LockDate: null })
+    expect((await client.put(`/v1/credits/${first.creditNoteID}`, note(list))).status).toBe(204)
+    expect(await differencesOf(service, client)).toEqual([])
   })
 })

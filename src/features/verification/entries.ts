@@ -1,4 +1,11 @@
-import { LEDGER_ACCOUNTS, LEDGER_EVENTS, type LedgerRecordType, type Posting } from '../../engine/postings.ts'
+import {
+  LEDGER_ACCOUNTS,
+  LEDGER_EVENTS,
+  type LedgerEvent,
+  type LedgerRecordType,
+  type Posting,
+} from '../../engine/postings.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -125,7 +132,9 @@ function takenBackBy(reversal: PostedEntry, left: readonly PostedEntry[]): numbe
   const isSame = (entry: PostedEntry) => !entry.isReversal && sideKey(entry, entry.debit, entry.credit) === key
   const exact = left.findLastIndex((entry) => isSame(entry) && entry.dated === reversal.dated)
   if (exact >= 0 || reversal.recordType !== 'allocation') return exact
-  return left.findLastIndex((entry) => isSame(entry) && entry.dated < reversal.dated)
+  // A share of a tax may itself have been posted late, and be taken back when books are open again.
+  const isShare = reversal.event === SHARE
+  return left.findLastIndex((entry) => isSame(entry) && (isShare || entry.dated < reversal.dated))
 }
 
 const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
@@ -135,10 +144,23 @@ const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
 
 /** An entry as people read it; two that say the same are the same. */
 interface EntryText {
+  event: string
   /** Which of the record's entries it is. */
   what: string
-  says: string
+  amount: string
+  dated: IsoDate
 }
+
+const SHARE: LedgerEvent = 'tax_taken_back'
+
+const isEqual = (a: EntryText, b: EntryText): boolean =>
+  a.what === b.what && a.amount === b.amount && a.dated === b.dated
+
+/** Where books were closed, a share of a tax that another allocation moved is posted on a later day than its own. */
+const isLate = (entry: EntryText, should: EntryText): boolean =>
+  entry.event === SHARE && entry.dated > should.dated && isEqual({ ...entry, dated: should.dated }, should)
+
+const saysOf = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
 
 const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
   postings.map((posting) =>
@@ -162,8 +184,10 @@ function textOf(e: Shown, currency: string): EntryText {
   const number = e.taxNumber === null ? '' : ` (${e.taxNumber})`
   const tax = e.taxName === null || e.taxRate === null ? '' : ` of ${e.taxName} at ${decimalText(e.taxRate)}${number}`
   return {
+    event: e.event,
     what: `entry ${e.event}${e.isReversal ? ' taken back' : ''}${tax}`,
-    says: `${amountText(e.amountMinor, currency)} ${e.debit} → ${e.credit} on ${e.dated}`,
+    amount: `${amountText(e.amountMinor, currency)} ${e.debit} → ${e.credit}`,
+    dated: e.dated,
   }
 }
 
@@ -174,17 +198,18 @@ function tellDifferences(
   tell: Tell,
 ): void {
   const missing = [...should]
-  const surplus: EntryText[] = []
-  for (const entry of entries) {
-    const place = missing.findIndex(({ what, says }) => what === entry.what && says === entry.says)
-    if (place >= 0) missing.splice(place, 1)
-    else surplus.push(entry)
-  }
+  const without = (some: readonly EntryText[], isMatch: (entry: EntryText, other: EntryText) => boolean) =>
+    some.filter((entry) => {
+      const place = missing.findIndex((other) => isMatch(entry, other))
+      if (place >= 0) missing.splice(place, 1)
+      return place < 0
+    })
+  const surplus = without(without(entries, isEqual), isLate)
   const about = { customerId, recordType: type, recordId: id } as const
-  for (const { what, says } of surplus) {
-    const place = missing.findIndex((other) => other.what === what)
+  for (const entry of surplus) {
+    const place = missing.findIndex((other) => other.what === entry.what)
     const [other] = place >= 0 ? missing.splice(place, 1) : []
-    tell({ ...about, what, says, should: other?.says ?? 'nothing' })
+    tell({ ...about, what: entry.what, says: saysOf(entry), should: other ? saysOf(other) : 'nothing' })
   }
-  for (const { what, says } of missing) tell({ ...about, what, says: 'nothing', should: says })
+  for (const other of missing) tell({ ...about, what: other.what, says: 'nothing', should: saysOf(other) })
 }
