@@ -102,6 +102,7 @@ create table allocations (
   constraint allocations_given_kind_check CHECK ((given_kind = ANY (ARRAY['payment'::text, 'negative_adjustment'::text]))),
   constraint allocations_owed_kind_check CHECK ((owed_kind = ANY (ARRAY['invoice'::text, 'positive_adjustment'::text])))
 );
+CREATE INDEX allocations_by_customer ON allocations USING btree (account_id, customer_id);
 CREATE INDEX allocations_by_given ON allocations USING btree (account_id, given_kind, given_id);
 CREATE INDEX allocations_by_owed ON allocations USING btree (account_id, owed_kind, owed_id);
 alter table allocations enable row level security;

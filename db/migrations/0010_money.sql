@@ -85,6 +85,7 @@ update allocations l set dated = greatest(n.dated, i.invoice_date)
  where n.account_id = l.account_id and n.negative_adjustment_id = l.given_id and i.account_id = l.account_id and i.invoice_id = l.owed_id;
 alter table allocations alter column dated set not null;
 alter table allocations rename column applied_minor to amount_minor;
+create index allocations_by_customer on allocations (account_id, customer_id);
 
 -- The double-entry journal: each row one amount from a debit to a credit account. Nothing in it ever changes.
 create table ledger_entries (

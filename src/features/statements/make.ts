@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listCurrenciesOf, listMovements, listOpenNow, listOpenOn, sumAround, sumUnallocatedOn } from './queries.ts'
+import { listCurrenciesOf, listOpenNow, readStatement } from './queries.ts'
 
 /** Balances and statements of a customer, made from its documents when they are asked for. */
 
@@ -44,7 +44,7 @@ export interface CustomerStatement extends Statement {
   unallocatedMinor: bigint
 }
 
-/** A statement of one currency. `db` reads one snapshot, so that its parts agree. */
+/** A statement of one currency. */
 export async function statementOf(
   db: Queryable,
   account: AccountId,
@@ -52,10 +52,11 @@ export async function statementOf(
   currency: string,
   period: { from: IsoDate; to: IsoDate },
 ): Promise<CustomerStatement> {
-  const { openingMinor, laterMinor } = await sumAround(db, account, customerId, currency, period)
-  const movements = await listMovements(db, account, customerId, currency, period)
-  const open = await listOpenOn(db, account, customerId, currency, period.to)
-  const unallocatedMinor = await sumUnallocatedOn(db, account, customerId, currency, period.to)
+  const { movements, open, unallocatedMinor, openingMinor, laterMinor } = await readStatement(
+    db,
+    { account, customerId, currency },
+    period,
+  )
   const statement = makeStatement(period, movements, openingMinor, laterMinor)
   const ageing = ageOpen(open, period.to)
   assert(

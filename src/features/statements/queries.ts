@@ -1,105 +1,117 @@
 import type { Movement } from '../../engine/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /** What moved a customer's account, what is open of it on a day, and what it holds now. */
 
-/** Every movement of a customer and currency. A correction is none: what is shown is what the documents say now. */
-const movementsOf = (account: AccountId, customerId: CustomerId, currency: string) => fragment`(
-  select invoice_date as dated, 'invoice' as type, invoice_id as id, number::text as number, false as is_pending, null::text as method,
-         total_minor as debit, 0::bigint as credit
-    from invoices where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and issued_at is not null and total_minor > 0
-  union all
-  select greatest(cancelled_on, invoice_date), 'invoice_cancelled', invoice_id, number::text, false, null, 0, total_minor
-    from invoices where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and cancelled_on is not null and total_minor > 0
-  union all
-  select dated, 'payment', payment_id, ref, failed_on is null and origin <> 'recorded' and settled_on is null, method, 0, amount_minor
-    from payments where account_id = ${account} and customer_id = ${customerId} and currency = ${currency}
-  union all
-  select failed_on, 'payment_failed', payment_id, ref, false, method, amount_minor, 0
-    from payments where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and failed_on is not null
-  union all
-  select dated, kind, negative_adjustment_id, ref, false, null, 0, amount_minor
-    from negative_adjustments where account_id = ${account} and customer_id = ${customerId} and currency = ${currency}
-  union all
-  select dated, kind, positive_adjustment_id, ref, false, null, amount_minor, 0
-    from positive_adjustments where account_id = ${account} and customer_id = ${customerId} and currency = ${currency}) m`
-
-export interface StatementSums {
+/** All that a statement is made of. */
+export interface StatementFacts {
+  movements: Movement[]
+  /** What all movements before the period, and all after it, come to. */
   openingMinor: bigint
   laterMinor: bigint
+  /** What was open on the period's last day by due day: documents of that day and before, less what was allocated to them by then. */
+  open: { dueDate: IsoDate; openMinor: bigint }[]
+  /** Money given on that day or before, less what was allocated of it by then. */
+  unallocatedMinor: bigint
 }
 
-/** What all movements before a period, and all after it, come to. */
-export const sumAround = (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId,
-  currency: string,
-  period: { from: IsoDate; to: IsoDate },
-) =>
-  oneRow<StatementSums>(
-    db,
-    sql`select coalesce(sum(debit - credit) filter (where dated < ${period.from}), 0)::bigint as "openingMinor",
-               coalesce(sum(debit - credit) filter (where dated > ${period.to}), 0)::bigint as "laterMinor"
-          from ${movementsOf(account, customerId, currency)}`,
-  )
+interface Named {
+  account: AccountId
+  customerId: CustomerId
+  currency: string
+}
 
-export const listMovements = (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId,
-  currency: string,
-  period: { from: IsoDate; to: IsoDate },
-) =>
-  db.rows<Movement>(sql`
-    select dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
-      from ${movementsOf(account, customerId, currency)} where dated between ${period.from} and ${period.to}`)
+// The documents of a customer and currency, each table read once.
+const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
+  const theirs = fragment`account_id = ${account} and customer_id = ${customerId} and currency = ${currency}`
+  return fragment`
+  i as materialized (
+    select invoice_id as id, number, invoice_date as dated, due_date, total_minor as amount,
+           case when cancelled_on is not null then greatest(cancelled_on, invoice_date) end as until
+      from invoices where ${theirs} and issued_at is not null),
+  p as materialized (
+    select payment_id as id, ref, dated, failed_on, failed_on is null and origin <> 'recorded' and settled_on is null as is_pending, method,
+           amount_minor as amount
+      from payments where ${theirs}),
+  n as materialized (
+    select negative_adjustment_id as id, kind, ref, dated, amount_minor as amount from negative_adjustments where ${theirs}),
+  a as materialized (
+    select positive_adjustment_id as id, kind, ref, dated, due_date, amount_minor as amount from positive_adjustments where ${theirs})`
+}
 
-/** What was open of a customer and currency on a day, by due day: documents of that day and before, less what was allocated to them by then. */
-export const listOpenOn = (db: Queryable, account: AccountId, customerId: CustomerId, currency: string, on: IsoDate) =>
-  db.rows<{ dueDate: IsoDate; openMinor: bigint }>(sql`
-    select due_date as "dueDate", sum(open)::bigint as "openMinor" from (
-      select i.due_date, i.total_minor - coalesce((select sum(l.amount_minor) from allocations l
-               where l.account_id = i.account_id and l.owed_kind = 'invoice' and l.owed_id = i.invoice_id and l.dated <= ${on}
-                 and (l.ended_on is null or l.ended_on > ${on})), 0) as open
-        from invoices i
-       where i.account_id = ${account} and i.customer_id = ${customerId} and i.currency = ${currency} and i.issued_at is not null
-         and i.invoice_date <= ${on} and (i.cancelled_on is null or greatest(i.cancelled_on, i.invoice_date) > ${on})
+// A correction is no movement: what is shown is what the documents say now.
+const MOVEMENTS = fragment`
+  m as materialized (
+    select dated, 'invoice' as type, id, number::text as number, false as is_pending, null::text as method, amount as debit, 0::bigint as credit
+      from i where amount > 0
+    union all
+    select until, 'invoice_cancelled', id, number::text, false, null, 0, amount from i where until is not null and amount > 0
+    union all
+    select dated, 'payment', id, ref, is_pending, method, 0, amount from p
+    union all
+    select failed_on, 'payment_failed', id, ref, false, method, amount, 0 from p where failed_on is not null
+    union all
+    select dated, kind, id, ref, false, null, 0, amount from n
+    union all
+    select dated, kind, id, ref, false, null, amount, 0 from a)`
+
+// What counts as owed and as given on a day, and what joins them then.
+const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fragment`
+  owed as materialized (
+    select 'invoice' as kind, id, due_date, amount from i where dated <= ${on} and (until is null or until > ${on})
+    union all
+    select 'positive_adjustment', id, due_date, amount from a where dated <= ${on}),
+  given as materialized (
+    select 'payment' as kind, id, amount from p where dated <= ${on} and (failed_on is null or failed_on > ${on})
+    union all
+    select 'negative_adjustment', id, amount from n where dated <= ${on}),
+  l as materialized (
+    select given_kind, given_id, owed_kind, owed_id, amount_minor as amount from allocations
+     where account_id = ${account} and customer_id = ${customerId} and dated <= ${on} and (ended_on is null or ended_on > ${on}))`
+
+interface FactRow extends Omit<Movement, 'type'> {
+  part: 'movement' | 'opening' | 'later' | 'open' | 'unallocated'
+  type: Movement['type']
+}
+
+/** Reads all of a statement in one statement, so that its parts agree whatever is written meanwhile. */
+export async function readStatement(
+  db: Queryable,
+  named: Named,
+  { from, to }: { from: IsoDate; to: IsoDate },
+): Promise<StatementFacts> {
+  const rows = await db.rows<FactRow>(sql`
+    with ${documentsOf(named)}, ${MOVEMENTS}, ${standingOn(named, to)}
+    select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
+      from m where dated between ${from} and ${to}
+    union all
+    select 'opening', null, null, null, null, null, null, coalesce(sum(debit - credit), 0)::bigint, 0 from m where dated < ${from}
+    union all
+    select 'later', null, null, null, null, null, null, coalesce(sum(debit - credit), 0)::bigint, 0 from m where dated > ${to}
+    union all
+    select 'open', due_date, null, null, null, null, null, sum(amount)::bigint, 0 from (
+      select due_date, amount from owed
       union all
-      select a.due_date, a.amount_minor - coalesce((select sum(l.amount_minor) from allocations l
-               where l.account_id = a.account_id and l.owed_kind = 'positive_adjustment' and l.owed_id = a.positive_adjustment_id and l.dated <= ${on}
-                 and (l.ended_on is null or l.ended_on > ${on})), 0)
-        from positive_adjustments a
-       where a.account_id = ${account} and a.customer_id = ${customerId} and a.currency = ${currency} and a.dated <= ${on}) o
-     where open <> 0 group by due_date`)
-
-/** Money given on a day or before, less what was allocated of it by then. */
-export const sumUnallocatedOn = async (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId,
-  currency: string,
-  on: IsoDate,
-): Promise<bigint> =>
-  (
-    await oneRow<{ minor: bigint }>(
-      db,
-      sql`
-      select coalesce(sum(amount - coalesce((select sum(l.amount_minor) from allocations l
-               where l.account_id = ${account} and l.given_kind = g.kind and l.given_id = g.id and l.dated <= ${on}
-                 and (l.ended_on is null or l.ended_on > ${on})), 0)), 0)::bigint as "minor"
-        from (
-          select 'payment' as kind, payment_id as id, amount_minor as amount from payments
-           where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and dated <= ${on}
-             and (failed_on is null or failed_on > ${on})
-          union all
-          select 'negative_adjustment', negative_adjustment_id, amount_minor from negative_adjustments
-           where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and dated <= ${on}) g`,
-    )
-  ).minor
+      select owed.due_date, -l.amount from l join owed on owed.kind = l.owed_kind and owed.id = l.owed_id) o
+     group by due_date having sum(amount) <> 0
+    union all
+    select 'unallocated', null, null, null, null, null, null,
+           (coalesce((select sum(amount) from given), 0)
+             - coalesce((select sum(l.amount) from l join given on given.kind = l.given_kind and given.id = l.given_id), 0))::bigint, 0`)
+  const sumOf = (part: FactRow['part']) => rows.find((row) => row.part === part)?.debitMinor ?? 0n
+  return {
+    movements: rows.filter(({ part }) => part === 'movement'),
+    openingMinor: sumOf('opening'),
+    laterMinor: sumOf('later'),
+    open: rows.flatMap(({ part, dated, debitMinor }) =>
+      part === 'open' ? [{ dueDate: dated, openMinor: debitMinor }] : [],
+    ),
+    unallocatedMinor: sumOf('unallocated'),
+  }
+}
 
 /** The currencies that a customer has movements in. */
 export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: CustomerId) =>
