@@ -291,7 +291,7 @@ export function postingsOfChange(
     left.set(key, count - 1)
     made.push({ ...posting, dated: dayOf(posting, lockDate) })
   }
-  return [...gone, ...made.reverse()]
+  return [...gone, ...made.toReversed()]
 }
 
 const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
