@@ -409,6 +409,31 @@ describe('finding adjustments', () => {
     expect(replies.slice(8).map(codesOf)).toEqual([['kind_mismatch'], ['required'], ['due_before_date'], ['required']])
   })
 
+  test('type and identifier are taken under each of their names, in query and body, and keys tell them apart', async () => {
+    const { client, customerID } = await shop(0)
+    const ids = [
+      await add(client, positiveOf(customerID, 'interest', 5)),
+      await add(client, positiveOf(customerID, 'interest', 6)),
+    ]
+    const get = `/v1/adjustment/get?Type=Positive&positiveAdjustmentID=${ids[0]}&customerID=${customerID}`
+    expect((await client.get(get)).body.adjustment.Amount).toBe(5)
+    const { body } = await client.get(
+      `/v1/adjustment/get?type=positive&adjustmentID=${ids[1]}&customerID=${customerID}`,
+    )
+    const sent = { ...body.adjustment, type: 'positive', Memo: 'sent back' }
+    expect((await client.put('/v1/adjustment/edit', sent)).status).toBe(204)
+    const gone = (id: number | undefined) =>
+      client.request(
+        'DELETE',
+        `/v1/adjustment/delete?Type=positive&AdjustmentID=${id}&customerID=${customerID}`,
+        undefined,
+        { 'idempotency-key': 'd' },
+      )
+    expect([(await gone(ids[0])).status, (await gone(ids[1])).status, (await gone(ids[0])).status]).toEqual([
+      204, 422, 204,
+    ])
+  })
+
   test('If-Match tells of a change by the other door', async () => {
     const { client, customerID } = await shop()
     const body = creditOf(customerID, 5)

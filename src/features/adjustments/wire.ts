@@ -163,24 +163,27 @@ export const listedToWire = (rows: readonly ListedAdjustment[], timeZone: string
   })),
 })
 
+/** Other names of a record's own identifier. */
+const IDENTIFIERS = ['AdjustmentID', 'positiveAdjustmentID', 'NegativeAdjustmentID'] as const
+
 const typeWord = () => word(TYPES, { anyCase: true })
 
 const LIST_TYPES = [...TYPES, 'all'] as const
 export const ListQuery = listQuery({
-  type: required(word(LIST_TYPES, { anyCase: true })),
+  type: required(word(LIST_TYPES, { anyCase: true }), 'Type'),
   customerID: optional(reference()),
 })
 
 export const GetQuery = objectOf({
-  type: required(typeWord()),
-  adjustmentID: required(requiredReference()),
+  type: required(typeWord(), 'Type'),
+  adjustmentID: required(requiredReference(), ...IDENTIFIERS),
   customerID: required(requiredReference()),
 })
 
 /** Where what is deleted is named, the interface does not say: query and body both do. */
 const naming = {
   type: optional(typeWord(), 'Type'),
-  adjustmentID: optional(reference(), 'AdjustmentID', 'positiveAdjustmentID', 'NegativeAdjustmentID'),
+  adjustmentID: optional(reference(), ...IDENTIFIERS),
   customerID: optional(reference()),
 } satisfies Properties
 export const Naming = objectOf(naming)
@@ -198,7 +201,6 @@ const common = {
 
 /** What is computed, and so ignored where a record that was read is sent back. */
 const ignored = ['CurrencyCode', 'Status', 'isActive', 'isSuccess']
-const IDENTIFIERS = ['AdjustmentID', 'adjustmentID', 'positiveAdjustmentID', 'NegativeAdjustmentID']
 
 const adding = {
   ...common,
@@ -206,12 +208,12 @@ const adding = {
   AutoApply: optional(flag(), 'isAutoApply'),
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
-export const AddIn = objectOf(adding, { ignored: [...ignored, ...IDENTIFIERS] })
+export const AddIn = objectOf(adding, { ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] })
 export type AddBody = BodyOf<typeof adding>
 
 const editing = {
   ...common,
-  AdjustmentID: required(requiredReference(), 'adjustmentID', 'positiveAdjustmentID', 'NegativeAdjustmentID'),
+  AdjustmentID: required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
   Ref: optional(text({ takesNumbers: true })),
   isAutoApply: optional(flag(), 'AutoApply'),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),

@@ -92,9 +92,7 @@ function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
 
 /** The address as the operation sees it: letter case of fixed words, a trailing slash, paging and strange parameters change nothing. */
 function addressIdentity({ operation, params, query }: Sent): string {
-  const declared = Object.keys((operation.query?.schema['properties'] ?? {}) as object).filter(
-    (name) => !/^page(_size)?$/.test(name),
-  )
+  const declared = [...(operation.query?.spellings?.keys() ?? [])].filter((name) => !/^page(_size)?$/.test(name))
   return JSON.stringify([operation.path, params, declared.map((name) => query[name] ?? null)])
 }
 

@@ -51,12 +51,13 @@ export function queryAsJson(
   const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
   const found: { [name: string]: Json } = {}
   for (const [name, value] of Object.entries(raw)) {
-    if (!Object.hasOwn(properties, name)) continue
+    const property = properties[field.spellings?.get(name) ?? '']
+    if (property === undefined) continue
     if (typeof value !== 'string') {
       problems.add('repeated', name, `${name} may be given once.`)
       continue
     }
-    found[name] = asJson(value, properties[name]?.type)
+    found[name] = asJson(value, property.type)
   }
   return found
 }

@@ -28,6 +28,8 @@ export interface Field<T> {
   /** Blank text counts as "not given" unless the field reads texts that may be blank. */
   isBlankNull: boolean
   isSecret?: boolean
+  /** Of an object: every name that it takes, with the one that is documented. */
+  spellings?: ReadonlyMap<string, string>
 }
 
 export interface Property<T, Presence extends 'required' | 'optional'> {
@@ -107,6 +109,7 @@ export function objectOf<P extends Properties>(
   return {
     isBlankNull: false,
     schema: schemaOf(properties, names),
+    spellings,
     read(value, path, context) {
       if (!isJsonObject(value)) {
         const place = path === '' ? 'The body' : path
