@@ -98,7 +98,7 @@ const resumeBilling: OnReturn = async (...returned) => {
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeBilling }),
   ...customerRemovalOperations(),
-  ...statementOperations(),
+  ...statementOperations(deps),
   ...contactOperations(deps),
   ...noteOperations(deps),
   ...customFieldOperations(deps),
@@ -143,6 +143,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
     moment: momentOf(caller.account, realClock),
     caller,
     actor: `key ${caller.keyId}`,
+    hasMailServer: settings.hasMailServer,
   })
   const server = buildServer(
     {

@@ -23,6 +23,8 @@ export interface WorkerDeps {
   db: Database
   log: Logger
   realClock: RealClock
+  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  hasMailServer?: boolean
   onRunFinished?: (invoices: number, failed: number, seconds: number) => void
 }
 

@@ -3,7 +3,7 @@ import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { type Forecast, forecastRun } from '../features/billing-run/forecast.ts'
 import { countDue } from '../features/billing-run/kinds.ts'
 import { findRun, insertRun, listFailures, type RunFailure } from '../features/billing-run/queries.ts'
-import { workRun } from '../features/billing-run/run.ts'
+import { type RunDeps, workRun } from '../features/billing-run/run.ts'
 import { assert } from '../kernel/assert.ts'
 import { type IsoDate, earlier } from '../kernel/calendar.ts'
 import { digitsOf } from '../kernel/currencies.ts'
@@ -47,13 +47,14 @@ const FOLLOW_EVERY_MS = 200
 export async function billingRunCommand(context: CommandContext, wish: BillingRunOptions): Promise<number> {
   const outcomes = await withDatabase(context, async (db) => {
     const accounts = await accountsOf(db, wish.account)
+    const deps: RunDeps = { db, realClock: Date.now, hasMailServer: context.config.smtpUrl !== undefined }
     const days = accounts.map((account) => momentOf(account, Date.now).today)
     checkDay(wish.until, days)
     const found: Outcome[] = []
     for (const [index, account] of accounts.entries()) {
       const today = days[index] as IsoDate
       const until = wish.until === undefined ? today : earlier(wish.until, today)
-      found.push(await (wish.isDry ? foresee : bill)(db, account, until))
+      found.push(await (wish.isDry ? foresee(db, account, until) : bill(deps, account, until)))
       if (!context.isJson) tell(found.at(-1) as Outcome)
     }
     return found
@@ -77,17 +78,18 @@ function checkDay(until: IsoDate | undefined, days: readonly IsoDate[]): void {
   throw invalid('until_in_future', `--until may be at most today, and that is ${latest}.`)
 }
 
-async function bill(db: Database, account: Account, until: IsoDate): Promise<Outcome> {
+async function bill(deps: RunDeps, account: Account, until: IsoDate): Promise<Outcome> {
+  const { db } = deps
   const progress = await showProgress(`account ${account.id}`)
   const total = await countDue(db.reader(account.id), account.id, until)
   const run = await db.transaction(account.id, (tx) =>
     insertRun(tx, account.id, { cause: 'command', untilDate: until, createdAt: instantOf(Date.now()) }),
   )
-  const worked = await workRun({ db, realClock: Date.now }, account.id, run.id, ({ done, invoices }) =>
+  const worked = await workRun(deps, account.id, run.id, ({ done, invoices }) =>
     progress.update(done, total, `${invoices} invoices`),
   )
   // A worker of a running service may have been faster in taking it up.
-  if (!worked) await follow(db, account.id, run.id, progress)
+  if (!worked) await follow(deps, account.id, run.id, progress)
   progress.end()
   const ended = await findRun(db.reader(account.id), account.id, run.id)
   assert(ended, 'a run that has ended is kept')
@@ -96,14 +98,15 @@ async function bill(db: Database, account: Account, until: IsoDate): Promise<Out
   return { account: account.id, until, run: run.id, records: done, invoices, totals: undefined, failures }
 }
 
-async function follow(db: Database, account: AccountId, id: Id, progress: Progress): Promise<void> {
+async function follow(deps: RunDeps, account: AccountId, id: Id, progress: Progress): Promise<void> {
+  const { db } = deps
   for (;;) {
     const run = await findRun(db.reader(account), account, id)
     assert(run, 'a run that has begun is kept')
     if (run.finishedAt !== null) return
     progress.update(run.done, run.total, `${run.invoices} invoices`)
     // Its worker may have been killed; then this process goes on with it.
-    if (await workRun({ db, realClock: Date.now }, account, id)) return
+    if (await workRun(deps, account, id)) return
     await delay(FOLLOW_EVERY_MS)
   }
 }

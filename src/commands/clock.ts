@@ -27,7 +27,7 @@ export async function advanceClockCommand(
     const total = daysBetween(today, dateIn(to, account.timeZone))
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const moved = await moveClock(
-      { db, realClock: Date.now },
+      { db, realClock: Date.now, hasMailServer: context.config.smtpUrl !== undefined },
       {
         account: account.id,
         to,

@@ -30,7 +30,13 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
     if (options.worker)
-      worker = await startWorker({ db: opened.db, log, realClock: Date.now, onRunFinished: serving.runFinished })
+      worker = await startWorker({
+        db: opened.db,
+        log,
+        realClock: Date.now,
+        hasMailServer: config.smtpUrl !== undefined,
+        onRunFinished: serving.runFinished,
+      })
     const { reason, isFailure } = await stop.asked
     log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done

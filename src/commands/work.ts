@@ -12,7 +12,12 @@ export async function workCommand(context: CommandContext): Promise<number> {
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
   try {
-    worker = await startWorker({ db: opened.db, log, realClock: Date.now })
+    worker = await startWorker({
+      db: opened.db,
+      log,
+      realClock: Date.now,
+      hasMailServer: context.config.smtpUrl !== undefined,
+    })
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
     stop.drains()

@@ -10,6 +10,13 @@ import {
 } from '../recurring-invoices/due-queries.ts'
 import { loadRecurring } from '../recurring-invoices/load.ts'
 import { listDueRecurring, listRecurringForPlanning } from '../recurring-invoices/queries.ts'
+import {
+  countStatementsDueBy,
+  findStatementDueAfter,
+  listDueStatements,
+  listStatementCustomers,
+} from '../customers/statement-due-queries.ts'
+import { applyStatements, planStatement } from '../statements/automatic.ts'
 import { applyPlans, planContext, planSubscription } from '../subscriptions/bill.ts'
 import {
   countDue as countDueSubscriptions,
@@ -141,6 +148,18 @@ export const KINDS: readonly BilledKind[] = [
       return (r, day) => planRecurring(loaded.get(r)!, plans, day)
     },
     apply: applyRecurringPlans,
+  }),
+  // Not billed, but due on a day like the others: the run makes it once, in order, and goes on with it when it was killed.
+  billedKind({
+    recordType: 'statement',
+    countDue: countStatementsDueBy,
+    findDueAfter: findStatementDueAfter,
+    listDueCustomers: listStatementCustomers,
+    listDue: listDueStatements,
+    // A forecast is of what would be billed.
+    listForecast: async () => [],
+    planner: async () => planStatement,
+    apply: applyStatements,
   }),
 ]
 

@@ -18,7 +18,8 @@ export interface BillingRun {
   failed: number
 }
 
-export type RecordType = 'subscription' | 'recurring_invoice'
+/** A statement that could not be made is named by its customer: it has no identifier of its own. */
+export type RecordType = 'subscription' | 'recurring_invoice' | 'statement'
 
 export interface RunFailure {
   recordType: RecordType

@@ -27,6 +27,8 @@ import {
 export interface RunDeps {
   db: Database
   realClock: RealClock
+  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  hasMailServer?: boolean
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number
 }
@@ -186,7 +188,8 @@ async function billLocked(
   only?: { kind: BilledKind; id: Id },
 ): Promise<Chunk> {
   const account = await getAccount(tx, work.account)
-  const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account) }
+  const { hasMailServer = false } = work.deps
+  const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account), hasMailServer }
   const done: Chunk = { plans: [], failures: [] }
   for (const kind of only ? [only.kind] : KINDS) {
     const { plans, failures } = await kind.bill(tx, context, customers, { day, runId: work.runId }, only?.id)

@@ -1,5 +1,5 @@
 import type { AllocationState } from '../../engine/moneyChange.ts'
-import { conflict, missing, type Problems } from '../../kernel/fault.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
@@ -17,7 +17,6 @@ import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts
 import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
 import {
   countNegatives,
-  findNegative,
   type GivenFilter,
   listNegatives,
   type NegativeAdjustment,
@@ -31,6 +30,7 @@ import { answerGiven, GivenQuery } from '../money/given-list.ts'
 import { CreditNoteOut, creditNoteToWire } from '../money/negative-wire.ts'
 import { addNegative, editNegative, lockedNegative, type NegativeRecord, removeNegative } from '../money/negatives.ts'
 import { explainNote } from './explain.ts'
+import { foundNote, unknownNote } from './found.ts'
 import {
   type CreditNoteBody,
   creditNoteEtag,
@@ -43,9 +43,6 @@ import {
 
 const tag = 'Credit notes'
 
-const unknownNote = (id: bigint | string) =>
-  missing('credit_note_unknown', `There is no credit note ${id}.`, 'creditNoteID')
-
 const notesOf = (db: Queryable, { id, timeZone }: { id: AccountId; timeZone: string }) => ({
   kind: 'negative_adjustment' as const,
   list: (filter: GivenFilter, { skip }: PageStart, limit: number) =>
@@ -54,13 +51,6 @@ const notesOf = (db: Queryable, { id, timeZone }: { id: AccountId; timeZone: str
   write: (notes: NegativeAdjustment[], allocationsOf: (id: Id) => readonly AllocationState[]) =>
     CreditNotesOut.write(notes.map((note) => creditNoteToWire(note, allocationsOf(note.id), timeZone))),
 })
-
-async function foundNote(db: Queryable, account: AccountId, params: PathParams): Promise<NegativeAdjustment> {
-  const id = pathId(params, 'creditNoteID', unknownNote)
-  const note = await findNegative(db, account, id)
-  if (note?.kind !== 'credit_note') throw unknownNote(id)
-  return note
-}
 
 async function lockedNote(tx: Transaction, params: PathParams): Promise<NegativeRecord> {
   const id = pathId(params, 'creditNoteID', unknownNote)

@@ -8,6 +8,7 @@ import { anonymiseCustomerRow, anonymiseCustomerVersions } from '../customers/an
 import { anonymiseEvents } from '../events/queries.ts'
 import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
+import { anonymiseStatements } from '../statements/kept-queries.ts'
 
 /** What stands where a name was. The address is one that no mail can ever reach (RFC 2606). */
 const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
@@ -22,6 +23,7 @@ export async function anonymiseCustomer(tx: Transaction, context: RequestContext
   await anonymiseContacts(tx, tx.account, id, NEUTRAL)
   await anonymiseNotes(tx, tx.account, id, NEUTRAL.text)
   await deleteUnsentMail(tx, tx.account, id)
+  await anonymiseStatements(tx, id, NEUTRAL.text)
   await anonymiseMails(tx, tx.account, id, NEUTRAL.text)
   await anonymiseKeptAnswers(tx, id, NEUTRAL.text)
   await anonymiseEvents(tx, id, NEUTRAL.text)

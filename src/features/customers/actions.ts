@@ -104,7 +104,7 @@ export async function addCustomer(
   customValues?: CustomValues | null,
 ): Promise<{ customer: Customer; json: string }> {
   const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
-  const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment.now), {
+  const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment), {
     customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
   })
   const view = { ...customer, activeSubscriptions: 0, balanceMinor: 0n }
@@ -132,7 +132,7 @@ export async function editCustomer(
     await insertCustomerVersion(tx, tx.account, present.id, present.version, frozenOf(present))
     edited.version = present.version + 1
   }
-  await refuseOn(updateCustomer(tx, tx.account, present.id, edited), {
+  await refuseOn(updateCustomer(tx, tx.account, present.id, edited, context.moment.today), {
     customers_reference_key: referenceTaken(edited.reference),
   })
   await recordCustomer(tx, context, 'customer.updated', present.id)
@@ -183,7 +183,7 @@ export async function changePause(
 ): Promise<void> {
   const pause = pauseAfter(customer, change, context.moment)
   if (pause.suspendedAt === customer.suspendedAt && pause.archivedAt === customer.archivedAt) return
-  await updateCustomerPause(tx, tx.account, customer.id, pause)
+  await updateCustomerPause(tx, tx.account, customer.id, pause, context.moment.today)
   await recordCustomer(tx, context, EVENT_OF[change], customer.id)
   if (customer.pausedOn !== null && pause.pausedOn === null)
     await onReturn(tx, context, { ...customer, ...pause }, customer.pausedOn)

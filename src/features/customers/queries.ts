@@ -1,4 +1,4 @@
-import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -60,7 +60,7 @@ export interface CustomerView extends Customer {
   balanceMinor: bigint
 }
 
-const COLUMNS = fragment`
+export const CUSTOMER_COLUMNS = fragment`
   c.customer_id as "id", c.reference, c.is_company as "isCompany", c.name, c.last_name as "lastName",
   c.registration_number as "registrationNumber", c.vat_number as "vatNumber", c.company, c.email, c.email_cc as "emailCc",
   c.cell, c.tel, c.fax, c.address1, c.address2, c.city, c.state, c.country, c.country_state as "countryState", c.zip_code as "zipCode",
@@ -83,20 +83,20 @@ const counted = (today: IsoDate): Fragment => fragment`
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,
-    sql`select ${COLUMNS}, ${counted(today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
+    sql`select ${CUSTOMER_COLUMNS}, ${counted(today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
 export const findCustomer = (db: Queryable, account: AccountId, id: CustomerId) =>
   firstRow<Customer>(
     db,
-    sql`select ${COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
+    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
 /** Locks a customer: the first step of everything that changes its money or its subscriptions. */
 export const lockCustomer = (tx: Transaction, account: AccountId, id: CustomerId) =>
   firstRow<Customer>(
     tx,
-    sql`select ${COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id} for no key update`,
+    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id} for no key update`,
   )
 
 export interface CustomerFilter {
@@ -126,7 +126,7 @@ export const listCustomers = (
   today: IsoDate,
 ) =>
   db.rows<CustomerView>(sql`
-    select ${COLUMNS}, ${counted(today)} from (
+    select ${CUSTOMER_COLUMNS}, ${counted(today)} from (
       select * from customers c where c.account_id = ${account} and c.customer_id >= ${start.fromId} ${conditions(filter)}
        order by c.customer_id offset ${start.skip} limit ${limit}) c
      order by c.customer_id`)
@@ -144,7 +144,7 @@ export const countCustomers = async (db: Queryable, account: AccountId, filter: 
 /** Customers by identifier, in the order given; unknown ones are left out. */
 export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
   db.rows<CustomerView>(sql`
-    select ${COLUMNS}, ${counted(today)}
+    select ${CUSTOMER_COLUMNS}, ${counted(today)}
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
       join customers c on c.account_id = ${account} and c.customer_id = wanted.id order by wanted.place`)
 
@@ -156,7 +156,7 @@ export const insertCustomer = async (
   tx: Transaction,
   account: AccountId,
   c: Omit<CustomerInput, 'reference'> & { reference: string | null },
-  at: Instant,
+  { now, today }: { now: Instant; today: IsoDate },
 ) =>
   oneRow<Customer>(
     tx,
@@ -165,14 +165,15 @@ export const insertCustomer = async (
     insert into customers as c (account_id, customer_id, reference, is_company, name, last_name, registration_number, vat_number, company, email,
       email_cc, cell, tel, fax, address1, address2, city, state, country, country_state, zip_code, country_id, country_state_id, currency,
       created_at, is_waive_taxes, payment_method, auto_send_invoice, auto_send_statement, payment_term_days, locale, is_collection_hold,
-      custom_values)
+      custom_values, statement_due_on)
     select ${account}, drawn.id, coalesce(${c.reference}, 'C' || drawn.id), ${c.isCompany}::boolean, ${c.name}, ${c.lastName}, ${c.registrationNumber},
       ${c.vatNumber}, ${c.company}, ${c.email}, ${c.emailCc}, ${c.cell}, ${c.tel}, ${c.fax}, ${c.address1}, ${c.address2}, ${c.city},
-      ${c.state}, ${c.country}, ${c.countryState}, ${c.zipCode}, ${c.countryId}::bigint, ${c.countryStateId}::bigint, ${c.currency}, ${at}::timestamptz,
+      ${c.state}, ${c.country}, ${c.countryState}, ${c.zipCode}, ${c.countryId}::bigint, ${c.countryStateId}::bigint, ${c.currency}, ${now}::timestamptz,
       ${c.isWaiveTaxes}::boolean, ${c.paymentMethod}, ${c.autoSendInvoice}::boolean, ${c.autoSendStatement}::boolean, ${c.paymentTermDays}::integer,
-      ${c.locale}, ${c.isCollectionHold}::boolean, ${valuesText(c)}::jsonb
+      ${c.locale}, ${c.isCollectionHold}::boolean, ${valuesText(c)}::jsonb,
+      ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date
       from drawn
-    returning ${COLUMNS}`,
+    returning ${CUSTOMER_COLUMNS}`,
   )
 
 export const updateCustomer = (
@@ -180,6 +181,7 @@ export const updateCustomer = (
   account: AccountId,
   id: CustomerId,
   c: CustomerInput & { version: number },
+  today: IsoDate,
 ) =>
   tx.rows(sql`
     update customers set reference = ${c.reference}, is_company = ${c.isCompany}, name = ${c.name}, last_name = ${c.lastName},
@@ -189,7 +191,8 @@ export const updateCustomer = (
       country_id = ${c.countryId}, country_state_id = ${c.countryStateId}, currency = ${c.currency}, is_waive_taxes = ${c.isWaiveTaxes},
       payment_method = ${c.paymentMethod}, auto_send_invoice = ${c.autoSendInvoice}, auto_send_statement = ${c.autoSendStatement},
       payment_term_days = ${c.paymentTermDays}, locale = ${c.locale}, is_collection_hold = ${c.isCollectionHold}, version = ${c.version},
-      custom_values = ${valuesText(c)}::jsonb
+      custom_values = ${valuesText(c)}::jsonb,
+      statement_due_on = case when ${c.autoSendStatement} then coalesce(statement_due_on, ${firstOfNextMonth(today)}::date) end
     where account_id = ${account} and customer_id = ${id}`)
 
 /** Keeps what documents issued so far show of the customer, before an edit changes it. */
@@ -209,14 +212,18 @@ export interface Pause {
   pausedOn: IsoDate | null
 }
 
+/** Rule: a customer that is suspended or archived gets no statements; one that comes back gets the next as if it had begun that day. */
 export const updateCustomerPause = (
   tx: Transaction,
   account: AccountId,
   id: CustomerId,
   { suspendedAt, archivedAt, pausedOn }: Pause,
+  today: IsoDate,
 ) =>
   tx.rows(sql`
-    update customers set suspended_at = ${suspendedAt}, archived_at = ${archivedAt}, paused_on = ${pausedOn}
+    update customers set suspended_at = ${suspendedAt}, archived_at = ${archivedAt}, paused_on = ${pausedOn},
+           statement_due_on = case when statement_due_on < ${today}::date and ${pausedOn}::date is null then ${firstOfNextMonth(today)}::date
+             else statement_due_on end
      where account_id = ${account} and customer_id = ${id}`)
 
 /** What stands against changing a customer's currency, or deleting it. */

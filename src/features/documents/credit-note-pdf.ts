@@ -62,8 +62,12 @@ function drawUse(letter: Letter, { applied, unallocatedMinor, currency }: Credit
     { title: words.amountIn(currency), width: 130, align: 'right' as const },
   ]
   const rowOf = (cells: string[]): Row => ({ cells: cells.map((text) => [{ text, ink: ink(8.5) }]) })
-  const rows = applied.map(({ date, reference, amountMinor }) =>
-    rowOf([reference, formats.date(date), formats.amount(amountMinor, currency)]),
+  const rows = applied.map(({ date, kind, reference, amountMinor }) =>
+    rowOf([
+      [words.movements[kind], reference].filter(Boolean).join(' '),
+      formats.date(date),
+      formats.amount(amountMinor, currency),
+    ]),
   )
   if (unallocatedMinor > 0n) rows.push(rowOf([words.unallocated, '', formats.amount(unallocatedMinor, currency)]))
   if (rows.length > 0) drawTable(sheet, columns, rows, { x: sheet.left })

@@ -1,5 +1,8 @@
+import type { PositiveKind } from '../../engine/postings.ts'
+import type { Ageing, Statement } from '../../engine/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
+import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
 
 /** What documents say, as plain data: what is drawn from it needs no database, and depends on nothing else. */
@@ -49,9 +52,11 @@ export interface DocumentTax {
 /** What was paid or credited of an invoice so far. */
 export interface Applied {
   date: IsoDate
-  kind: 'payment' | 'credit_note' | 'adjustment'
-  /** The payment's reference or method, the credit note's number. */
+  kind: 'payment' | 'credit_note' | 'bad_debt'
+  /** The payment's reference, the credit note's number. */
   reference: string | null
+  /** A payment's. */
+  method: PaymentMethodWord | null
   /** Not received yet. */
   isPending: boolean
   amountMinor: bigint
@@ -87,53 +92,15 @@ export interface CreditNoteDocument extends DocumentHead {
   /** Given back; where there are no lines they are contained in the total. */
   taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[]
   totalMinor: bigint
-  /** What it pays. */
-  applied: readonly { date: IsoDate; reference: string; amountMinor: bigint }[]
+  /** What it pays: an invoice by its number, or what else was owed. */
+  applied: readonly { date: IsoDate; kind: 'invoice' | PositiveKind; reference: string | null; amountMinor: bigint }[]
   unallocatedMinor: bigint
   memo: string | null
 }
 
-export const MOVEMENT_TYPES = [
-  'invoice',
-  'payment',
-  'credit_note',
-  'refund',
-  'bad_debt',
-  'interest',
-  'opening_balance',
-  'invoice_cancelled',
-  'payment_returned',
-] as const
-
-export interface Movement {
-  date: IsoDate
-  type: (typeof MOVEMENT_TYPES)[number]
-  number: string | null
-  description: string | null
-  isPending: boolean
-  debitMinor: bigint | null
-  creditMinor: bigint | null
-  /** After it. */
-  balanceMinor: bigint
-}
-
-/** What a customer owes by days after the due date. */
-export interface Ageing {
-  currentMinor: bigint
-  days1To30Minor: bigint
-  days31To60Minor: bigint
-  days61To90Minor: bigint
-  days91To120Minor: bigint
-  daysOver120Minor: bigint
-}
-
-export interface StatementSection {
+/** What a statement says of one currency. */
+export interface StatementSection extends Statement {
   currency: string
-  openingMinor: bigint
-  movements: readonly Movement[]
-  debitsMinor: bigint
-  creditsMinor: bigint
-  closingMinor: bigint
   ageing: Ageing
   unallocatedMinor: bigint
 }
@@ -142,7 +109,7 @@ export interface StatementDocument extends DocumentHead {
   customerReference: string
   from: IsoDate
   to: IsoDate
-  /** One a currency. */
+  /** One a currency, the customer's own first. */
   sections: readonly StatementSection[]
   bankDetails: string | null
 }

@@ -84,9 +84,10 @@ function drawApplied(letter: Letter, { applied, balanceMinor, currency, state }:
       { title: words.reference, width: sheet.width - 350 },
       { title: words.amountIn(currency), width: 120, align: 'right' },
     ]
-    const rows = applied.map(({ date, kind, reference, isPending, amountMinor }): Row => {
+    const rows = applied.map(({ date, kind, reference, method, isPending, amountMinor }): Row => {
       const kindText = isPending ? `${words.applied[kind]} (${words.pending})` : words.applied[kind]
-      const cells = [formats.date(date), kindText, reference ?? '', formats.amount(-amountMinor, currency)]
+      const by = reference ?? (method === null ? '' : words.methods[method])
+      const cells = [formats.date(date), kindText, by, formats.amount(-amountMinor, currency)]
       return { cells: cells.map((text) => [{ text, ink: ink(8.5) }]) }
     })
     drawTable(sheet, columns, rows, { x: sheet.left })

@@ -1,28 +1,65 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
 import type { FrozenCustomer } from '../customers/rules.ts'
+import type { Applied, CreditNoteDocument } from './document.ts'
 
 export type FrozenAccount = ReturnType<typeof frozenOfAccount>
 
-/** What an invoice froze of its account and customer, where those were edited since; null where they are as they were. */
-export const getFrozenParties = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  oneRow<{ account: FrozenAccount | null; customer: FrozenCustomer | null }>(
+/** What a document froze of its account and customer, where those were edited since; null where they are as they were. */
+export interface FrozenParties {
+  account: FrozenAccount | null
+  customer: FrozenCustomer | null
+}
+
+const getFrozen = (db: Queryable, document: Fragment) =>
+  oneRow<FrozenParties>(
     db,
     sql`select v.document as "account", w.document as "customer"
-          from invoices i
-          left join account_versions v on v.account_id = i.account_id and v.version = i.account_version
+          from (${document}) d
+          left join account_versions v on v.account_id = d.account_id and v.version = d.account_version
           left join customer_versions w
-            on w.account_id = i.account_id and w.customer_id = i.customer_id and w.version = i.customer_version
-         where i.account_id = ${account} and i.invoice_id = ${id}`,
+            on w.account_id = d.account_id and w.customer_id = d.customer_id and w.version = d.customer_version`,
   )
 
-/** Credit notes that pay of an invoice, in the order in which they were applied. */
-export const listAppliedCredits = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  db.rows<{ date: IsoDate; reference: string; amountMinor: bigint }>(sql`
-    select n.note_date as "date", n.number as "reference", a.applied_minor as "amountMinor"
-      from allocations a join credit_notes n on n.account_id = a.account_id and n.credit_note_id = a.given_id
-     where a.account_id = ${account} and a.owed_kind = 'invoice' and a.owed_id = ${id} and a.given_kind = 'negative_adjustment'
-     order by a.allocation_id`)
+export const getFrozenParties = (db: Queryable, account: AccountId, id: InvoiceId) =>
+  getFrozen(db, fragment`select * from invoices where account_id = ${account} and invoice_id = ${id}`)
+
+export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id) =>
+  getFrozen(
+    db,
+    fragment`select * from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
+  )
+
+/** What was paid, credited and written off of an invoice, in the order in which it was applied. */
+export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
+  db.rows<Applied>(sql`
+    select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
+           coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as "isPending", l.amount_minor as "amountMinor"
+      from allocations l
+      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+      left join negative_adjustments n
+        on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id
+     where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = ${id} and l.ended_on is null
+     order by l.allocation_id`)
+
+/** What a credit note pays, in the order in which it was applied. */
+export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>
+  db.rows<CreditNoteDocument['applied'][number]>(sql`
+    select l.dated as "date", coalesce(a.kind, 'invoice') as "kind", coalesce(a.ref, i.number::text) as "reference", l.amount_minor as "amountMinor"
+      from allocations l
+      left join invoices i on l.owed_kind = 'invoice' and i.account_id = l.account_id and i.invoice_id = l.owed_id
+      left join positive_adjustments a
+        on l.owed_kind = 'positive_adjustment' and a.account_id = l.account_id and a.positive_adjustment_id = l.owed_id
+     where l.account_id = ${account} and l.given_kind = 'negative_adjustment' and l.given_id = ${noteId} and l.ended_on is null
+     order by l.allocation_id`)
+
+/** The number of an issued invoice. */
+export const getInvoiceNumber = async (db: Queryable, account: AccountId, id: InvoiceId): Promise<string> =>
+  (
+    await oneRow<{ number: string }>(
+      db,
+      sql`select number::text as "number" from invoices where account_id = ${account} and invoice_id = ${id}`,
+    )
+  ).number

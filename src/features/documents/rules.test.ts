@@ -153,7 +153,7 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
       'For invoice 1042',
       'Premium package 21 Apr 2027 to 30 Apr 2027, 10 of 30 days 33.33',
       'Subtotal 33.33 VAT 15% 5.00 Amount credited ZAR 38.33',
-      'Used for Date Amount (ZAR) 1042 Apr 5, 2027 15.00 Not yet used 23.33',
+      'Used for Date Amount (ZAR) Invoice 1042 Apr 5, 2027 15.00 Not yet used 23.33',
       'Cancelled on your wish.',
     ])
       expect(text).toContain(part)
@@ -167,13 +167,13 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
 
   test('a statement runs from the opening to the closing balance, with ageing, in each currency', () => {
     const [section] = sampleStatement().sections
-    const sections = [section!, { ...section!, currency: 'KWD', movements: [] }]
+    const sections = [section!, { ...section!, currency: 'KWD', lines: [] }]
     const text = said(textOfPdf(renderStatement(sampleStatement({ locale: 'en-GB', sections }))))
     for (const part of [
       'Statement of account (ZAR) Date Type Number Description Debit Credit Balance',
       '1 Apr 2027 Opening balance 65.00',
-      '1 Apr 2027 Invoice 1042 Premium package 115.00 180.00',
-      '5 Apr 2027 Payment EFT 889 (pending) 10.00 170.00',
+      '1 Apr 2027 Invoice 1042 115.00 180.00',
+      '5 Apr 2027 Payment EFT 889 Bank transfer (pending) 10.00 170.00',
       '30 Apr 2027 Closing balance 115.00 10.00 170.00',
       '115.00 65.00 0.00 0.00 0.00 0.00 -10.00',
       'Statement of account (KWD)',

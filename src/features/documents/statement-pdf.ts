@@ -1,6 +1,8 @@
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
 import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
-import type { Ageing, Movement, StatementDocument, StatementSection } from './document.ts'
+import { AGES, type StatementLine } from '../../engine/statement.ts'
+import type { PaymentMethodWord } from '../money/payment-queries.ts'
+import type { StatementDocument, StatementSection } from './document.ts'
 import { drawParties, drawTexts, type Letter, openLetter } from './letter.ts'
 
 /** A statement of account as a tagged PDF, a section for each currency. */
@@ -33,7 +35,7 @@ function drawSection(letter: Letter, statement: StatementDocument, section: Stat
     sheet.paragraph('H2', `${words.statement} (${section.currency})`, ink(11, 'bold'))
     sheet.y += 4
     drawMovements(letter, statement, section)
-    if (section.movements.length === 0) {
+    if (section.lines.length === 0) {
       sheet.y += 4
       sheet.paragraph('P', words.nothingHappened, ink(8.5, 'regular', QUIET))
     }
@@ -43,8 +45,9 @@ function drawSection(letter: Letter, statement: StatementDocument, section: Stat
 }
 
 function drawMovements({ sheet, words, formats }: Letter, { from, to }: StatementDocument, section: StatementSection) {
-  const { currency, movements, openingMinor, debitsMinor, creditsMinor, closingMinor } = section
-  const amount = (minor: bigint | null) => (minor === null ? '' : formats.amount(minor, currency))
+  const { currency, lines, openingMinor, debitsMinor, creditsMinor, closingMinor } = section
+  const amount = (minor: bigint) => formats.amount(minor, currency)
+  const side = (minor: bigint) => (minor === 0n ? '' : amount(minor))
   const columns: Column[] = [
     { title: words.date, width: 64 },
     { title: words.type, width: 76 },
@@ -56,22 +59,24 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
   ]
   const rowOf = (texts: string[], how = small): Row => ({ cells: texts.map((text) => [{ text, ink: how }]) })
   const movementRow = ({
-    date,
+    dated,
     type,
     number,
-    description,
+    method,
     isPending,
     debitMinor,
     creditMinor,
     balanceMinor,
-  }: Movement) =>
+  }: StatementLine) =>
     rowOf([
-      formats.date(date),
+      formats.date(dated),
       words.movements[type],
       number ?? '',
-      [description, isPending ? `(${words.pending})` : null].filter((text) => text !== null).join(' '),
-      amount(debitMinor),
-      amount(creditMinor),
+      [method === null ? null : words.methods[method as PaymentMethodWord], isPending ? `(${words.pending})` : null]
+        .filter((text) => text !== null)
+        .join(' '),
+      side(debitMinor),
+      side(creditMinor),
       amount(balanceMinor),
     ])
   const opening = rowOf([formats.date(from), '', '', words.openingBalance, '', '', amount(openingMinor)], strong)
@@ -79,18 +84,9 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
     [formats.date(to), '', '', words.closingBalance, amount(debitsMinor), amount(creditsMinor), amount(closingMinor)],
     strong,
   )
-  const rows = [opening, ...movements.map(movementRow), { ...closing, isSum: true }]
+  const rows = [opening, ...lines.map(movementRow), { ...closing, isSum: true }]
   drawTable(sheet, columns, rows, { x: sheet.left, keptAtEnd: 1 })
 }
-
-const AGES = [
-  'currentMinor',
-  'days1To30Minor',
-  'days31To60Minor',
-  'days61To90Minor',
-  'days91To120Minor',
-  'daysOver120Minor',
-] as const satisfies readonly (keyof Ageing)[]
 
 /** What is open by age, less what was given and is not used yet: together the closing balance. */
 function drawAgeing({ sheet, words, formats }: Letter, { ageing, unallocatedMinor, currency }: StatementSection): void {

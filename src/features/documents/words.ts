@@ -1,5 +1,7 @@
 import type { Language } from '../../platform/locale/format.ts'
-import type { Ageing, Applied, Movement } from './document.ts'
+import type { Age, MovementType } from '../../engine/statement.ts'
+import type { PaymentMethodWord } from '../money/payment-queries.ts'
+import type { Applied } from './document.ts'
 
 /** The words of documents, in the languages that we have. */
 
@@ -63,9 +65,10 @@ interface Words {
   balance: string
   openingBalance: string
   closingBalance: string
-  movements: Record<Movement['type'], string>
+  movements: Record<MovementType, string>
+  methods: Record<PaymentMethodWord, string>
   ageing: string
-  ages: Record<keyof Ageing, string>
+  ages: Record<Age, string>
   nothingHappened: string
 }
 
@@ -105,7 +108,7 @@ const en: Words = {
   total: 'Total',
   paidSoFar: 'Paid and credited so far',
   kind: 'Kind',
-  applied: { payment: 'Payment', credit_note: 'Credit note', adjustment: 'Adjustment' },
+  applied: { payment: 'Payment', credit_note: 'Credit note', bad_debt: 'Written off' },
   pending: 'pending',
   balanceDue: 'Balance due',
   credited: 'Amount credited',
@@ -138,16 +141,24 @@ const en: Words = {
     interest: 'Interest',
     opening_balance: 'Opening balance',
     invoice_cancelled: 'Invoice cancelled',
-    payment_returned: 'Payment returned',
+    payment_failed: 'Payment failed',
+  },
+  methods: {
+    cash: 'Cash',
+    cheque: 'Cheque',
+    credit_card: 'Credit card',
+    bank_account: 'Bank account',
+    eft: 'Bank transfer',
+    debit_order: 'Debit order',
   },
   ageing: 'What is open, by days after the due date',
   ages: {
-    currentMinor: 'Not yet due',
-    days1To30Minor: '1–30 days',
-    days31To60Minor: '31–60 days',
-    days61To90Minor: '61–90 days',
-    days91To120Minor: '91–120 days',
-    daysOver120Minor: 'Over 120 days',
+    Current: 'Not yet due',
+    Days1To30: '1–30 days',
+    Days31To60: '31–60 days',
+    Days61To90: '61–90 days',
+    Days91To120: '91–120 days',
+    DaysOver120: 'Over 120 days',
   },
   nothingHappened: 'Nothing was invoiced, paid or credited in this period.',
 }
@@ -189,7 +200,7 @@ const de: Words = {
   total: 'Gesamtbetrag',
   paidSoFar: 'Bisher bezahlt und gutgeschrieben',
   kind: 'Art',
-  applied: { payment: 'Zahlung', credit_note: 'Gutschrift', adjustment: 'Ausgleich' },
+  applied: { payment: 'Zahlung', credit_note: 'Gutschrift', bad_debt: 'Abschreibung' },
   pending: 'noch nicht eingegangen',
   balanceDue: 'Offener Betrag',
   credited: 'Gutgeschriebener Betrag',
@@ -222,16 +233,24 @@ const de: Words = {
     interest: 'Zinsen',
     opening_balance: 'Anfangssaldo',
     invoice_cancelled: 'Storno',
-    payment_returned: 'Rückbuchung',
+    payment_failed: 'Zahlung nicht eingelöst',
+  },
+  methods: {
+    cash: 'Bar',
+    cheque: 'Scheck',
+    credit_card: 'Kreditkarte',
+    bank_account: 'Bankkonto',
+    eft: 'Überweisung',
+    debit_order: 'Lastschrift',
   },
   ageing: 'Offene Posten nach Tagen seit Fälligkeit',
   ages: {
-    currentMinor: 'Nicht fällig',
-    days1To30Minor: '1–30 Tage',
-    days31To60Minor: '31–60 Tage',
-    days61To90Minor: '61–90 Tage',
-    days91To120Minor: '91–120 Tage',
-    daysOver120Minor: 'Über 120 Tage',
+    Current: 'Nicht fällig',
+    Days1To30: '1–30 Tage',
+    Days31To60: '31–60 Tage',
+    Days61To90: '61–90 Tage',
+    Days91To120: '91–120 Tage',
+    DaysOver120: 'Über 120 Tage',
   },
   nothingHappened: 'In diesem Zeitraum wurde nichts berechnet, gezahlt oder gutgeschrieben.',
 }

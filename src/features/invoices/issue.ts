@@ -109,6 +109,8 @@ export interface IssueContext {
   account: Account
   moment: Moment
   actor: string
+  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  hasMailServer?: boolean
 }
 
 export interface Issued {

@@ -1,10 +1,13 @@
 import { conflict } from '../../kernel/fault.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import { insertLikeEvents } from '../events/queries.ts'
 import { invoiceMail } from '../outbox/invoice-template.ts'
-import { queueDocumentMail } from '../outbox/mail.ts'
+import { customerNameOf, type DocumentMail, queueDocumentMails } from '../outbox/mail.ts'
 import { recordInvoice, rereadInvoice } from './by-hand.ts'
-import { updateDateSent } from './send-queries.ts'
+import type { IssueContext } from './issue.ts'
+import { type InvoiceToSend, listInvoicesToSend, updateDatesSent } from './send-queries.ts'
 import type { InvoiceParts } from './wire.ts'
 
 /** Sending invoices by mail: the mail goes into the outbox with what causes it, and the PDF is made when it leaves. */
@@ -52,18 +55,57 @@ async function queueInvoice(
   { invoice, customer }: InvoiceParts,
   to: string,
 ): Promise<void> {
-  const number = invoice.number as bigint
   const balanceMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor
-  const customerName = [customer.name, customer.isCompany ? null : customer.lastName].filter(Boolean).join(' ')
-  const { id: documentId, customerId, invoiceDate, dueDate, currency, totalMinor } = invoice
-  await queueDocumentMail(tx, context, {
+  const number = invoice.number as bigint
+  await queueDocumentMails(tx, context, [
+    mailOfInvoice({ ...customer, ...invoice, number, balanceMinor, to, cc: customer.emailCc }),
+  ])
+  if (!hasMailServer) await updateDatesSent(tx, [invoice.id], context.moment.now)
+}
+
+/** An invoice with what its mail says, and to whom. */
+function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
+  const { customerId, locale, to, cc, number, invoiceDate, dueDate, currency, totalMinor, balanceMinor } = sent
+  const facts = { customerName: customerNameOf(sent), number, invoiceDate, dueDate, currency, totalMinor, balanceMinor }
+  return {
     customerId,
+    locale,
     to,
-    cc: customer.emailCc,
+    cc,
     template: 'invoice',
-    document: { kind: 'invoice', id: documentId },
-    write: (sender) =>
-      invoiceMail({ ...sender, customerName, number, invoiceDate, dueDate, currency, totalMinor, balanceMinor }),
-  })
-  if (!hasMailServer) await updateDateSent(tx, documentId, context.moment.now)
+    document: { kind: 'invoice', id: sent.id },
+    write: (sender) => invoiceMail({ ...sender, ...facts }),
+  }
+}
+
+/**
+ * Puts mails with invoices that the rules issued just now into the outbox: of customers who want that and can be reached. Comes after all
+ * that pays or credits them in the same operation, so that a mail says what is left to pay.
+ */
+export async function mailIssued(tx: Transaction, context: IssueContext, ids: readonly InvoiceId[]): Promise<void> {
+  if (ids.length === 0) return
+  const wanted = await listInvoicesToSend(tx, ids)
+  if (wanted.length === 0) return
+  await queueDocumentMails(tx, context, wanted.map(mailOfInvoice))
+  if (context.hasMailServer !== true)
+    await updateDatesSent(
+      tx,
+      wanted.map(({ id }) => id),
+      context.moment.now,
+    )
+  const common = {
+    type: 'invoice.mail_queued',
+    happenedAt: context.moment.now,
+    actor: context.actor,
+    reason: null,
+  } as const
+  await insertLikeEvents(
+    tx,
+    common,
+    wanted.map(({ id, customerId }) => ({
+      recordId: id,
+      customerId,
+      record: JSON.stringify({ invoiceID: Number(id) }),
+    })),
+  )
 }

@@ -1,5 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'
+import { wantsForm } from '../../platform/http/media.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
@@ -23,9 +24,6 @@ function checkPeriod(from: IsoDate | null, to: IsoDate | null): void {
   if (from !== null && to !== null && from > to)
     throw invalid('dates_reversed', `from ${from} is after to ${to}.`, 'from')
 }
-
-const wantsCsv = (format: 'json' | 'csv' | null | undefined, accept: string | string[] | undefined): boolean =>
-  format == null ? /\btext\/csv\b/.test(String(accept ?? '')) : format === 'csv'
 
 export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
   readOperation({
@@ -77,7 +75,7 @@ export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined 
       const from = query.from ?? `${to.slice(0, 8)}01`
       checkPeriod(from, to)
       const taxes = await listTaxesOfPeriod(db, account.id, from, to)
-      if (wantsCsv(query.format, headers['accept']))
+      if (wantsForm('csv', 'text/csv', { format: query.format, accept: headers['accept'] }))
         return {
           status: 200,
           body: taxesAsCsv(taxes),

@@ -93,15 +93,17 @@ export const creditNumberExists = async (tx: Transaction, numberKey: string): Pr
 
 export type NewNegative = Omit<NegativeAdjustment, 'id' | 'appliedMinor' | 'createdAt'>
 
-/** Nothing of it is allocated yet: what is comes with its allocations. */
+/** Nothing of it is allocated yet: what is comes with its allocations. Its document will show the account and the customer as they are now. */
 export const insertNegative = async (tx: Transaction, row: NewNegative, at: Instant): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
       tx,
       sql`insert into negative_adjustments (account_id, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo,
-            created_at)
-          values (${tx.account}, ${row.customerId}, ${row.kind}, ${row.invoiceId}, ${row.subscriptionId}, ${row.ref}, ${row.dated}, ${row.currency},
-            ${row.amountMinor}, ${row.memo}, ${at})
+            created_at, account_version, customer_version)
+          select ${tx.account}, c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
+                 ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${at}::timestamptz, a.version, c.version
+            from accounts a join customers c on c.account_id = a.account_id
+           where a.account_id = ${tx.account} and c.customer_id = ${row.customerId}
           returning negative_adjustment_id as "id"`,
     )
   ).id

@@ -3,7 +3,15 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import type { Sealer } from '../../platform/sealing.ts'
-import { type AttachedDocument, getSender, insertMail, type Mail, type Sender, type Template } from './queries.ts'
+import {
+  type AttachedDocument,
+  getSender,
+  insertMail,
+  insertMails,
+  type Mail,
+  type Sender,
+  type Template,
+} from './queries.ts'
 import { type Rendered, type WelcomeFacts, welcomeMail } from './templates.ts'
 
 /** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
@@ -48,33 +56,36 @@ export async function queueWelcomeMail(
   })
 }
 
-interface DocumentMail {
+export interface DocumentMail {
   customerId: CustomerId
+  /** The customer's language; null: the account's. */
+  locale: string | null
   to: string
   cc: string | null
   template: Template
-  document: AttachedDocument
+  /** Null: everything stands in the mail itself. */
+  document: AttachedDocument | null
   write(sender: { accountName: string; locale: string }): Rendered
 }
 
-/** Puts a mail with a document into the outbox. The row only names the document: its PDF is made when the mail is sent. */
-export async function queueDocumentMail(
+/** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
+export async function queueDocumentMails(
   tx: Transaction,
-  context: Pick<RequestContext, 'moment'>,
-  { write, ...mail }: DocumentMail,
+  { moment }: Pick<RequestContext, 'moment'>,
+  mails: readonly DocumentMail[],
 ): Promise<void> {
-  const sender = await getSender(tx, tx.account, mail.customerId)
-  const { subject, text, html } = write({ accountName: sender.name, locale: sender.locale })
-  await insertMail(tx, tx.account, {
-    ...mail,
-    messageId: newMessageId(sender),
-    subject: oneLine(subject),
-    text,
-    html,
-    sealed: null,
-    createdAt: context.moment.now,
+  if (mails.length === 0) return
+  const sender = await getSender(tx, tx.account, null)
+  const rows = mails.map(({ write, locale, ...mail }) => {
+    const { subject, text, html } = write({ accountName: sender.name, locale: locale ?? sender.locale })
+    return { ...mail, messageId: newMessageId(sender), subject: oneLine(subject), text, html }
   })
+  await insertMails(tx, rows, moment.now)
 }
+
+/** How a mail speaks to a customer: by the company's name, or by both names of a person. */
+export const customerNameOf = (customer: { name: string; lastName: string | null; isCompany: boolean }): string =>
+  [customer.name, customer.isCompany ? null : customer.lastName].filter(Boolean).join(' ')
 
 /** A mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
 export function readableMail(mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {

@@ -1,9 +1,9 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { column, fragment, sql } from '../../platform/database/sql.ts'
 
-export const TEMPLATES = ['welcome', 'invoice'] as const
+export const TEMPLATES = ['welcome', 'invoice', 'credit_note', 'statement', 'payment_receipt'] as const
 export type Template = (typeof TEMPLATES)[number]
 
 /**
@@ -62,6 +62,22 @@ export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =
       document_kind, document_id, created_at)
     values (${account}, ${mail.customerId}, ${mail.template}, ${mail.to}, ${mail.cc}, ${mail.messageId}, ${mail.subject}, ${mail.text},
       ${mail.html}, ${mail.sealed}, ${mail.document?.kind ?? null}, ${mail.document?.id ?? null}, ${mail.createdAt})`)
+
+/** Writes many mails at once, none of which holds a secret. */
+export const insertMails = (tx: Transaction, mails: readonly Omit<NewMail, 'sealed' | 'createdAt'>[], at: Instant) => {
+  const rows = mails.map((mail) => ({
+    ...mail,
+    documentKind: mail.document?.kind ?? null,
+    documentId: mail.document?.id ?? null,
+  }))
+  return tx.rows(sql`
+    insert into outbox (account_id, created_at, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body,
+      document_kind, document_id)
+    select ${tx.account}, ${at}::timestamptz, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
+      ${column(rows, 'to')}::text[], ${column(rows, 'cc')}::text[], ${column(rows, 'messageId')}::text[], ${column(rows, 'subject')}::text[],
+      ${column(rows, 'text')}::text[], ${column(rows, 'html')}::text[], ${column(rows, 'documentKind')}::text[],
+      ${column(rows, 'documentId')}::bigint[])`)
+}
 
 /** What a mail says of its sender. A customer's own language comes before the account's. */
 export interface Sender {

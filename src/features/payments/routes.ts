@@ -33,8 +33,10 @@ import {
   removePayment,
   unknownPayment,
 } from './actions.ts'
+import { sendReceipt } from './receipt.ts'
 import {
   FailIn,
+  NewPaymentIn,
   type PaymentBody,
   paymentEtag,
   paymentFromWire,
@@ -145,17 +147,13 @@ const writing = (): Operation[] => [
     path: '/v1/payments',
     tag,
     summary: 'Record a payment that was received elsewhere',
-    body: PaymentIn,
+    body: NewPaymentIn,
     success: { status: 201, schema: PaymentOut.schema },
     references: (tx, context, { body }, problems) => choosePayment(tx, context, body, problems, null),
-    write: async (tx, context, _input, _record, chosen: Chosen) => {
-      const { payment, allocations } = await addPayment(
-        tx,
-        context,
-        chosen.wanted as NewPayment,
-        chosen.asked as Asked,
-        chosen.ids,
-      )
+    write: async (tx, context, { body }, _record, chosen: Chosen) => {
+      const record = await addPayment(tx, context, chosen.wanted as NewPayment, chosen.asked as Asked, chosen.ids)
+      if (body.sendReceipt === true) await sendReceipt(tx, context, record)
+      const { payment, allocations } = record
       return {
         status: 201,
         body: PaymentOut.write(paymentToWire(payment, allocations)),

@@ -90,7 +90,11 @@ const inputs = {
   Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
-export const PaymentIn = objectOf(inputs, { ignored: ['paymentID', 'Status'] })
+const COMPUTED = ['paymentID', 'Status']
+
+export const PaymentIn = objectOf(inputs, { ignored: [...COMPUTED, 'sendReceipt'] })
+/** Rule: of a payment that was received elsewhere a receipt goes out only where it is asked for. */
+export const NewPaymentIn = objectOf({ ...inputs, sendReceipt: optional(flag()) }, { ignored: COMPUTED })
 export type PaymentBody = BodyOf<typeof inputs>
 
 /** A payment as a body says it; undefined while something that it needs is missing or wrong. */

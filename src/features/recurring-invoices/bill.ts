@@ -17,6 +17,7 @@ import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { collectionMethodOf, type IssueContext } from '../invoices/issue.ts'
 import { amountsOf, checkAmounts, type LineAmounts, type TaxRate, taxRateOf } from '../invoices/lines.ts'
+import { mailIssued } from '../invoices/send.ts'
 import { type WrittenInvoice, writeInvoices } from '../invoices/write.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { cursorOf, nextActionOn, termsOf } from './facts.ts'
@@ -201,6 +202,7 @@ export async function applyRecurringPlans(
     })),
   )
   await takeUnallocated(tx, context, madeOf(invoices, ids), unapplied)
+  await mailIssued(tx, context, ids)
 }
 
 /** Invoices what is due today on one recurring invoice, as the run would. */

@@ -1,14 +1,68 @@
-import { invalid } from '../../kernel/fault.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { invalid, missing } from '../../kernel/fault.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Operation, readOperation } from '../../platform/http/operation.ts'
-import { unknownCustomer } from '../customers/actions.ts'
-import { findCustomer } from '../customers/queries.ts'
+import { wantsForm } from '../../platform/http/media.ts'
+import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
+import { listAnswer } from '../../platform/http/paging.ts'
+import { listQuery, pageOf } from '../../platform/http/query.ts'
+import { languageOf } from '../../platform/locale/format.ts'
+import { findLogo } from '../accounts/queries.ts'
+import { foundCustomerId, unknownCustomer } from '../customers/actions.ts'
+import { type Customer, findCustomer } from '../customers/queries.ts'
+import type { StatementDocument } from '../documents/document.ts'
+import { pdfAnswer } from '../documents/routes.ts'
+import { wordsOf } from '../documents/words.ts'
+import { readKept } from './kept.ts'
+import { countStatements, findStatement, listStatements } from './kept-queries.ts'
+import { loadStatementDocument } from './load-document.ts'
 import { balancesOf, statementOf } from './make.ts'
-import { CustomerBalancesOut, currencyBalanceToWire, StatementOut, StatementQuery, statementToWire } from './wire.ts'
+import {
+  CustomerBalancesOut,
+  currencyBalanceToWire,
+  KeptStatementsOut,
+  keptStatementToWire,
+  sectionsOfKept,
+  StatementOut,
+  StatementQuery,
+  statementToWire,
+} from './wire.ts'
 
 const tag = 'Customers'
 
-export const statementOperations = (): Operation[] => [
+const unknownStatement = (id: bigint | string) =>
+  missing('statement_unknown', `There is no statement ${id} of this customer.`, 'statementID')
+
+async function foundCustomer(db: Queryable, { account }: RequestContext, params: PathParams): Promise<Customer> {
+  const id = pathId(params, 'customerID', unknownCustomer)
+  const customer = await findCustomer(db, account.id, id)
+  if (!customer) throw unknownCustomer(id)
+  return customer
+}
+
+/** A statement as a PDF, named after its days. What draws it is loaded by the first who needs it. */
+async function drawnStatement(document: StatementDocument): Promise<Answer> {
+  const { renderStatement } = await import('../documents/statement-pdf.ts')
+  const { statement } = wordsOf(languageOf(document.locale))
+  return pdfAnswer(renderStatement(document), document, `${statement}-${document.from}-${document.to}`)
+}
+
+/** Several reads that must agree: money may move between them. */
+const inSnapshot = <T>(db: Database, { account }: RequestContext, read: (snapshot: Queryable) => Promise<T>) =>
+  db.transaction(account.id, read, { isolation: 'repeatable read' })
+
+function periodOf(
+  query: { from?: IsoDate | null; to?: IsoDate | null },
+  { moment }: RequestContext,
+): { from: IsoDate; to: IsoDate } {
+  const to = query.to ?? moment.today
+  const from = query.from ?? `${moment.today.slice(0, 8)}01`
+  if (from > to) throw invalid('dates_reversed', `from ${from} is after to ${to}.`, 'from')
+  return { from, to }
+}
+
+const askedFor = ({ db }: { db: Database }): Operation[] => [
   readOperation({
     id: 'listCustomerBalances',
     method: 'GET',
@@ -16,11 +70,10 @@ export const statementOperations = (): Operation[] => [
     tag,
     summary: 'What a customer owes, by currency and age',
     success: { status: 200, schema: CustomerBalancesOut.schema },
-    read: async (db, { account, moment }, { params }) => {
-      const id = pathId(params, 'customerID', unknownCustomer)
-      const customer = await findCustomer(db, account.id, id)
-      if (!customer) throw unknownCustomer(id)
-      const balances = await balancesOf(db, account.id, customer, moment.today)
+    read: async (_reader, context, { params }) => {
+      const balances = await inSnapshot(db, context, async (snapshot) =>
+        balancesOf(snapshot, context.account.id, await foundCustomer(snapshot, context, params), context.moment.today),
+      )
       return { status: 200, body: CustomerBalancesOut.write(balances.map(currencyBalanceToWire)) }
     },
   }),
@@ -29,18 +82,69 @@ export const statementOperations = (): Operation[] => [
     method: 'GET',
     path: '/v1/customers/{customerID}/statement',
     tag,
-    summary: 'A statement of some days, both included',
+    summary: 'A statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
     success: { status: 200, schema: StatementOut.schema },
-    read: async (db, { account, moment }, { params, query }) => {
-      const id = pathId(params, 'customerID', unknownCustomer)
-      const customer = await findCustomer(db, account.id, id)
-      if (!customer) throw unknownCustomer(id)
-      const to = query.to ?? moment.today
-      const from = query.from ?? `${moment.today.slice(0, 8)}01`
-      if (from > to) throw invalid('dates_reversed', `from ${from} is after to ${to}.`, 'from')
-      const statement = await statementOf(db, account.id, id, query.currency ?? customer.currency, { from, to })
-      return { status: 200, body: StatementOut.write(statementToWire(statement, account.timeZone)) }
+    record: (reader, context, params) => foundCustomer(reader, context, params),
+    read: async (_reader, context, { params, query, headers }) => {
+      const { account } = context
+      const period = periodOf(query, context)
+      const isPdf = wantsForm('pdf', 'application/pdf', { format: query.format, accept: headers['accept'] })
+      const made = await inSnapshot(db, context, async (snapshot) => {
+        const customer = await foundCustomer(snapshot, context, params)
+        return isPdf
+          ? loadStatementDocument(snapshot, context, customer, period)
+          : statementOf(snapshot, account.id, customer.id, query.currency ?? customer.currency, period)
+      })
+      if ('document' in made) return drawnStatement(made.document)
+      return { status: 200, body: StatementOut.write(statementToWire(made, account.timeZone)) }
     },
   }),
+]
+
+const kept = (publicUrl: string | undefined): Operation[] => [
+  readOperation({
+    id: 'listStatements',
+    method: 'GET',
+    path: '/v1/customers/{customerID}/statements',
+    tag,
+    summary: 'The automatic statements of a customer, as they were sent',
+    query: listQuery({}),
+    success: { status: 200, schema: KeptStatementsOut.schema },
+    record: (db, { account }, params) => foundCustomerId(db, account.id, params),
+    read: async (db, { account }, { params, query, url }) => {
+      const id = await foundCustomerId(db, account.id, params)
+      const page = pageOf(query)
+      const rows = await listStatements(db, account.id, id, (page.page - 1) * page.size, page.size + 1)
+      return listAnswer(
+        { rows, page, url, count: () => countStatements(db, account.id, id) },
+        (some) =>
+          KeptStatementsOut.write(
+            some.map((row) => keptStatementToWire({ ...row, sections: sectionsOfKept(row) }, account.timeZone)),
+          ),
+        publicUrl,
+      )
+    },
+  }),
+  readOperation({
+    id: 'getStatementPdf',
+    method: 'GET',
+    path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
+    tag,
+    summary: 'An automatic statement as a PDF, as it was sent',
+    success: { status: 200, schema: {}, contentType: 'application/pdf' },
+    read: async (db, { account }, { params }) => {
+      const customerId = await foundCustomerId(db, account.id, params)
+      const id = pathId(params, 'statementID', unknownStatement)
+      const row = await findStatement(db, account.id, customerId, id)
+      if (!row) throw unknownStatement(id)
+      const logo = await findLogo(db, account.id)
+      return drawnStatement(readKept(row.document, logo?.content ?? null))
+    },
+  }),
+]
+
+export const statementOperations = (deps: { db: Database; publicUrl: string | undefined }): Operation[] => [
+  ...askedFor(deps),
+  ...kept(deps.publicUrl),
 ]

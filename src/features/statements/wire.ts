@@ -15,6 +15,9 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { StatementRow } from './kept-queries.ts'
 import type { CurrencyBalance, CustomerStatement } from './make.ts'
 
 const AgeingOut = outObject({
@@ -139,4 +142,41 @@ export const StatementQuery = objectOf({
   to: optional(date()),
   currency: optional(currencyCode()),
   format: optional(word(['json', 'pdf'] as const, { anyCase: true })),
+})
+
+export const KeptStatementOut = outObject(
+  {
+    statementID: outId(),
+    customerID: outId(),
+    From: outDate('Calendar date'),
+    To: outDate('Calendar date'),
+    CreatedDate: outDate('Instant'),
+    ClosingBalances: outList(outObject({ CurrencyCode: outText(), ClosingBalance: outNumber() })),
+  },
+  'KeptStatement',
+)
+export const KeptStatementsOut = outList(KeptStatementOut)
+
+export interface KeptStatementFacts {
+  id: Id
+  customerId: CustomerId
+  from: IsoDate
+  to: IsoDate
+  createdAt: Instant
+  sections: readonly { currency: string; closingMinor: bigint }[]
+}
+
+export const sectionsOfKept = ({ document }: StatementRow): KeptStatementFacts['sections'] =>
+  document.sections.map(({ currency, closingMinor }) => ({ currency, closingMinor: BigInt(closingMinor) }))
+
+export const keptStatementToWire = (kept: KeptStatementFacts, timeZone: string): ShapeOf<typeof KeptStatementOut> => ({
+  statementID: kept.id,
+  customerID: kept.customerId,
+  From: dateWithOffset(kept.from, timeZone),
+  To: dateWithOffset(kept.to, timeZone),
+  CreatedDate: kept.createdAt,
+  ClosingBalances: kept.sections.map(({ currency, closingMinor }) => ({
+    CurrencyCode: currency,
+    ClosingBalance: minorDigits(closingMinor, digitsOf(currency)),
+  })),
 })

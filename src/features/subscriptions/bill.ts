@@ -19,6 +19,7 @@ import {
 } from '../invoices/issue.ts'
 import { type EventType, insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
+import { mailIssued } from '../invoices/send.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
 import { listStoredComponents } from './component-queries.ts'
 import { type ComponentsMoved, writeComponents } from './component-write.ts'
@@ -272,6 +273,7 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
   )
   await giveBackWhatPlansOwe(tx, context, plans, issued.ids)
   await takeUnallocated(tx, context, madeOf(invoices, issued.ids), issued.unapplied)
+  await mailIssued(tx, context, issued.ids)
 }
 
 /** Credits are rare in billing, so they are made one by one: negative lines, and cycles charged beyond a cancellation at renewal. */

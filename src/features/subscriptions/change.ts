@@ -10,6 +10,7 @@ import type { RequestContext } from '../../platform/http/context.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { EventType } from '../events/queries.ts'
 import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
+import { mailIssued } from '../invoices/send.ts'
 import { record, reread, type shownOf } from './actions.ts'
 import { recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
@@ -161,7 +162,13 @@ async function issuePlanned(
   const issued = await issueInvoices(tx, context, composed, zero)
   const { ids, unapplied } = issued
   if (ids.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
-  return { ids, takeMoney: () => takeUnallocated(tx, context, madeOf(composed, ids), unapplied) }
+  return {
+    ids,
+    takeMoney: async () => {
+      await takeUnallocated(tx, context, madeOf(composed, ids), unapplied)
+      await mailIssued(tx, context, ids)
+    },
+  }
 }
 
 /** Drops the pending change, if there is one, and charges what it had held back. */

@@ -50,4 +50,6 @@ export interface RequestContext {
   caller: Caller
   /** Who did it, as events say it: "key 3". */
   actor: string
+  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  hasMailServer?: boolean
 }

@@ -1,0 +1,66 @@
+import { assert } from '../../kernel/assert.ts'
+import { addDays, daysBetween, type IsoDate } from '../../kernel/calendar.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { formatsOf } from '../../platform/locale/format.ts'
+import { findLogo, getAccountSettings } from '../accounts/queries.ts'
+import { frozenOfAccount } from '../accounts/rules.ts'
+import { findCustomer } from '../customers/queries.ts'
+import { frozenOf } from '../customers/rules.ts'
+import type { DocumentHead } from './document.ts'
+import { accountParty, customerParty, localeOf, paperOf } from './parties.ts'
+import type { FrozenParties } from './queries.ts'
+import { wordsOf } from './words.ts'
+
+/** What every document begins with, and how it tells days. */
+
+export interface LoadedHead extends DocumentHead {
+  bankDetails: string | null
+}
+
+/** Sender and receiver as they were frozen, where nothing was frozen as they are now. The logo is always the present one. */
+export async function loadHead(
+  db: Queryable,
+  { account: { id: account }, moment }: Pick<RequestContext, 'account' | 'moment'>,
+  customerId: CustomerId,
+  frozen: FrozenParties | null,
+): Promise<LoadedHead> {
+  const [settings, present, logo] = await Promise.all([
+    getAccountSettings(db, account),
+    findCustomer(db, account, customerId),
+    findLogo(db, account),
+  ])
+  assert(present, `customer ${customerId} of a document exists`)
+  const sender = frozen?.account ?? frozenOfAccount(settings)
+  const receiver = frozen?.customer ?? frozenOf(present)
+  const locale = localeOf(sender, receiver)
+  return {
+    locale,
+    paper: paperOf(sender.country),
+    account: accountParty(sender, locale),
+    logo: logo?.content ?? null,
+    customer: customerParty(receiver, locale),
+    createdAt: moment.now,
+    bankDetails: sender.bankDetails,
+  }
+}
+
+/** Days that a line covers, half-open, and the whole period that they are a part of. */
+interface CoveredDays {
+  from: IsoDate | null
+  until: IsoDate | null
+  wholeFrom: IsoDate | null
+  wholeUntil: IsoDate | null
+}
+
+/** "1 Feb 2027 to 28 Feb 2027, 21 of 28 days"; null for what covers no days. */
+export function daysText({ from, until, wholeFrom, wholeUntil }: CoveredDays, locale: string): string | null {
+  if (from === null || until === null) return null
+  const formats = formatsOf(locale)
+  const words = wordsOf(formats.language)
+  const span = words.span(formats.date(from), formats.date(addDays(until, -1)))
+  const days = daysBetween(from, until)
+  const wholeDays = wholeFrom === null || wholeUntil === null ? days : daysBetween(wholeFrom, wholeUntil)
+  return days === wholeDays ? span : `${span}, ${words.partOf(days, wholeDays)}`
+}

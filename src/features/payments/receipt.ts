@@ -1,0 +1,51 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import { findCustomer } from '../customers/queries.ts'
+import { recordEvent } from '../events/record.ts'
+import { customerNameOf, queueDocumentMails } from '../outbox/mail.ts'
+import { receiptMail } from '../outbox/money-templates.ts'
+import type { PaymentRecord } from './actions.ts'
+import { PaymentOut, paymentToWire } from './wire.ts'
+
+const listNumbers = (tx: Transaction, ids: readonly Id[]) =>
+  tx.rows<{ id: Id; number: bigint }>(sql`
+    select invoice_id as "id", number from invoices where account_id = ${tx.account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
+
+/** Puts the receipt of a payment into the outbox, with what it paid. A customer without an Email gets none: the money is recorded all the same. */
+export async function sendReceipt(
+  tx: Transaction,
+  context: RequestContext,
+  { payment, allocations }: PaymentRecord,
+): Promise<void> {
+  const customer = await findCustomer(tx, tx.account, payment.customerId)
+  assert(customer, `the customer of payment ${payment.id} exists`)
+  if (customer.email === null) return
+  const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
+  const numbers = new Map((await listNumbers(tx, invoices)).map(({ id, number }) => [id, number]))
+  const paid = allocations.map(({ owedKind, owedId, amountMinor }) => ({
+    number: owedKind === 'invoice' ? (numbers.get(owedId) ?? null) : null,
+    amountMinor,
+  }))
+  const customerName = customerNameOf(customer)
+  const { dated: date, currency, amountMinor, ref: reference } = payment
+  await queueDocumentMails(tx, context, [
+    {
+      customerId: customer.id,
+      locale: customer.locale,
+      to: customer.email,
+      cc: customer.emailCc,
+      template: 'payment_receipt',
+      document: null,
+      write: (sender) => receiptMail({ ...sender, customerName, date, currency, amountMinor, reference, paid }),
+    },
+  ])
+  await recordEvent(tx, context, {
+    type: 'payment.receipt_queued',
+    recordId: payment.id,
+    customerId: customer.id,
+    record: PaymentOut.write(paymentToWire(payment, allocations)),
+  })
+}

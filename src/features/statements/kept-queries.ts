@@ -1,0 +1,65 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { column, fragment, sql } from '../../platform/database/sql.ts'
+import type { KeptStatement } from './kept.ts'
+
+/** Statements that went out by themselves, as they were sent. */
+
+export interface StatementRow {
+  id: Id
+  customerId: CustomerId
+  from: IsoDate
+  to: IsoDate
+  createdAt: Instant
+  document: KeptStatement
+}
+
+export const insertStatements = (
+  tx: Transaction,
+  rows: readonly { customerId: CustomerId; from: IsoDate; to: IsoDate; document: string }[],
+  at: Instant,
+) =>
+  tx.rows<{ id: Id; customerId: CustomerId }>(sql`
+    insert into statements (account_id, created_at, customer_id, from_date, to_date, document)
+    select ${tx.account}, ${at}::timestamptz, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'from')}::date[],
+      ${column(rows, 'to')}::date[], ${column(rows, 'document')}::jsonb[])
+    returning statement_id as "id", customer_id as "customerId"`)
+
+const COLUMNS = fragment`
+  statement_id as "id", customer_id as "customerId", from_date as "from", to_date as "to", created_at as "createdAt", document`
+
+export const listStatements = (
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId,
+  skip: number,
+  limit: number,
+) =>
+  db.rows<StatementRow>(sql`
+    select ${COLUMNS} from statements where account_id = ${account} and customer_id = ${customerId}
+     order by statement_id offset ${skip} limit ${limit}`)
+
+export const countStatements = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<number> =>
+  Number(
+    (
+      await oneRow<{ n: bigint }>(
+        db,
+        sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`,
+      )
+    ).n,
+  )
+
+export const findStatement = (db: Queryable, account: AccountId, customerId: CustomerId, id: Id) =>
+  firstRow<StatementRow>(
+    db,
+    sql`select ${COLUMNS} from statements
+         where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`,
+  )
+
+/** Amounts, dates and numbers stay; who they are of is said by nothing but the customer's reference. */
+export const anonymiseStatements = (tx: Transaction, customerId: CustomerId, neutral: string) =>
+  tx.rows(sql`
+    update statements set document = jsonb_set(document, '{customer}', jsonb_build_object('name', ${neutral}::text, 'address', '[]'::jsonb,
+             'registrationNumber', null, 'vatNumber', null, 'tel', null, 'email', null, 'webPage', null))
+     where account_id = ${tx.account} and customer_id = ${customerId}`)

@@ -1,0 +1,45 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../platform/http/context.ts'
+import type { Customer } from '../customers/queries.ts'
+import type { StatementDocument } from '../documents/document.ts'
+import { loadHead } from '../documents/load-head.ts'
+import { type CustomerStatement, statementOf } from './make.ts'
+import { listCurrenciesOf } from './queries.ts'
+
+/** Statements as documents: a section for each currency in which something moved or is owed, the customer's own first. */
+
+type Period = { from: IsoDate; to: IsoDate }
+
+const hasSomething = ({ lines, openingMinor, closingMinor }: CustomerStatement): boolean =>
+  lines.length > 0 || openingMinor !== 0n || closingMinor !== 0n
+
+/** The sections of a customer's statement; the first may be empty of movements and balances, the others are not. `db` reads one snapshot. */
+async function sectionsOf(
+  db: Queryable,
+  { account }: Pick<RequestContext, 'account'>,
+  customer: Pick<Customer, 'id' | 'currency'>,
+  period: Period,
+): Promise<CustomerStatement[]> {
+  const held = (await listCurrenciesOf(db, account.id, customer.id)).map(({ currency }) => currency)
+  const currencies = [customer.currency, ...held.filter((currency) => currency !== customer.currency)]
+  const sections: CustomerStatement[] = []
+  for (const currency of currencies) sections.push(await statementOf(db, account.id, customer.id, currency, period))
+  const told = sections.filter(hasSomething)
+  return told.length > 0 ? told : sections.slice(0, 1)
+}
+
+/** A customer's statement of some days with the parties as they are now, and whether it has anything to tell. */
+export async function loadStatementDocument(
+  db: Queryable,
+  context: Pick<RequestContext, 'account' | 'moment'>,
+  customer: Pick<Customer, 'id' | 'currency' | 'reference'>,
+  period: Period,
+): Promise<{ document: StatementDocument; isEmpty: boolean }> {
+  const sections = await sectionsOf(db, context, customer, period)
+  const head = await loadHead(db, context, customer.id, null)
+  return {
+    document: { ...head, customerReference: customer.reference, ...period, sections },
+    isEmpty: !sections.some(hasSomething),
+  }
+}
