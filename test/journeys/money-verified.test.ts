@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { afterAll, test } from 'vitest'
+import { sealLedger } from '../../src/features/ledger/seal.ts'
+import { differenceText } from '../../src/features/verification/difference.ts'
+import { differencesOf } from '../../src/features/subscriptions/billing.testing.ts'
+import { startTestService } from '../support/app.ts'
+import { openMoneyBooks } from '../support/money-books.ts'
+import type { Perform } from './money-picks.testing.ts'
+import { steps } from './money-steps.testing.ts'
+import { newWorld } from './money-world.testing.ts'
+
+/**
+ * Whatever is done with money and in whatever order, a verification finds nothing: every document is posted as it stands, to the day, and
+ * the chains hold up to their seals. MONEY_RUNS, MONEY_SECONDS and MONEY_SEED are as in money-model.test.ts.
+ */
+
+const service = await startTestService()
+const sql = await openMoneyBooks(service.connection)
+afterAll(() => sql.close())
+
+const LIMIT_MS = Number(process.env['MONEY_SECONDS'] ?? 20) * 1000
+const RUNS = Number(process.env['MONEY_RUNS'] ?? 6)
+const SEAL_EVERY = 7
+
+async function live(history: readonly Perform[]): Promise<void> {
+  const world = await newWorld(service, sql, '2027-01-31')
+  for (const [index, step] of history.entries()) {
+    await step(world)
+    if (index % SEAL_EVERY === 0) await sealLedger(service.db, world.client.id, '2027-01-31T02:00:00.000Z')
+  }
+  const found = await differencesOf(service, world.client)
+  if (found.length > 0)
+    throw new Error(`after\n  ${world.log.join('\n  ')}\n${found.map((one) => differenceText(one)).join('\n')}`)
+}
+
+test(
+  'after every history of money a verification finds nothing',
+  async () => {
+    const given = process.env['MONEY_SEED']
+    const histories = fc.array(steps, { minLength: 10, maxLength: 40, size: 'max' })
+    await fc.assert(fc.asyncProperty(histories, live), {
+      numRuns: RUNS,
+      interruptAfterTimeLimit: LIMIT_MS,
+      ...(given ? { seed: Number(given) } : {}),
+    })
+  },
+  3 * LIMIT_MS,
+)
