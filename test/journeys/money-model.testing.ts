@@ -169,8 +169,8 @@ export function takeUnallocated(books: Books, owed: Owed): void {
   }
 }
 
-/** Places credit notes of the service: each on its own invoice first, then on what else is open, the oldest first. */
-export function placeNotes(books: Books, notes: readonly Given[]): void {
+/** Places credit notes of the service: each on its own invoice first, then on what was made with them, then on the oldest that is open. */
+export function placeNotes(books: Books, notes: readonly Given[], made: readonly Owed[]): void {
   const put = (given: Given, owed: Owed): void => {
     const amount = Math.min(openOf(books, owed), freeOf(books, given))
     if (amount <= 0) return
@@ -184,7 +184,9 @@ export function placeNotes(books: Books, notes: readonly Given[]): void {
   const others = books.owed.filter(
     (o) => o.kind === 'invoice' && o.state === 'open' && o.customer === first.customer && o.currency === first.currency,
   )
-  for (const owed of others.toSorted((a, b) => byDay(a, b) || a.id - b.id)) for (const note of notes) put(note, owed)
+  const byAge = (some: readonly Owed[]) => some.toSorted((a, b) => byDay(a, b) || a.id - b.id)
+  const left = others.filter((owed) => !made.includes(owed))
+  for (const owed of [...byAge(made), ...byAge(left)]) for (const note of notes) put(note, owed)
 }
 
 /** What a positive adjustment is to be paid with where it takes unallocated money on an edit: what there is, and as much more as is free. */

@@ -75,7 +75,8 @@ const cancellations = stepOf('cancellations', pick, async (world, which) => {
 })
 
 /** Invoices that the rules have made since: their totals are taken from the service, what they take is not. */
-async function discoverInvoices(world: World): Promise<void> {
+async function discoverInvoices(world: World): Promise<Owed[]> {
+  const made: Owed[] = []
   const { books, client } = world
   const known = new Set(books.owed.filter(({ kind }) => kind === 'invoice').map(({ id }) => id))
   const told: any[] = (await client.get('/v1/invoices?page_size=200')).body
@@ -97,8 +98,13 @@ async function discoverInvoices(world: World): Promise<void> {
       state: 'open',
     }
     books.owed.push(owed)
-    takeUnallocated(books, owed)
+    made.push(owed)
   }
+  return made
+}
+
+async function discoverTaking(world: World): Promise<void> {
+  for (const invoice of await discoverInvoices(world)) takeUnallocated(world.books, invoice)
 }
 
 const moves = stepOf('moves', fc.integer({ min: 1, max: 45 }), async (world, days) => {
@@ -107,7 +113,7 @@ const moves = stepOf('moves', fc.integer({ min: 1, max: 45 }), async (world, day
   world.log.push(`move to ${books.today}`)
   const reply = await client.put('/v1/clock', { Now: `${books.today}T12:00:00Z` })
   expect(reply.text).toContain('"Failed":[]')
-  await discoverInvoices(world)
+  await discoverTaking(world)
 })
 
 const subscriptions = stepOf(
@@ -115,12 +121,12 @@ const subscriptions = stepOf(
   fc.record({ customer: customerPick, day: fc.integer({ min: -40, max: 10 }) }),
   async (world, wish) => {
     const customer = pickOf(world.customers, wish.customer) as { id: number; currency: string }
-    const body = { customerID: customer.id, packageID: world.packageID, StartDate: inDays(world, wish.day) }
+    const body = { customerID: customer.id, packageID: world.packages[0], StartDate: inDays(world, wish.day) }
     world.log.push(`subscribe ${JSON.stringify(body)}`)
     const reply = await world.client.post('/v1/subscriptions', body)
     expect(reply.status, reply.text).toBe(201)
     world.subscriptions.push(reply.body.subscriptionID)
-    await discoverInvoices(world)
+    await discoverTaking(world)
   },
 )
 
@@ -138,22 +144,53 @@ const settings = stepOf('settings', fc.boolean(), async (world, isOn) => {
   world.books.takesUnallocated = isOn
 })
 
+/** What changes a subscription may make credit notes and an invoice, in one operation: the notes are placed first. */
+async function changeSubscription(world: World, path: string, body?: object): Promise<void> {
+  world.log.push(`PUT ${path} ${JSON.stringify(body ?? '')}`)
+  const { status, text } = await world.client.put(path, body)
+  expect([204, 409], text).toContain(status)
+  const made = await discoverInvoices(world)
+  await discoverNotes(world, made)
+  for (const invoice of made) takeUnallocated(world.books, invoice)
+}
+
 const cancelledSubscriptions = stepOf(
   'cancel subscription',
   fc.record({ which: pick, kind: fc.constantFrom('prorata', 'prorata', 'fullcredit', 'norefund') }),
   async (world, { which, kind }) => {
-    const subscriptionID = pickOf(world.subscriptions, which)
-    if (subscriptionID === undefined) return
-    world.log.push(`cancel subscription ${subscriptionID} ${kind}`)
-    const { status } = await world.client.put(`/v1/subscriptions/${subscriptionID}/cancel/${kind}`)
-    expect([204, 409]).toContain(status)
-    await discoverInvoices(world)
-    await discoverNotes(world)
+    const id = pickOf(world.subscriptions, which)
+    if (id !== undefined) await changeSubscription(world, `/v1/subscriptions/${id}/cancel/${kind}`)
   },
 )
 
+const changedSubscriptions = stepOf(
+  'change package',
+  fc.record({ which: pick, to: pick }),
+  async (world, { which, to }) => {
+    const id = pickOf(world.subscriptions, which)
+    const packageID = pickOf(world.packages, to)
+    if (id !== undefined)
+      await changeSubscription(world, `/v1/subscriptions/${id}/changepackage`, { packageID, When: 'now' })
+  },
+)
+
+const issues = stepOf('issue draft', pick, async (world, which) => {
+  const { books, client } = world
+  const draft = pickOf(
+    books.owed.filter(({ state }) => state === 'draft'),
+    which,
+  )
+  if (!draft) return
+  world.log.push(`issue ${draft.id}`)
+  const reply = await client.put(`/v1/invoices/${draft.id}/issue`)
+  // Its day was given when it was written.
+  if (!expectOutcome(world, reply, isLocked(books, draft.dated) ? ['books_locked'] : [], 204)) return
+  const { invoiceNum, InvoiceDate, DueDate } = (await client.get(`/v1/invoices/${draft.id}`)).body
+  Object.assign(draft, { state: 'open', number: invoiceNum, dated: dayOf(InvoiceDate), due: dayOf(DueDate) })
+})
+
 /** Credit notes that the service has made since: what they come to is taken from it, where they go is not. */
-async function discoverNotes(world: World): Promise<void> {
+async function discoverNotes(world: World, made: readonly Owed[]): Promise<void> {
   const { books, client } = world
   const known = new Set(books.given.filter(({ kind }) => kind === 'credit_note').map(({ id }) => id))
   const told: any[] = (await client.get('/v1/credits?page_size=200')).body
@@ -183,7 +220,7 @@ async function discoverNotes(world: World): Promise<void> {
     books.given.push(given)
     notes.push(given)
   }
-  placeNotes(books, notes)
+  placeNotes(books, notes, made)
 }
 
 export const steps: fc.Arbitrary<Perform> = fc.oneof(
@@ -192,6 +229,8 @@ export const steps: fc.Arbitrary<Perform> = fc.oneof(
   { weight: 2, arbitrary: moves },
   { weight: 2, arbitrary: subscriptions },
   { weight: 2, arbitrary: cancelledSubscriptions },
+  { weight: 2, arbitrary: changedSubscriptions },
+  { weight: 1, arbitrary: issues },
   { weight: 1, arbitrary: locks },
   { weight: 1, arbitrary: settings },
   ...givenSteps,

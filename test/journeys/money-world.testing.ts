@@ -28,7 +28,8 @@ export interface World {
   books: Books
   /** Identifiers, and the currency of each. */
   customers: { id: number; currency: string }[]
-  packageID: number
+  /** Of different prices, in both currencies. */
+  packages: number[]
   subscriptions: number[]
   /** Identifiers of allocations are never used again: those that have been. */
   newestAllocation: number
@@ -48,9 +49,15 @@ export async function newWorld(service: TestService, sql: MoneyBooks, today: str
   const customers = []
   for (const currency of ['USD', 'USD', 'JPY'])
     customers.push({ id: await addCustomer(client, { CurrencyCode: currency }), currency })
-  const { packageID } = await addPackage(client, { price: 31.07 }, { currency: 'JPY', price: 1001 })
+  const packages: number[] = []
+  for (const [dollars, yen] of [
+    [31.07, 1001],
+    [12.5, 399],
+    [77.77, 2500],
+  ])
+    packages.push((await addPackage(client, { price: dollars! }, { currency: 'JPY', price: yen! })).packageID)
   const books: Books = { today, lock: null, takesUnallocated: true, owed: [], given: [], allocations: [] }
-  return { client, sql, books, customers, packageID, subscriptions: [], newestAllocation: 0, wasLocked: false, log: [] }
+  return { client, sql, books, customers, packages, subscriptions: [], newestAllocation: 0, wasLocked: false, log: [] }
 }
 
 /** An answer is what the model says: a success, or a refusal for one of its reasons. */

@@ -70,6 +70,11 @@ select format('allocation %s joins what does not belong together', allocation_id
  where given_customer is distinct from customer_id or owed_customer is distinct from customer_id
     or given_currency is distinct from owed_currency or is_failed is distinct from false or is_open is distinct from true
 union all
+select format('allocation %s ended, and what it joined is gone', l.allocation_id) from allocations l
+ where l.account_id = $1 and l.ended_on is not null
+   and (not exists (select 1 from given g where g.kind = l.given_kind and g.id = l.given_id)
+     or not exists (select 1 from owed o where o.kind = l.owed_kind and o.id = l.owed_id))
+union all
 select format('customer %s %s: totals %s, documents %s, entries %s', customer_id, currency,
               row(t.receivable_minor, t.unapplied_minor, t.clearing_minor)::text, row(h.receivable, h.unapplied, h.clearing)::text,
               row(p.receivable, p.unapplied, p.clearing)::text)

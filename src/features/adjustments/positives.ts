@@ -21,7 +21,7 @@ import {
   updatePositive,
 } from '../money/adjustment-queries.ts'
 import { dayAfter } from '../money/allocate.ts'
-import { listAllocationsOfOwed } from '../money/allocation-queries.ts'
+import { listAllocationsOfOwed, listEndedAllocations } from '../money/allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from '../money/record-queries.ts'
 import { checkNotLocked } from '../money/rules.ts'
 import { type WantedState, writeMoney } from '../money/write.ts'
@@ -128,7 +128,13 @@ export async function removePositive(tx: Transaction, context: RequestContext, p
   }
   checkNotLocked(context.account.lockDate, [positive.dated], `positive adjustment ${positive.id}`)
   const { customerId, currency } = positive
-  await writeMoney(tx, context, { customerId, currency, before: postingsOfPositive(positive) })
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id: positive.id })
+  await writeMoney(tx, context, {
+    customerId,
+    currency,
+    before: postingsOfPositive(positive),
+    allocations: { before: ended, after: [] },
+  })
   await deletePositive(tx, positive.id)
   await recordPositive(tx, context, 'deleted', present)
 }

@@ -67,6 +67,21 @@ export const listAllocationsOfOwed = (
     fragment`l.account_id = ${account} and l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`,
   )
 
+/**
+ * What was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with
+ * the record when it is deleted.
+ */
+export const listEndedAllocations = (
+  db: Queryable,
+  account: Id,
+  { kind, id }: { kind: 'payment' | 'positive_adjustment'; id: Id },
+) =>
+  db.rows<AllocationState>(sql`
+    select ${COLUMNS} ${JOINED}
+     where l.account_id = ${account} and l.ended_on is not null
+       and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
+     order by l.allocation_id`)
+
 /** An invoice's frozen taxes, each with what credit notes of the service have taken back of it. */
 export interface TaxOfInvoice {
   invoiceId: InvoiceId
@@ -111,10 +126,11 @@ export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[
 export const sendAllocationUpdates = (tx: Transaction, rows: readonly AllocationState[]): void =>
   tx.send(sql`
     update allocations l
-       set owed_kind = r.owed_kind, owed_id = r.owed, amount_minor = r.amount, dated = r.dated, is_service_made = r.is_service_made, ended_on = r.ended_on
-      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
+       set given_kind = r.given_kind, given_id = r.given, owed_kind = r.owed_kind, owed_id = r.owed, amount_minor = r.amount, dated = r.dated, is_service_made = r.is_service_made, ended_on = r.ended_on
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'givenKind')}::text[], ${bigints(rows, 'givenId')}::bigint[],
+        ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
         ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
-        ${dates(rows, 'endedOn')}::date[]) as r(id, owed_kind, owed, amount, dated, is_service_made, ended_on)
+        ${dates(rows, 'endedOn')}::date[]) as r(id, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on)
      where l.account_id = ${tx.account} and l.allocation_id = r.id`)
 
 export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): void =>

@@ -142,6 +142,8 @@ function withoutReleased(taxed: Map<Id, TaxedInvoice>, released: MoneyChange['re
 }
 
 const isSame = (a: AllocationState, b: WantedState): boolean =>
+  a.givenKind === b.givenKind &&
+  a.givenId === b.givenId &&
   a.owedKind === b.owedKind &&
   a.owedId === b.owedId &&
   a.amountMinor === b.amountMinor &&

@@ -12,7 +12,7 @@ import { lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { type Asked, type GivenMoney, planAllocations } from '../money/allocate.ts'
-import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
+import { listAllocationsOfGiven, listEndedAllocations } from '../money/allocation-queries.ts'
 import {
   type DrawnIds,
   drawPaymentIds,
@@ -216,11 +216,12 @@ export async function removePayment(tx: Transaction, context: RequestContext, pr
   if (payment.origin !== 'recorded')
     throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere and cannot be deleted.`)
   checkNotLocked(context.account.lockDate, [payment.dated], `payment ${payment.id}`)
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })
   await writeMoney(tx, context, {
     customerId: payment.customerId,
     currency: payment.currency,
     before: postingsOfPayment(postedPayment(payment)),
-    allocations: { before: allocations, after: [] },
+    allocations: { before: [...allocations, ...ended], after: [] },
   })
   sendPaymentDelete(tx, payment.id)
   await recordPayment(tx, context, 'payment.deleted', present)
