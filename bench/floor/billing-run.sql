@@ -62,3 +62,18 @@ create table floor.events (
   actor text not null,
   primary key (account_id, event_id)
 );
+
+-- Since the ledger: what is posted for an invoice, its revenue and its tax, found again by customer.
+create table floor.entries (
+  account_id bigint not null,
+  entry_id bigint not null,
+  customer_id bigint not null,
+  record_id bigint not null,
+  debit text not null,
+  credit text not null,
+  currency text not null,
+  amount_minor bigint not null,
+  dated date not null,
+  primary key (account_id, entry_id)
+);
+create index on floor.entries (account_id, customer_id, entry_id);

@@ -22,6 +22,8 @@ const TABLES: Record<string, (id: number) => string> = {
   invoices: (id) => `1\t${id}\t${id}\t${id}\tUSD\t2027-02-01\t2027-02-15\t11499\n`,
   charges: (id) => CHARGES.map((kind, index) => chargeLine(id, index + 1, kind)).join(''),
   taxes: (id) => `1\t${id}\t1\tVAT\t0.15\t9999\t1500\n`,
+  entries: (id) =>
+    `1\t${2 * id}\t${id}\t${id}\treceivable\trevenue\tUSD\t9999\t2027-02-01\n1\t${2 * id + 1}\t${id}\t${id}\treceivable\ttax\tUSD\t1500\t2027-02-01\n`,
   events: (id) => `1\t${id}\tinvoice.issued\t${id}\t${id}\t2027-02-01 00:00:00+00\tbilling run 1\n`,
 }
 
