@@ -147,8 +147,10 @@ interface NoteRow {
 
 const listNotes = ({ service, client }: Living) =>
   service.db.reader(client.id).rows<NoteRow>(sql`
-    select invoice_id as "invoice", (total_minor / 100.0)::text as "total", (net_minor / 100.0)::text as "net"
-      from credit_notes where account_id = ${client.id} order by credit_note_id`)
+    select n.invoice_id as "invoice", (n.amount_minor / 100.0)::text as "total", (sum(l.net_minor) / 100.0)::text as "net"
+      from negative_adjustments n
+      join credit_note_lines l on l.account_id = n.account_id and l.credit_note_id = n.negative_adjustment_id
+     where n.account_id = ${client.id} group by n.account_id, n.negative_adjustment_id order by n.negative_adjustment_id`)
 const countNotes = async (it: Living): Promise<number> => (await listNotes(it)).length
 
 const CANCELS: Record<string, string> = {

@@ -43,12 +43,14 @@ interface NoteRow {
   totalMinor: bigint
 }
 
-/** Credit notes, until they have an operation of their own: "CN-1 | 2027-03-01 for 3 | 15.50 + 2.33 = 17.83". */
+/** Credit notes with the invoices that they credit: "CN-1 | 2027-03-01 for 3 | 15.50 + 2.33 = 17.83". */
 export async function notesOf({ db }: TestService, client: TestClient): Promise<string[]> {
   const rows = await db.reader(client.id).rows<NoteRow>(sql`
-    select n.number, n.note_date as "date", i.number as "invoiceNumber", n.currency, n.net_minor as "netMinor", n.total_minor as "totalMinor"
-      from credit_notes n join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
-     where n.account_id = ${client.id} order by n.credit_note_id`)
+    select n.ref as "number", n.dated as "date", i.number as "invoiceNumber", n.currency, n.amount_minor as "totalMinor",
+           (select sum(l.net_minor) from credit_note_lines l
+             where l.account_id = n.account_id and l.credit_note_id = n.negative_adjustment_id)::bigint as "netMinor"
+      from negative_adjustments n join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
+     where n.account_id = ${client.id} order by n.negative_adjustment_id`)
   return rows.map(({ number, date, invoiceNumber, currency, netMinor, totalMinor }) => {
     const text = (minor: bigint): string => minorText(minor, digitsOf(currency))
     return `${number} | ${date} for ${invoiceNumber} | ${text(netMinor)} + ${text(totalMinor - netMinor)} = ${text(totalMinor)}`
