@@ -4,7 +4,7 @@ import { startTestService } from '../support/app.ts'
 import { openMoneyBooks } from '../support/money-books.ts'
 import type { Perform } from './money-picks.testing.ts'
 import { steps } from './money-steps.testing.ts'
-import { expectAgreement, newWorld } from './money-world.testing.ts'
+import { expectAgreement, expectStatements, newWorld } from './money-world.testing.ts'
 
 /**
  * Whatever is done with money and in whatever order, the service says what a model of a few lines says, and the books hold. MONEY_RUNS sets
@@ -17,7 +17,7 @@ afterAll(() => sql.close())
 
 const START = '2027-01-31'
 const LIMIT_MS = Number(process.env['MONEY_SECONDS'] ?? 25) * 1000
-const RUNS = Number(process.env['MONEY_RUNS'] ?? 6)
+const RUNS = Number(process.env['MONEY_RUNS'] ?? 12)
 
 async function live(history: readonly Perform[]): Promise<void> {
   const world = await newWorld(service, sql, START)
@@ -26,6 +26,7 @@ async function live(history: readonly Perform[]): Promise<void> {
       await step(world)
       await expectAgreement(world)
     }
+    await expectStatements(world)
   } catch (error) {
     throw new Error(`after\n  ${world.log.join('\n  ')}\n${(error as Error).message}`, { cause: error })
   }

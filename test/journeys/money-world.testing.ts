@@ -246,6 +246,27 @@ async function expectBalances({ client, books, customers }: World): Promise<void
   }
 }
 
+/** Statements add up by themselves and to what the model says is owed. */
+export async function expectStatements({ client, books, customers }: World): Promise<void> {
+  for (const { id } of customers)
+    for (const currency of CURRENCIES) {
+      const period = `from=${addDays(books.today, -30)}&to=${addDays(books.today, -2)}&currency=${currency}`
+      const { status, body, text } = await client.get(`/v1/customers/${id}/statement?${period}`)
+      expect(status, text).toBe(200)
+      const minor = (amount: number) => minorOf(currency, amount)
+      const moved = body.Movements.reduce(
+        (sum: number, { Debit, Credit }: any) => sum + minor(Debit ?? 0) - minor(Credit ?? 0),
+        0,
+      )
+      const aged = Object.values<number>(body.Ageing).reduce((sum, amount) => sum + minor(amount), 0)
+      const closing = minor(body.ClosingBalance)
+      expect(minor(body.OpeningBalance) + moved, `${id} ${currency}`).toBe(closing)
+      expect(minor(body.Debits) - minor(body.Credits)).toBe(moved)
+      expect(aged - minor(body.Unallocated)).toBe(closing)
+      expect(closing + minor(body.RecordedLater)).toBe(balanceOf(books, id, currency))
+    }
+}
+
 async function expectLedger({ client, books }: World): Promise<void> {
   const told: any[] = await all(client, '/v1/ledger/balances')
   for (const currency of CURRENCIES) {
