@@ -4,9 +4,10 @@ import type { RequestContext } from '../../platform/http/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
 import { type ExplainedTax, explainNote } from '../credit-notes/explain.ts'
 import type { NegativeAdjustment } from '../money/adjustment-queries.ts'
+import { listInvoiceNumbers } from '../money/record-queries.ts'
 import type { CreditNoteDocument } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
-import { getFrozenPartiesOfNote, getInvoiceNumber, listUses } from './queries.ts'
+import { getFrozenPartiesOfNote, listUses } from './queries.ts'
 import { wordsOf } from './words.ts'
 
 /**
@@ -19,11 +20,11 @@ export async function loadCreditNoteDocument(
   note: NegativeAdjustment,
 ): Promise<CreditNoteDocument> {
   const { account } = context
-  const [head, explained, applied, invoiceNumber] = await Promise.all([
+  const [head, explained, applied, [credited]] = await Promise.all([
     getFrozenPartiesOfNote(db, account.id, note.id).then((frozen) => loadHead(db, context, note.customerId, frozen)),
     explainNote(db, account.id, note),
     listUses(db, account.id, note.id),
-    note.invoiceId === null ? null : getInvoiceNumber(db, account.id, note.invoiceId),
+    note.invoiceId === null ? [] : listInvoiceNumbers(db, account.id, [note.invoiceId]),
   ])
   const { bankDetails: _none, ...letter } = head
   const words = wordsOf(formatsOf(letter.locale).language)
@@ -32,7 +33,7 @@ export async function loadCreditNoteDocument(
     number: note.ref ?? '',
     date: note.dated,
     currency: note.currency,
-    invoiceNumber,
+    invoiceNumber: credited?.number?.toString() ?? null,
     lines: explained.lines.map((line) => ({
       name: line.kind === 'setup' ? words.setup : line.kind === 'trial' ? words.trial : line.name,
       description: daysText(line, letter.locale),

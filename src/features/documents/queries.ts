@@ -54,12 +54,3 @@ export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>
         on l.owed_kind = 'positive_adjustment' and a.account_id = l.account_id and a.positive_adjustment_id = l.owed_id
      where l.account_id = ${account} and l.given_kind = 'negative_adjustment' and l.given_id = ${noteId} and l.ended_on is null
      order by l.allocation_id`)
-
-/** The number of an issued invoice. */
-export const getInvoiceNumber = async (db: Queryable, account: AccountId, id: InvoiceId): Promise<string> =>
-  (
-    await oneRow<{ number: string }>(
-      db,
-      sql`select number::text as "number" from invoices where account_id = ${account} and invoice_id = ${id}`,
-    )
-  ).number

@@ -40,6 +40,11 @@ export const listInvoicesByNumber = (db: Queryable, account: AccountId, numbers:
   db.rows<{ id: InvoiceId; number: bigint }>(sql`
     select invoice_id as "id", number from invoices where account_id = ${account} and number = any(${ids(numbers)}::bigint[])`)
 
+/** The numbers of invoices; drafts have none. */
+export const listInvoiceNumbers = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<{ id: InvoiceId; number: bigint | null }>(sql`
+    select invoice_id as "id", number from invoices where account_id = ${account} and invoice_id = any(${ids(invoiceIds)}::bigint[])`)
+
 /** What of a customer and currency is open: issued invoices and positive adjustments that something is left of. */
 export const listOpen = (tx: Transaction, customerId: CustomerId, currency: string) =>
   tx.rows<OpenDocument>(sql`

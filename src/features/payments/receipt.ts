@@ -1,18 +1,13 @@
 import { assert } from '../../kernel/assert.ts'
-import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { recordEvent } from '../events/record.ts'
+import { listInvoiceNumbers } from '../money/record-queries.ts'
 import { customerNameOf, queueDocumentMails } from '../outbox/mail.ts'
 import { receiptMail } from '../outbox/money-templates.ts'
 import type { PaymentRecord } from './actions.ts'
 import { PaymentOut, paymentToWire } from './wire.ts'
-
-const listNumbers = (tx: Transaction, ids: readonly Id[]) =>
-  tx.rows<{ id: Id; number: bigint }>(sql`
-    select invoice_id as "id", number from invoices where account_id = ${tx.account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 /** Puts the receipt of a payment into the outbox, with what it paid. A customer without an Email gets none: the money is recorded all the same. */
 export async function sendReceipt(
@@ -24,7 +19,7 @@ export async function sendReceipt(
   assert(customer, `the customer of payment ${payment.id} exists`)
   if (customer.email === null) return
   const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
-  const numbers = new Map((await listNumbers(tx, invoices)).map(({ id, number }) => [id, number]))
+  const numbers = new Map((await listInvoiceNumbers(tx, tx.account, invoices)).map(({ id, number }) => [id, number]))
   const paid = allocations.map(({ owedKind, owedId, amountMinor }) => ({
     number: owedKind === 'invoice' ? (numbers.get(owedId) ?? null) : null,
     amountMinor,
