@@ -102,6 +102,14 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
   await mustPost(client, '/v1/billingruns', {})
 }
 
+/** What only a first of a month brings: a statement that made itself. */
+async function liveIntoJanuary(client: TestClient): Promise<void> {
+  const about = { Name: 'Filed', isCompany: true, Email: 'filed@example.org', autoSendStatement: true }
+  const { customerID } = await mustPost(client, '/v1/customers', about)
+  await mustPost(client, '/v1/invoices', { customerID, Charges: [{ UnitCostEx: 10 }] })
+  await client.put('/v1/clock', { Now: '2027-01-01T00:00:00Z' })
+}
+
 const LIST_EXCEPTIONS = new Set(['listCountries'])
 
 /** Identifiers that an answer shows, by field name: numbers named so, and whatever paths name. */
@@ -151,7 +159,8 @@ export async function makeWorld(
   operations: readonly DocumentedOperation[],
   name: string,
 ): Promise<World> {
-  const client = await service.newAccount()
+  const client = await service.newAccount({ clockAt: '2026-12-20T00:00:00.000Z' })
+  await liveIntoJanuary(client)
   const world: World = { client, ids: new Map(), foreignIds: new Map(), anyId: [], random: randomOf(hashOf(name)) }
   await seed(service, client)
   await harvest(world, operations)
@@ -280,6 +289,11 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const path = await newSubscription(world)
     await world.client.put(`${path}/cancel/norefund`)
     return { path: `${path}/reactivate`, body: {} }
+  },
+  // A statement is found with its own customer only.
+  getStatementPdf: async ({ client }) => {
+    const [event] = (await client.get('/v1/events?type=statement.created')).body
+    return { path: `/v1/customers/${event.customerID}/statements/${event.RecordID}/pdf` }
   },
   deletePackageGroup: async (world) => {
     const { packageGroupID } = await mustPost(world.client, '/v1/packagegroups', {

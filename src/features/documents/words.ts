@@ -203,7 +203,7 @@ const de: Words = {
   applied: { payment: 'Zahlung', credit_note: 'Gutschrift', bad_debt: 'Abschreibung' },
   pending: 'noch nicht eingegangen',
   balanceDue: 'Offener Betrag',
-  credited: 'Gutgeschriebener Betrag',
+  credited: 'Gutschriftbetrag',
   usedFor: 'Verrechnet mit',
   unallocated: 'Noch nicht verrechnet',
   notes: 'Hinweise',
@@ -233,7 +233,7 @@ const de: Words = {
     interest: 'Zinsen',
     opening_balance: 'Anfangssaldo',
     invoice_cancelled: 'Storno',
-    payment_failed: 'Zahlung nicht eingelöst',
+    payment_failed: 'Rückbuchung',
   },
   methods: {
     cash: 'Bar',
