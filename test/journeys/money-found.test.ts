@@ -74,4 +74,15 @@ describe('what a failed payment had been allocated to', () => {
     expect(await ledgerOf(service, client)).toEqual(expect.arrayContaining(REVERSED))
     await soundBooks(client)
   })
+
+  test('goes to a later day with the positive adjustment', async () => {
+    const { client, customerID, adjustmentID } = await bounced()
+    const days = { Date: '2027-01-12', DueDate: '2027-01-31' }
+    const edit = { ...refundOf(customerID, 20), ...days, AdjustmentID: adjustmentID }
+    expect((await client.put('/v1/adjustment/edit', edit)).status).toBe(204)
+    expect((await client.get('/v1/ledger/balances?date=2027-01-11')).body).not.toContainEqual(
+      expect.objectContaining({ Account: 'receivable', Balance: expect.toSatisfy((balance: number) => balance !== 0) }),
+    )
+    await soundBooks(client)
+  })
 })

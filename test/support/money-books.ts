@@ -11,18 +11,20 @@ import type { Connection } from '../../src/platform/database/database.ts'
 const SUMS = `
 with a as (select * from allocations where account_id = $1 and ended_on is null),
 given as (
-  select 'payment' as kind, p.payment_id as id, p.customer_id, p.currency, p.amount_minor, p.applied_minor, p.failed_on is not null as is_failed
+  select 'payment' as kind, p.payment_id as id, p.customer_id, p.currency, p.amount_minor, p.applied_minor, p.failed_on is not null as is_failed,
+         p.dated
     from payments p where p.account_id = $1
   union all
-  select 'negative_adjustment', n.negative_adjustment_id, n.customer_id, n.currency, n.amount_minor, n.applied_minor, false
+  select 'negative_adjustment', n.negative_adjustment_id, n.customer_id, n.currency, n.amount_minor, n.applied_minor, false,
+         n.dated
     from negative_adjustments n where n.account_id = $1),
 owed as (
   select 'invoice' as kind, i.invoice_id as id, i.customer_id, i.currency, i.total_minor as amount_minor, i.paid_minor, i.pending_minor,
-         i.negative_minor, i.issued_at is not null and i.cancelled_at is null as is_open
+         i.negative_minor, i.issued_at is not null and i.cancelled_at is null as is_open, i.invoice_date as dated
     from invoices i where i.account_id = $1
   union all
   select 'positive_adjustment', p.positive_adjustment_id, p.customer_id, p.currency, p.amount_minor, p.paid_minor, p.pending_minor,
-         p.negative_minor, true
+         p.negative_minor, true, p.dated
     from positive_adjustments p where p.account_id = $1),
 joined as (
   select a.*, g.customer_id as given_customer, g.currency as given_currency, g.is_failed, o.customer_id as owed_customer,
@@ -74,6 +76,12 @@ select format('allocation %s ended, and what it joined is gone', l.allocation_id
  where l.account_id = $1 and l.ended_on is not null
    and (not exists (select 1 from given g where g.kind = l.given_kind and g.id = l.given_id)
      or not exists (select 1 from owed o where o.kind = l.owed_kind and o.id = l.owed_id))
+union all
+select format('allocation %s is of %s, before its documents', l.allocation_id, l.dated)
+  from allocations l
+  join given g on g.kind = l.given_kind and g.id = l.given_id
+  join owed o on o.kind = l.owed_kind and o.id = l.owed_id
+ where l.account_id = $1 and (l.dated < greatest(g.dated, o.dated) or l.ended_on < l.dated)
 union all
 select format('customer %s %s: totals %s, documents %s, entries %s', customer_id, currency,
               row(t.receivable_minor, t.unapplied_minor, t.clearing_minor)::text, row(h.receivable, h.unapplied, h.clearing)::text,

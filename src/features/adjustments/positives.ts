@@ -100,6 +100,7 @@ export async function editPositive(
   if (positive.amountMinor !== before.amountMinor || positive.dated !== before.dated)
     checkNotLocked(context.account.lockDate, [before.dated, positive.dated], `positive adjustment ${before.id}`)
   const after = await planGivens(tx, context, positive, allocations, asked)
+  const ended = positive.dated === before.dated ? NO_ENDED : await endedOf(tx, context, positive)
   // The amount rises before what is allocated to it does, and falls after.
   const isRise = positive.amountMinor > before.amountMinor
   if (isRise) await updatePositive(tx, positive)
@@ -108,12 +109,29 @@ export async function editPositive(
     currency: before.currency,
     before: postingsOfPositive(before),
     after: postingsOfPositive(positive),
-    allocations: { before: allocations, after },
+    allocations: { before: [...allocations, ...ended.before], after: [...after, ...ended.after] },
   })
   if (!isRise) await updatePositive(tx, positive)
   const record = (await lockedPositive(tx, positive.id)) as PositiveRecord
   await recordPositive(tx, context, 'updated', record)
   return record
+}
+
+const NO_ENDED = { before: [], after: [] }
+
+/** What failed payments had been allocated to it, before and on its new day. Rule: no entry is dated before its document. */
+async function endedOf(tx: Transaction, { account }: RequestContext, positive: PositiveAdjustment) {
+  const before = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id: positive.id })
+  if (before.length === 0) return NO_ENDED
+  const refs = before.map(({ givenKind, givenId }) => ({ kind: givenKind, id: givenId }))
+  const givens = await listGiven(tx, tx.account, refs)
+  const after = before.map((allocation) => {
+    const given = givens.find(({ kind, id }) => kind === allocation.givenKind && id === allocation.givenId)
+    assert(given, `${allocation.givenKind} ${allocation.givenId} exists`)
+    const dated = allocationDay(given.dated, positive.dated, account.lockDate)
+    return { ...allocation, dated, endedOn: later(allocation.endedOn ?? dated, dated) }
+  })
+  return { before, after }
 }
 
 /** Deletes one. Rule: not while money is allocated to it; the allocations are named. */
