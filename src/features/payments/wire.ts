@@ -123,4 +123,3 @@ export function paymentFromWire(
 
 const failing = { Date: required(date()), Reason: required(text()) } satisfies Properties
 export const FailIn = objectOf(failing)
-export type FailBody = BodyOf<typeof failing>
