@@ -45,7 +45,9 @@ import {
 
 /** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
 
-const hasKey = (report: UsageReport): report is UsageReport & { key: string } => report.key !== null
+// An entry whose component could not be read has told its problem; there is no key to look up.
+const hasKey = (report: UsageReport): report is UsageReport & { key: string } =>
+  report.key !== null && (report.componentId as ComponentId | undefined) !== undefined
 
 const knownKeysOf = (tx: Transaction, reports: readonly UsageReport[]) =>
   listKnownKeys(tx, tx.account, reports.filter(hasKey))
