@@ -72,7 +72,7 @@ describe('usage', () => {
     const explained = async ({ invoiceID }: any) =>
       (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body.Lines
     const Brackets = [
-      { QtyFrom: 0, QtyTill: 10, Price: 0 },
+      { QtyFrom: 1, QtyTill: 10, Price: 0 },
       { QtyFrom: 11, QtyTill: 20, Price: 5 },
       { QtyFrom: 21, QtyTill: null, Price: 4 },
     ]

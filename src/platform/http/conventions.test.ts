@@ -331,7 +331,7 @@ describe('bodies', () => {
         expect((await client.get(`${path}?${name}=Active`)).status, `${path}?${name}`).toBe(200)
     for (const path of ['/v1/customers', '/v1/account']) {
       expect((await client.get(`${path}?colour=red`)).status).toBe(200)
-      const refused = await client.get(`${path}?colour=red`, { prefer: 'handling=strict' })
+      const refused = await client.get(`${path}?colour=red`, undefined, { prefer: 'handling=strict' })
       expect([refused.status, refused.body.Errors?.[0].Field]).toEqual([400, 'colour'])
     }
   })
