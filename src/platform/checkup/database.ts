@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { clientConfig, type Connection } from '../database/database.ts'
-import { DATABASE_MARK } from '../database/mark.ts'
+import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
 import { APP_ROLE } from '../database/roles.ts'
-import { sql } from '../database/sql.ts'
 import { connectionTo, tryConnection } from '../postgres/connection.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
@@ -78,7 +77,7 @@ export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>):
     client.on('error', () => {})
     try {
       await client.connect()
-      const { rows } = await client.query<{ mark: string }>(sql`select ${DATABASE_MARK} as "mark"`.text)
+      const { rows } = await client.query<{ mark: string }>(READ_MARK)
       return rows[0]?.mark
     } finally {
       await client.end().catch(() => {})
