@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { addPackage, checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
 import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from './components.testing.ts'
 
@@ -253,6 +254,10 @@ test('a subscription to come keeps the usage it opens with when its start moves,
   const id = (await add(body)).body.subscriptionID
   const other = (await add(body)).body.subscriptionID
   expect((await client.delete(`/v1/subscriptions/${other}`)).status).toBe(204)
+  const left = await service.db
+    .reader(client.id)
+    .rows(sql`select subscription_id as "id" from usage_entries where account_id = ${client.id} order by usage_id`)
+  expect(left).toEqual([{ id: BigInt(id) }])
   expect((await modify(client, id, [{ componentID, Memo: 'kept' }])).status).toBe(204)
   expect((await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })).status).toBe(204)
   await moveTo(client, '2027-04-10')
