@@ -10,6 +10,7 @@ import {
   notBegun,
   unusedFrom,
 } from './coverage.ts'
+import { byLine } from './lines.ts'
 import { cycleFrom, type Period } from './period.ts'
 import { firstCursor, firstPeriodFrom, type PlannedInvoice, planStep } from './renewal.ts'
 import {
@@ -207,7 +208,7 @@ function asAdded(
 
 /**
  * Another EndDate, null for none. Rules: before today 409, on or before the start 400. What is invoiced beyond it is given back by
- * the day (409 without pro rata); when it moves later, what is uncovered again of invoiced periods is charged by the day at once.
+ * the day (409 without pro rata), also behind a pending cancellation, which may be dropped; when it moves later, what is uncovered again of invoiced periods is charged by the day at once.
  */
 export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null, facts: ChangeFacts): ChangePlan {
   const { today, charges } = facts
@@ -216,14 +217,13 @@ export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null,
   if (endDate !== null && endDate < today)
     throw conflict('end_before_today', `EndDate ${endDate} lies before today, ${today}.`, 'EndDate')
   const next: SubscriptionState = { ...state, endDate }
-  const [before, after] = [endOf(state), endOf(next)]
-  if (after === before) return planOnly(next)
-  if (after === null || (before !== null && after > before)) return extendedPlan(next, facts)
-  const givenBack = unusedFrom(coveredDays(charges), after)
+  const isEarlier = endDate !== null && (state.endDate === null || endDate < state.endDate)
+  if (!isEarlier) return endOf(next) === endOf(state) ? planOnly(next) : extendedPlan(next, facts)
+  const givenBack = unusedFrom(coveredDays(charges), endDate)
   if (givenBack.length > 0 && !state.isProRata) {
     throw conflict(
       'end_inside_invoiced',
-      `Without pro rata nothing is given back, and the subscription is invoiced beyond ${addDays(after, -1)}.`,
+      `Without pro rata nothing is given back, and the subscription is invoiced beyond ${addDays(endDate, -1)}.`,
       'EndDate',
     )
   }
@@ -257,7 +257,7 @@ export function invoiceToday(charges: readonly PlannedCharge[], today: IsoDate):
       scheduledOn: today,
       invoiceDate: today,
       dueFrom: first === null ? today : later(today, first),
-      charges: [...charges],
+      charges: charges.toSorted(byLine),
     },
   ]
 }

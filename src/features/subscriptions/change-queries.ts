@@ -15,20 +15,20 @@ type StoredCharge = Omit<Charge, 'brackets'> & {
   brackets: PricedBracketsJson | null
   creditedMinor: bigint
   creditedFrom: IsoDate | null
-  isInvoiceLive: boolean
+  isInvoiceCancelled: boolean
 }
 
 const CHARGES = fragment`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
            c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
            c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
-           c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is null and i.invoice_id is not null as "isInvoiceLive"
+           c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is not null as "isInvoiceCancelled"
       from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id`
 
 const chargeOf = (row: StoredCharge): InvoicedCharge => ({
   ...row,
   chargeId: row.id,
-  invoiceId: row.isInvoiceLive ? row.invoiceId : null,
+  invoiceId: row.isInvoiceCancelled ? null : row.invoiceId,
   itemId: row.itemId as Id,
   name: row.name ?? '',
   stretch: row.stretch as number,
