@@ -1,5 +1,5 @@
 import { addDays, earlier, type IsoDate, later } from '../kernel/calendar.ts'
-import { conflict, invalid } from '../kernel/fault.ts'
+import { conflict, type Fault, invalid } from '../kernel/fault.ts'
 import { packageCharge, type PlannedCharge } from './charges.ts'
 import {
   coveredDays,
@@ -168,14 +168,23 @@ export function replaceFuture(state: SubscriptionState, offer: FutureOffer, toda
   return planOnly(asAdded(replaced, offer))
 }
 
+/** Where a subscription that has not begun is to start. */
+export interface OtherStart {
+  startDate: IsoDate
+  /** The new start plus the length of the trial; null without one. */
+  trialEndDate: IsoDate | null
+  /** The day on which the life before ended, of a subscription that was started again. */
+  restartedAfter: IsoDate | null
+}
+
 /**
  * Another start of a subscription that has not begun (409 otherwise). The new start may be today or past: what is then due is planned by
- * the caller. `trialEndDate` is the new start plus the length of the trial.
+ * the caller. One that was started again keeps the rules of starting again: not before the day it ended (409), because the days before
+ * are charged already, and no fee and no trial that it does not have yet.
  */
 export function changeStartDate(
   state: SubscriptionState,
-  startDate: IsoDate,
-  trialEndDate: IsoDate | null,
+  { startDate, trialEndDate, restartedAfter }: OtherStart,
   today: IsoDate,
 ): ChangePlan {
   if (!isFuture(state, today))
@@ -184,10 +193,22 @@ export function changeStartDate(
       `The subscription began on ${state.startDate}: its start cannot be changed.`,
       'StartDate',
     )
+  if (restartedAfter !== null && startDate < restartedAfter) throw startsBeforeEnd(startDate, restartedAfter)
   if (state.endDate !== null && state.endDate <= startDate)
     throw invalid('start_after_end', `The start ${startDate} must be before the end ${state.endDate}.`, 'StartDate')
-  return planOnly(asAdded({ ...state, startDate, trialEndDate }, state.cycle))
+  const moved = { ...state, startDate, trialEndDate: state.trialEndDate === null ? null : trialEndDate }
+  const added = asAdded(moved, state.cycle)
+  const feesOn = state.cursor.feesOn === null ? null : added.cursor.feesOn
+  return planOnly({ ...added, cursor: { ...added.cursor, feesOn } })
 }
+
+/** The refusal of a start before the day on which the life before ended. */
+export const startsBeforeEnd = (startDate: IsoDate, endedOn: IsoDate): Fault =>
+  conflict(
+    'start_before_end',
+    `StartDate ${startDate} lies before ${endedOn}, the day on which the subscription ended.`,
+    'StartDate',
+  )
 
 /** Anchor, cycle and cursor of a subscription that nothing was invoiced of. */
 function asAdded(

@@ -106,6 +106,7 @@ export interface ChangedRow {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
+  restartedAfter: IsoDate | null
 }
 
 /** Writes the state of a subscription after a change of its caller's. */
@@ -120,7 +121,7 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
       component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, pending_kind = ${to.pendingKind},
       pending_on = ${to.pendingOn}, pending_package_version_id = ${to.pendingPackageVersionId},
       pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.cancelReason},
-      is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
+      is_end_recorded = ${to.isEndRecorded}, restarted_after = ${to.restartedAfter}, last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
 /** Rule: lastInvDate is the day of the newest invoice of any kind. */

@@ -44,6 +44,8 @@ export interface Subscription {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
+  /** The day on which the life before ended, of one that was started again; null in the first. */
+  restartedAfter: IsoDate | null
   poNumber: string | null
   collectionMethod: CollectionMethod | null
   gatewayId: Id | null
@@ -80,7 +82,13 @@ export interface PendingOffer extends PackageOffer {
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
 type ShownOnly = Pick<
   Subscription,
-  'gatewayId' | 'paymentMethodId' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCompany'
+  | 'gatewayId'
+  | 'paymentMethodId'
+  | 'restartedAfter'
+  | 'lastModified'
+  | 'customerName'
+  | 'customerLastName'
+  | 'isCompany'
 >
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
@@ -100,7 +108,7 @@ export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.last_modified as "lastModified",
+  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany"`
 
 export const SUBSCRIPTION_JOINED = fragment`
