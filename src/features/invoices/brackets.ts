@@ -14,6 +14,7 @@ export interface PricedBracketsJson {
   list: BracketJson[]
   quantity: string
   before: string | null
+  leftOut?: string
 }
 
 export const bracketToJson = ({ from, till, price }: Bracket): BracketJson => ({
@@ -36,6 +37,7 @@ export const bracketsText = (brackets: PricedBrackets | null): string | null =>
     list: brackets.list.map(bracketToJson),
     quantity: decimalText(brackets.quantity),
     before: brackets.before === null ? null : decimalText(brackets.before),
+    ...(brackets.leftOut ? { leftOut: decimalText(brackets.leftOut) } : {}),
   } satisfies PricedBracketsJson)
 
 export const bracketsOf = (stored: PricedBracketsJson | null): PricedBrackets | null =>
@@ -44,4 +46,5 @@ export const bracketsOf = (stored: PricedBracketsJson | null): PricedBrackets | 
     list: stored.list.map(bracketFromJson),
     quantity: decimal(stored.quantity),
     before: stored.before === null ? null : decimal(stored.before),
+    ...(stored.leftOut === undefined ? {} : { leftOut: decimal(stored.leftOut) }),
   }
