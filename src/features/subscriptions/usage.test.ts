@@ -283,6 +283,18 @@ describe('usage in bulk', () => {
     expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31 22')
   })
 
+  test('only adds: a report that lowers or sets is refused, naming the field', async () => {
+    const { client, id, componentID } = await meteredShop()
+    const entry = { subscriptionID: id, componentID, NumUnits: 3, UsageKey: 'a' }
+    const lowered = { ...entry, NumUnits: -1, UsageKey: 'b' }
+    const refused = await client.post('/v1/usage', { Usage: [entry, lowered, { ...entry, isSetUnits: true }] })
+    expect(refused.status).toBe(400)
+    expect(refused.body.Errors.map(({ Field }: any) => Field)).toEqual(['Usage[1].NumUnits', 'Usage[2].isSetUnits'])
+    expect(await unitsOf(client, id)).toBe(0)
+    expect((await client.post('/v1/usage', { Usage: [{ ...entry, isSetUnits: false }] })).status).toBe(201)
+    expect(await unitsOf(client, id)).toBe(3)
+  })
+
   test('takes 10,000 entries and no more, and needs a key for each', async () => {
     const { client, componentID, id } = await meteredShop()
     const entry = (n: number) => ({ subscriptionID: id, componentID, NumUnits: 0.5, UsageKey: `k${n}` })
