@@ -888,6 +888,7 @@ create table subscriptions (
   last_modified timestamp with time zone not null,
   component_anchor date,
   components_revision integer default 0 not null,
+  restarted_after date,
   constraint subscriptions_pkey PRIMARY KEY (account_id, subscription_id),
   constraint subscriptions_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint subscriptions_account_id_package_rate_term_id_fkey FOREIGN KEY (account_id, package_rate_term_id) REFERENCES package_rate_terms(account_id, package_rate_term_id),
@@ -904,6 +905,11 @@ create table subscriptions (
 CREATE INDEX subscriptions_by_customer ON subscriptions USING btree (account_id, customer_id, subscription_id);
 CREATE INDEX subscriptions_by_pending_version ON subscriptions USING btree (account_id, pending_package_version_id) WHERE (pending_package_version_id IS NOT NULL);
 CREATE INDEX subscriptions_by_version ON subscriptions USING btree (account_id, package_version_id, subscription_id);
+CREATE INDEX subscriptions_ending ON subscriptions USING btree (account_id, LEAST(end_date,
+CASE
+    WHEN (pending_kind = 'cancellation'::text) THEN pending_on
+    ELSE NULL::date
+END), customer_id) WHERE ((NOT is_end_recorded) AND ((end_date IS NOT NULL) OR (pending_kind = 'cancellation'::text)));
 alter table subscriptions enable row level security;
 create policy account on subscriptions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscriptions to perennial_app;

@@ -225,7 +225,16 @@ function wholePriceText({ brackets, price, quantity, digits }: ChargeFacts): str
   const priceOf = (units: Decimal): string =>
     `price of ${unitsText(units)} (${priceText(exactPrice(brackets.scheme, brackets.list, units), digits)})`
   if (brackets.before === null) return priceOf(brackets.quantity)
-  return `${priceOf(brackets.quantity)} − ${priceOf(brackets.before)}`
+  return `${priceOf(brackets.quantity)} − ${priceOf(brackets.before)}${leftOutText(brackets.leftOut, digits)}`
+}
+
+/** What a difference leaves out, with the sign that takes it back. */
+function leftOutText(leftOut: Decimal | undefined, digits: number): string {
+  if (leftOut === undefined) return ''
+  const { coefficient, scale } = leftOut
+  const isNegative = coefficient < 0n
+  const text = priceText({ coefficient: isNegative ? -coefficient : coefficient, scale }, digits)
+  return ` ${isNegative ? '+' : '−'} ${text} of cancelled invoices`
 }
 
 function sentenceOf(facts: ChargeFacts, covered: Days | null): string {

@@ -18,6 +18,7 @@ interface PriceListJson {
 export interface PricedBracketsJson extends PriceListJson {
   quantity?: string
   before?: string | null
+  leftOut?: string
 }
 
 export const bracketToJson = ({ from, till, price }: Bracket): BracketJson => ({
@@ -40,6 +41,7 @@ export const bracketsText = (brackets: PricedBrackets | null): string | null =>
     list: brackets.list.map(bracketToJson),
     quantity: decimalText(brackets.quantity),
     before: brackets.before === null ? null : decimalText(brackets.before),
+    ...(brackets.leftOut ? { leftOut: decimalText(brackets.leftOut) } : {}),
   } satisfies PricedBracketsJson)
 
 // Thousands of lines of a run share a list, and their text is made once.
@@ -64,6 +66,7 @@ export const bracketsOf = (stored: PricedBracketsJson | null): PricedBrackets | 
         ...priceListOf(stored),
         quantity: decimal(stored.quantity),
         before: stored.before ? decimal(stored.before) : null,
+        ...(stored.leftOut === undefined ? {} : { leftOut: decimal(stored.leftOut) }),
       }
 
 export const priceListOf = ({ scheme, list }: PriceListJson): PriceList => ({ scheme, list: list.map(bracketFromJson) })

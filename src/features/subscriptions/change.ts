@@ -43,6 +43,8 @@ export interface PlannedChange {
   /** The version and price of the state after, where they change. */
   offer?: OfferIds
   pendingOffer?: OfferIds
+  /** Of a start again: the day on which the life before ended. */
+  restartedAfter?: IsoDate
 }
 
 /** Facts of a change, read after what is due today was invoiced. */
@@ -210,5 +212,6 @@ function changedRow({ subscription: s, state: before, offer }: ChangeSubject, ch
     cancelReason:
       state.cancelledOn === null && pending?.kind !== 'cancellation' ? null : (change.reason ?? s.cancelReason),
     isEndRecorded,
+    restartedAfter: change.restartedAfter ?? s.restartedAfter,
   }
 }

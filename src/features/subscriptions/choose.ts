@@ -302,6 +302,7 @@ const NOTHING_YET = {
   cancelledOn: null,
   cancelReason: null,
   isEndRecorded: false,
+  restartedAfter: null,
 } as const
 
 const customerFacts = (customer: Customer) => ({

@@ -161,14 +161,25 @@ const storedOf = (row: ComponentRow, usage: CycleUsage[], read: ShapeReader): St
   },
 })
 
+/** What stands and what was cancelled of a cycle that is invoiced; no row where no invoice of it was cancelled. */
+const CANCELLED_OF_CYCLE = fragment`
+      left join lateral (
+        select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
+               coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as cancelled
+          from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
+         where u.invoiced is not null and c.account_id = u.account_id and c.subscription_id = u.subscription_id and c.item_id = u.component_id
+           and c.period_from = u.cycle_from and c.kind in ('metered', 'late_usage')
+        having bool_or(i.cancelled_at is not null)) x on true`
+const CYCLE_COLUMNS = fragment`
+    u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
+    u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"`
+
 /** Usage that is not invoiced yet, or differs from what was. */
 export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageCycleRow>(sql`
-    select subscription_id as "subscriptionId", component_id as "componentId", cycle_from as "from", cycle_until as "until", total, invoiced,
-           next_part as "nextPart", is_free as "isFree"
-      from usage_cycles
-     where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (invoiced is null or invoiced <> total)
-     order by cycle_from`)
+    select ${CYCLE_COLUMNS} from usage_cycles u ${CANCELLED_OF_CYCLE}
+     where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
+     order by u.cycle_from`)
 
 /** Named cycles, invoiced ones too: what late reports change. */
 export const listUsageCycles = (
@@ -177,12 +188,11 @@ export const listUsageCycles = (
   cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
 ) =>
   db.rows<UsageCycleRow>(sql`
-    select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total,
-           u.invoiced, u.next_part as "nextPart", u.is_free as "isFree"
+    select ${CYCLE_COLUMNS}
       from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
              as w(subscription_id, component_id, cycle_from)
       join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-                         and u.cycle_from = w.cycle_from`)
+                         and u.cycle_from = w.cycle_from ${CANCELLED_OF_CYCLE}`)
 
 const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, today: IsoDate) => {
   const newest = c.versions.at(-1)!

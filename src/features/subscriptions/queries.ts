@@ -44,6 +44,8 @@ export interface Subscription {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
+  /** The day on which the life before ended, of one that was started again; null in the first. */
+  restartedAfter: IsoDate | null
   poNumber: string | null
   collectionMethod: CollectionMethod | null
   gatewayId: Id | null
@@ -84,6 +86,7 @@ type ShownOnly = Pick<
   Subscription,
   | 'gatewayId'
   | 'paymentMethodId'
+  | 'restartedAfter'
   | 'lastModified'
   | 'customerName'
   | 'customerLastName'
@@ -108,7 +111,7 @@ export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.last_modified as "lastModified",
+  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
   c.archived_at is not null as "isCustomerArchived"`
 
