@@ -65,6 +65,7 @@ function keepCharge(book: Book, charge: PlannedCharge, invoiceId: bigint | null,
     netMinor,
     creditedMinor: 0n,
     creditedFrom: null,
+    isInvoiceCancelled: false,
   })
 }
 

@@ -63,6 +63,12 @@ function changed(life: Life, plan: ChangePlan): { life: Life; credits: string; i
   return { life: { state: plan.state, book: life.book }, credits, invoices: invoiceRows(plan.invoices) }
 }
 
+const startOn = (startDate: string, trialEndDate: string | null = null) => ({
+  startDate,
+  trialEndDate,
+  restartedAfter: null,
+})
+
 const factsOf = ({ book }: Life, today: string) => ({ charges: book.charges, today })
 
 describe('cancelling gives back', () => {
@@ -300,12 +306,12 @@ describe('another end', () => {
 
 describe('another start', () => {
   test('of one that has not begun moves its anchor; of one that has is refused', () => {
-    const { state } = changeStartDate(P31, '2026-12-15', null, '2026-12-20')
+    const { state } = changeStartDate(P31, startOn('2026-12-15'), '2026-12-20')
     expect(state).toMatchObject({ cycle: cycleFrom('2026-12-15', 1, 'months'), componentAnchor: '2026-12-15' })
     expect(planDue(termsOf(state), state.cursor, '2026-12-20').invoices).toHaveLength(1)
-    expect(() => changeStartDate(P31, '2027-02-01', null, '2027-01-01')).toThrow(Fault)
-    const synced = { ...P31, syncDate: '2027-01-10' }
-    expect(() => changeStartDate(synced, '2027-01-05', '2027-01-12', '2026-12-20')).toThrow(Fault)
+    expect(() => changeStartDate(P31, startOn('2027-02-01'), '2027-01-01')).toThrow(Fault)
+    const synced = { ...P31, trialEndDate: '2027-01-08', syncDate: '2027-01-10' }
+    expect(() => changeStartDate(synced, startOn('2027-01-05', '2027-01-12'), '2026-12-20')).toThrow(Fault)
   })
 })
 

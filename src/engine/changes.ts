@@ -1,5 +1,5 @@
 import { addDays, earlier, type IsoDate, later } from '../kernel/calendar.ts'
-import { conflict, invalid } from '../kernel/fault.ts'
+import { conflict, type Fault, invalid } from '../kernel/fault.ts'
 import { packageCharge, type PlannedCharge } from './charges.ts'
 import {
   coveredDays,
@@ -10,6 +10,7 @@ import {
   notBegun,
   unusedFrom,
 } from './coverage.ts'
+import { byLine } from './lines.ts'
 import { cycleFrom, type Period } from './period.ts'
 import { firstCursor, firstPeriodFrom, type PlannedInvoice, planStep } from './renewal.ts'
 import {
@@ -167,14 +168,23 @@ export function replaceFuture(state: SubscriptionState, offer: FutureOffer, toda
   return planOnly(asAdded(replaced, offer))
 }
 
+/** Where a subscription that has not begun is to start. */
+export interface OtherStart {
+  startDate: IsoDate
+  /** The new start plus the length of the trial; null without one. */
+  trialEndDate: IsoDate | null
+  /** The day on which the life before ended, of a subscription that was started again. */
+  restartedAfter: IsoDate | null
+}
+
 /**
  * Another start of a subscription that has not begun (409 otherwise). The new start may be today or past: what is then due is planned by
- * the caller. `trialEndDate` is the new start plus the length of the trial.
+ * the caller. One that was started again keeps the rules of starting again: not before the day it ended (409), because the days before
+ * are charged already, and no fee and no trial that it does not have yet.
  */
 export function changeStartDate(
   state: SubscriptionState,
-  startDate: IsoDate,
-  trialEndDate: IsoDate | null,
+  { startDate, trialEndDate, restartedAfter }: OtherStart,
   today: IsoDate,
 ): ChangePlan {
   if (!isFuture(state, today))
@@ -183,10 +193,22 @@ export function changeStartDate(
       `The subscription began on ${state.startDate}: its start cannot be changed.`,
       'StartDate',
     )
+  if (restartedAfter !== null && startDate < restartedAfter) throw startsBeforeEnd(startDate, restartedAfter)
   if (state.endDate !== null && state.endDate <= startDate)
     throw invalid('start_after_end', `The start ${startDate} must be before the end ${state.endDate}.`, 'StartDate')
-  return planOnly(asAdded({ ...state, startDate, trialEndDate }, state.cycle))
+  const moved = { ...state, startDate, trialEndDate: state.trialEndDate === null ? null : trialEndDate }
+  const added = asAdded(moved, state.cycle)
+  const feesOn = state.cursor.feesOn === null ? null : added.cursor.feesOn
+  return planOnly({ ...added, cursor: { ...added.cursor, feesOn } })
 }
+
+/** The refusal of a start before the day on which the life before ended. */
+export const startsBeforeEnd = (startDate: IsoDate, endedOn: IsoDate): Fault =>
+  conflict(
+    'start_before_end',
+    `StartDate ${startDate} lies before ${endedOn}, the day on which the subscription ended.`,
+    'StartDate',
+  )
 
 /** Anchor, cycle and cursor of a subscription that nothing was invoiced of. */
 function asAdded(
@@ -207,7 +229,7 @@ function asAdded(
 
 /**
  * Another EndDate, null for none. Rules: before today 409, on or before the start 400. What is invoiced beyond it is given back by
- * the day (409 without pro rata); when it moves later, what is uncovered again of invoiced periods is charged by the day at once.
+ * the day (409 without pro rata), also behind a pending cancellation, which may be dropped; when it moves later, what is uncovered again of invoiced periods is charged by the day at once.
  */
 export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null, facts: ChangeFacts): ChangePlan {
   const { today, charges } = facts
@@ -216,14 +238,13 @@ export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null,
   if (endDate !== null && endDate < today)
     throw conflict('end_before_today', `EndDate ${endDate} lies before today, ${today}.`, 'EndDate')
   const next: SubscriptionState = { ...state, endDate }
-  const [before, after] = [endOf(state), endOf(next)]
-  if (after === before) return planOnly(next)
-  if (after === null || (before !== null && after > before)) return extendedPlan(next, facts)
-  const givenBack = unusedFrom(coveredDays(charges), after)
+  const isEarlier = endDate !== null && (state.endDate === null || endDate < state.endDate)
+  if (!isEarlier) return endOf(next) === endOf(state) ? planOnly(next) : extendedPlan(next, facts)
+  const givenBack = unusedFrom(coveredDays(charges), endDate)
   if (givenBack.length > 0 && !state.isProRata) {
     throw conflict(
       'end_inside_invoiced',
-      `Without pro rata nothing is given back, and the subscription is invoiced beyond ${addDays(after, -1)}.`,
+      `Without pro rata nothing is given back, and the subscription is invoiced beyond ${addDays(endDate, -1)}.`,
       'EndDate',
     )
   }
@@ -257,7 +278,7 @@ export function invoiceToday(charges: readonly PlannedCharge[], today: IsoDate):
       scheduledOn: today,
       invoiceDate: today,
       dueFrom: first === null ? today : later(today, first),
-      charges: [...charges],
+      charges: charges.toSorted(byLine),
     },
   ]
 }

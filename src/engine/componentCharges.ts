@@ -1,11 +1,11 @@
 import { earlier, type IsoDate } from '../kernel/calendar.ts'
-import { type Decimal, ONE, ZERO } from '../kernel/decimal.ts'
+import { compare, type Decimal, ONE, subtract, ZERO } from '../kernel/decimal.ts'
 import { amountOf, minorToDecimal, roundToMinor } from '../kernel/money.ts'
 import { type ChargeKind, type PlannedCharge, shareByDays } from './charges.ts'
 import { nextCycle, usageFrom } from './componentCycles.ts'
 import { type ComponentState, type ComponentVersion, type CycleUsage, type OwedRise, versionFor } from './components.ts'
 import type { Period } from './period.ts'
-import { exactDifference, type PricedBrackets, priceQuantity } from './pricing.ts'
+import { exactDifference, exactPrice, type PricedBrackets, priceQuantity } from './pricing.ts'
 
 /** The lines of components. Rule: one line a bracket where each is price × quantity, else one line of the exact amount rounded once. */
 
@@ -57,14 +57,38 @@ export function riseCharge(
   return bracketsCharge(component, { scheme, list, quantity: rise.quantity, before: rise.before }, facts)
 }
 
-/** Rule: price(all its usage) − price(what was invoiced), exact, rounded once; negative for a correction downward. */
+/**
+ * Rule: price(all its usage) − price(what was invoiced), exact, rounded once; negative for a correction downward. What was charged on a
+ * cancelled invoice is left out of both: it is not charged again, and nothing of it is given back.
+ */
 export function lateCharge(component: ComponentState, cycle: CycleUsage, digits: number): PlannedCharge {
   const piece = { from: cycle.from, until: cycle.until }
   const facts: LineFacts = { kind: 'late_usage', part: cycle.nextPart, piece, whole: piece, digits }
   if (cycle.isFree) return freeCharge(component, facts)
   const { scheme, list } = versionFor(component, cycle.from)
-  return bracketsCharge(component, { scheme, list, quantity: cycle.total, before: cycle.invoiced }, facts)
+  const brackets = { scheme, list, quantity: cycle.total, before: cycle.invoiced }
+  return bracketsCharge(component, withoutCancelled(brackets, cycle, digits), facts)
 }
+
+/** The difference as far as it lies beyond what stands and what was charged on cancelled invoices. */
+function withoutCancelled(
+  brackets: PricedBrackets,
+  { standingMinor, cancelledMinor }: CycleUsage,
+  digits: number,
+): PricedBrackets {
+  if (standingMinor == null || cancelledMinor == null) return brackets
+  const difference = exactDifference(brackets)
+  const isRise = difference.coefficient > 0n
+  const charged = minorToDecimal(isRise ? standingMinor + cancelledMinor : standingMinor, digits)
+  const open = subtract(exactPrice(brackets.scheme, brackets.list, brackets.quantity), charged)
+  // Never beyond the difference itself, and never of the other sign.
+  const due = isRise ? least(most(open, ZERO), difference) : most(least(open, ZERO), difference)
+  const leftOut = subtract(difference, due)
+  return leftOut.coefficient === 0n ? brackets : { ...brackets, leftOut }
+}
+
+const least = (a: Decimal, b: Decimal): Decimal => (compare(a, b) < 0 ? a : b)
+const most = (a: Decimal, b: Decimal): Decimal => (compare(a, b) > 0 ? a : b)
 
 function quantityCharges(
   component: ComponentState,
@@ -75,8 +99,9 @@ function quantityCharges(
   const isCut = facts.piece.from !== facts.whole.from || facts.piece.until !== facts.whole.until
   if (isCut || scheme === 'stairstep' || quantity.coefficient === 0n)
     return [bracketsCharge(component, { scheme, list, quantity, before: null }, facts)]
-  return priceQuantity(scheme, list, quantity).map((line) => ({
+  return priceQuantity(scheme, list, quantity).map((line, place) => ({
     ...lineOf(component, facts),
+    ...(place === 0 && list.length > 1 ? { spreadBy: { scheme, list } } : {}),
     bracketIndex: line.bracketIndex,
     price: line.price,
     quantity: line.quantity,

@@ -59,6 +59,10 @@ export interface CycleUsage {
   nextPart: number
   /** Priced 0, whenever it is reported: the running cycle of a cancellation with full credit. */
   isFree: boolean
+  /** Where an invoice of the cycle was cancelled: what the others charged for it, less credits. */
+  standingMinor?: bigint | null
+  /** … and what was charged on cancelled ones: never charged again, and nothing of it is given back. */
+  cancelledMinor?: bigint | null
 }
 
 export interface ComponentState {

@@ -14,6 +14,8 @@ export interface InvoicedCharge {
   chargeId: Id
   /** Null when it was billed at 0.00 or its invoice was cancelled: its days count as charged, and nothing can be given back. */
   invoiceId: Id | null
+  /** Whether its invoice was cancelled: what it charged is then never charged again. */
+  isInvoiceCancelled: boolean
   kind: ChargeKind
   itemId: Id
   name: string
@@ -114,7 +116,8 @@ export function runningAndLater(charges: readonly InvoicedCharge[], today: IsoDa
   for (const days of covered) {
     const isRunning = days.wholeFrom <= today && today < days.wholeUntil
     if (days.wholeFrom > today || (isRunning && days.charge.stretch === runningStretch(days.charge, covered, today)))
-      back.push({ charge: days.charge, from: days.from, until: days.until })
+      // All its days, also those given back before: the rest of the line comes back to the cent.
+      back.push({ charge: days.charge, from: days.from, until: days.charge.until })
   }
   return back
 }
@@ -135,7 +138,7 @@ export interface Extension {
 
 /**
  * Rule: when the end moves later or is dropped, whatever is uncovered again of every invoiced period is charged by the day at once, one
- * line a period; nothing for a period that was charged in full. `startDate` keeps periods of an earlier life of the subscription out.
+ * line a period; nothing for a period that was charged in full, and nothing again for days of a cancelled invoice. `startDate` keeps periods of an earlier life of the subscription out.
  * `end` is the new first day not covered, null for none.
  */
 export function extendTo(
@@ -176,7 +179,8 @@ function lastCovered(lines: readonly InvoicedCharge[]): { from: IsoDate; price: 
   const ends = lines.map((line) => ({
     line,
     from: line.from!,
-    end: earlier(line.creditedFrom ?? line.until!, line.until!),
+    // Cancelling an invoice never reopens its days, also not those that were given back of it.
+    end: line.isInvoiceCancelled ? line.until! : earlier(line.creditedFrom ?? line.until!, line.until!),
   }))
   const used = ends.filter(({ from, end }) => end > from)
   // All of it was given back: then everything that began with the period is charged again.

@@ -32,6 +32,7 @@ const chargeOf = (
   netMinor: amountOf(exact, { coefficient: 1n, scale: 0 }, 1n, 1n, digits),
   creditedMinor: 0n,
   creditedFrom: null,
+  isInvoiceCancelled: false,
 })
 
 test('what is given back and what the used days cost differ from the charge by at most one minor unit', () => {

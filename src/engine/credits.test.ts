@@ -19,6 +19,7 @@ const charge: InvoicedCharge = {
   netMinor: 3100n,
   creditedMinor: 0n,
   creditedFrom: null,
+  isInvoiceCancelled: false,
 }
 const back = (over: Partial<InvoicedCharge> = {}, from = '2027-01-21') => ({
   charge: { ...charge, ...over },

@@ -1,6 +1,6 @@
 import type { IsoDate } from '../kernel/calendar.ts'
 import { conflict, invalid } from '../kernel/fault.ts'
-import { type ChangeFacts, type ChangePlan, dropPending, planOnly } from './changes.ts'
+import { type ChangeFacts, type ChangePlan, dropPending, planOnly, startsBeforeEnd } from './changes.ts'
 import { coveredDays, type GivenBack, type InvoicedCharge, notBegun, runningAndLater, unusedFrom } from './coverage.ts'
 import { cycleFrom } from './period.ts'
 import { endOf, hasEnded, isFuture, isInTrial, nextRenewal, type SubscriptionState } from './subscription.ts'
@@ -55,6 +55,9 @@ export const givenBackAtEnd = (
   endedOn: IsoDate,
 ): GivenBack[] => (state.isProRata ? unusedFrom(coveredDays(charges), endedOn) : [])
 
+/** The day on which a subscription ended; a cancellation before its start ended it on the day it was asked for. */
+export const endedOnOf = (state: SubscriptionState): IsoDate => state.cancelledOn ?? endOf(state)!
+
 /**
  * Drops a pending cancellation, or starts a cancelled or expired subscription again. Rules: the new start (today when not given) is
  * not before the day it ended (409) and is start and anchor; no set-up fee, no trial, no sync date; EndDate as given or none, after
@@ -70,14 +73,9 @@ export function reactivate(
       throw conflict('subscription_running', 'The subscription has neither ended nor a pending cancellation.')
     return dropPending(state, facts)
   }
-  const endedOn = state.cancelledOn ?? endOf(state)!
+  const endedOn = endedOnOf(state)
   const startDate = given.startDate ?? facts.today
-  if (startDate < endedOn)
-    throw conflict(
-      'start_before_end',
-      `StartDate ${startDate} lies before ${endedOn}, the day on which the subscription ended.`,
-      'StartDate',
-    )
+  if (startDate < endedOn) throw startsBeforeEnd(startDate, endedOn)
   if (given.endDate !== null && given.endDate <= startDate)
     throw invalid('end_before_start', `EndDate ${given.endDate} must be after the start ${startDate}.`, 'EndDate')
   return planOnly({

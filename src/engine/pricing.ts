@@ -11,14 +11,20 @@ export interface Bracket {
   price: Decimal
 }
 
-/** How an amount that is not price × quantity of its line was priced. */
-export interface PricedBrackets {
+/** What a quantity is priced by. */
+export interface PriceList {
   scheme: Scheme
   list: readonly Bracket[]
+}
+
+/** How an amount that is not price × quantity of its line was priced. */
+export interface PricedBrackets extends PriceList {
   /** All units that are priced. */
   quantity: Decimal
   /** For a difference: the quantity that was charged before and is taken off. Null where the whole quantity is charged. */
   before: Decimal | null
+  /** What the difference leaves out, exact and of its sign, because invoices that charged it were cancelled; absent where nothing is. */
+  leftOut?: Decimal
 }
 
 /** What one bracket contributes: one line of an invoice when nothing is cut by the day. */
@@ -58,11 +64,11 @@ export function priceQuantity(scheme: Scheme, brackets: readonly Bracket[], quan
 export const exactPrice = (scheme: Scheme, brackets: readonly Bracket[], quantity: Decimal): Decimal =>
   priceQuantity(scheme, brackets, quantity).reduce((sum, line) => add(sum, line.exact), ZERO)
 
-/** price(quantity) − price(what was charged before), exact. */
-export const exactDifference = ({ scheme, list, quantity, before }: PricedBrackets): Decimal =>
-  before === null
-    ? exactPrice(scheme, list, quantity)
-    : subtract(exactPrice(scheme, list, quantity), exactPrice(scheme, list, before))
+/** price(quantity) − price(what was charged before), exact, less what it leaves out. */
+export function exactDifference({ scheme, list, quantity, before, leftOut = ZERO }: PricedBrackets): Decimal {
+  const price = exactPrice(scheme, list, quantity)
+  return before === null ? price : subtract(subtract(price, exactPrice(scheme, list, before)), leftOut)
+}
 
 function priceEachUnit(brackets: readonly Bracket[], quantity: Decimal): PricedLine[] {
   const last = bracketHolding(brackets, quantity)

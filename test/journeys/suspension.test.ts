@@ -4,11 +4,13 @@ import {
   addPackage,
   checkBooks,
   day,
+  differencesOf,
   moveTo,
   readSubscription,
   rowsOf,
   type RateWish,
 } from '../../src/features/subscriptions/billing.testing.ts'
+import { addComponent, TIERS, use } from '../../src/features/subscriptions/components.testing.ts'
 import { startTestService } from '../support/app.ts'
 
 /** A customer that is not billed for a while: what is dropped, what waits, where it goes on. */
@@ -140,4 +142,46 @@ test('a pending cancellation keeps its date through the gap; dropped, it goes on
     '2027-01-01: 2027-01-01 to 2027-01-31 31 = 31',
     '2027-04-01: 2027-04-01 to 2027-04-30 31 = 31',
   ])
+})
+
+test.each(['suspend', 'archive'])(
+  'a cancellation at renewal gives back on its day what was charged beyond it though the customer is away (%s)',
+  async (word) => {
+    const { client, customerID, subscribe, put, rows } = await household('2027-01-01')
+    const seats = await addComponent(client, { term: 3, brackets: [[90, null]] })
+    const calls = await addComponent(client, { type: 'metered', brackets: TIERS, scheme: 'tiered', name: 'Calls' })
+    const componentUsage = [{ componentID: seats.componentID, NumUnits: 1 }, { componentID: calls.componentID }]
+    const id = await subscribe({}, { componentUsage })
+    const entry = { componentID: calls.componentID, NumUnits: 3 }
+    expect((await use(client, id, entry)).status).toBe(204)
+    expect((await client.put(`/v1/subscriptions/${id}/cancel/renewal`)).status).toBe(204)
+    await put(word)
+    const owed = async () => (await client.get(`/v1/customers/${customerID}`)).body.Balance
+    expect(await owed()).toBe(121)
+    // 59 of the 90 days of the seat come after 31 January.
+    expect(await moveTo(client, '2027-02-01')).toMatchObject({ Invoices: 0, Failed: [] })
+    expect(await owed()).toBe(62)
+    expect(await readSubscription(client, id)).toMatchObject({ comp_Status: 'Cancelled', isCancelled: true })
+    const ends = async () => (await client.get('/v1/events?type=subscription.cancelled')).body
+    expect((await ends()).map(({ Date: at }: any) => day(at))).toEqual(['2027-02-01'])
+    await moveTo(client, '2027-03-10')
+    await put(word === 'suspend' ? 'unsuspend' : 'reopen')
+    expect((await rows(id)).slice(1)).toEqual(['2027-03-10: 2027-01-01 to 2027-01-31 15 = 15'])
+    expect([await owed(), (await ends()).length]).toEqual([77, 1])
+    await moveTo(client, '2027-05-01')
+    expect(await rows(id)).toHaveLength(2)
+    expect(await differencesOf(service, client)).toEqual([])
+  },
+)
+
+test('an EndDate that comes while the customer is away is counted and told on its day', async () => {
+  const { client, subscribe, put } = await household('2027-01-01')
+  await subscribe({}, { EndDate: '2027-02-10' })
+  await moveTo(client, '2027-01-20')
+  await put('archive')
+  expect(await moveTo(client, '2027-03-01')).toMatchObject({ Invoices: 0, Expired: 1 })
+  const { body } = await client.get('/v1/events?type=subscription.expired')
+  expect(body.map(({ Date: at }: any) => day(at))).toEqual(['2027-02-10'])
+  await put('reopen')
+  expect(await moveTo(client, '2027-04-01')).toMatchObject({ Invoices: 0, Expired: 0 })
 })

@@ -25,6 +25,7 @@ import {
   listDueForPlanning,
   listDueSubscriptions,
 } from '../subscriptions/due-queries.ts'
+import { findPausedEndAfter } from '../subscriptions/paused-ends.ts'
 import type { RecordType, RunFailure } from './queries.ts'
 
 /** What a billing run bills: subscriptions and recurring invoices. The run itself knows neither, only that something is due on a day. */
@@ -187,7 +188,7 @@ export async function countDue(db: Queryable, account: AccountId, until: IsoDate
   return count
 }
 
-/** The first day after another with something to do. */
+/** The first day after another with something to do; ends of what is not billed meanwhile count. */
 export async function findDueAfter(
   db: Queryable,
   account: AccountId,
@@ -196,7 +197,7 @@ export async function findDueAfter(
 ): Promise<IsoDate | null> {
   let found: IsoDate | null = null
   for (const kind of KINDS) found = earliest(found, await kind.findDueAfter(db, account, day, found ?? until))
-  return found
+  return earliest(found, await findPausedEndAfter(db, account, day, found ?? until))
 }
 
 /** The next customers, in identifier order, with anything due on a day. */

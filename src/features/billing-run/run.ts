@@ -8,6 +8,7 @@ import { type Account, type Moment, momentOf, type RealClock } from '../../platf
 import { getAccount } from '../accounts/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { lockBilledCustomers } from '../subscriptions/due-queries.ts'
+import { endPaused, listPausedEnds, type PausedEnd } from '../subscriptions/paused-ends.ts'
 import { type BilledKind, type Chunk, countDue, failureOf, findDueAfter, KINDS, listDueCustomers } from './kinds.ts'
 import {
   addProgress,
@@ -116,9 +117,33 @@ export async function billUntil(work: Work, until: IsoDate): Promise<void> {
   const reader = work.deps.db.reader(work.account)
   let day = await findDueAfter(reader, work.account, '0001-01-01', until)
   while (day !== null) {
+    await endAllPaused(work, day)
     await billPass(work, { day, isWaiting: false })
     await billPass(work, { day, isWaiting: true })
     day = await findDueAfter(reader, work.account, day, until)
+  }
+}
+
+/** Ends what ends on a day though its customer is suspended or archived: credits and events, never an invoice. */
+async function endAllPaused(work: Work, day: IsoDate): Promise<void> {
+  const { deps, account, totals } = work
+  const limit = deps.chunk ?? CHUNK
+  for (let after: Id | undefined = 0n; after !== undefined;) {
+    const ends: PausedEnd[] = await listPausedEnds(deps.db.reader(account), account, { day, after, limit })
+    for (const end of ends) {
+      try {
+        const plan = await deps.db.transaction(account, async (tx) => {
+          const settings = await getAccount(tx, account)
+          const moment = momentFor(work, settings)
+          return endPaused(tx, { account: settings, actor: work.actor, moment }, end.id, day)
+        })
+        if (plan?.ended === 'expired') totals.expired += 1
+      } catch (error) {
+        if (isAway(error)) throw error
+        count(work, await writeFailure(work, failureOf('subscription', end, error)))
+      }
+    }
+    after = ends.at(-1)?.id
   }
 }
 

@@ -14,7 +14,7 @@ import type { PaymentMethod } from '../customers/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
-import { bracketsText } from './brackets.ts'
+import { bracketsText, spreadText } from './brackets.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
@@ -230,7 +230,7 @@ function chargeRow(
     wholeFrom: charge.wholeFrom,
     wholeUntil: charge.wholeUntil,
     price: decimalText(charge.price),
-    brackets: bracketsText(charge.brackets),
+    brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
   }
 }
 

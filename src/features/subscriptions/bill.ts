@@ -1,6 +1,7 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
 import type { ComponentState, SubscriptionFacts } from '../../engine/components.ts'
 import { planReturn as planFactsReturn } from '../../engine/returning.ts'
+import { nextInvoiceOn } from '../../engine/extras.ts'
 import { type Cursor, planDue, type PlannedInvoice } from '../../engine/renewal.ts'
 import { planSubscriptionDue, type SubscriptionPlan } from '../../engine/plan.ts'
 import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
@@ -152,13 +153,12 @@ function planFrom(
   }
   const planned = planOf(taken ?? s, dated(invoices, context), state.cursor, context, dueBy, plan)
   for (const charge of credited) planned.zeroCharges.push({ subscriptionId: s.id, charge })
-  return {
-    ...planned,
-    ...(taken ? { taken } : {}),
-    ...(before.components.length === 0
-      ? {}
-      : { moved: { subscriptionId: s.id, before: before.components, after: plan.components }, credited }),
+  if (taken) planned.taken = taken
+  if (before.components.length > 0) {
+    planned.moved = { subscriptionId: s.id, before: before.components, after: plan.components }
+    planned.credited = credited
   }
+  return planned
 }
 
 /** What is late is dated today, and its payment terms count from today. */
@@ -210,31 +210,59 @@ function stateAfter(
   dueBy: IsoDate,
   facts: SubscriptionFacts | undefined,
 ): { state: BillingState; ended: BillingPlan['ended'] } {
+  const end = endAfter(s, dueBy)
+  const dueOn =
+    facts && facts.components.length > 0
+      ? nextActionWith(facts, dueBy, end.isEndRecorded)
+      : nextActionOn(termsOf(s), cursor, end.isEndRecorded)
+  assert(dueOn === null || dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
+  const { ended, ...fields } = end
+  return {
+    state: { id: s.id, wasNextFrom: s.nextFrom, wasDueOn: s.dueOn, ...cursor, lastInvoiceDate, dueOn, ...fields },
+    ended,
+  }
+}
+
+/** What a day on or after its end makes of a subscription. */
+function endAfter(
+  s: BillableSubscription,
+  dueBy: IsoDate,
+): Pick<BillingState, 'endDate' | 'cancelledOn' | 'pendingKind' | 'pendingOn' | 'isEndRecorded'> & Ended {
   const terms = termsOf(s)
   const cancelledOn = cancellationDayOf(s)
   const hasEnded = !s.isEndRecorded && terms.endDate !== null && terms.endDate <= dueBy
   // Of EndDate and a cancellation the earlier ends it; a cancellation that took effect sets EndDate to its day.
   const isCancelled = hasEnded && cancelledOn === terms.endDate
-  const isEndRecorded = s.isEndRecorded || hasEnded
-  const dueOn =
-    facts && facts.components.length > 0
-      ? nextActionWith(facts, dueBy, isEndRecorded)
-      : nextActionOn(terms, cursor, isEndRecorded)
-  assert(dueOn === null || dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
-  const state: BillingState = {
-    id: s.id,
-    wasNextFrom: s.nextFrom,
-    wasDueOn: s.dueOn,
-    ...cursor,
-    lastInvoiceDate,
-    dueOn,
+  return {
     endDate: isCancelled ? cancelledOn : s.endDate,
     cancelledOn: isCancelled ? cancelledOn : s.cancelledOn,
     pendingKind: hasEnded ? null : s.pendingKind,
     pendingOn: hasEnded ? null : s.pendingOn,
-    isEndRecorded,
+    isEndRecorded: s.isEndRecorded || hasEnded,
+    ended: hasEnded ? (isCancelled ? 'cancelled' : 'expired') : null,
   }
-  return { state, ended: hasEnded ? (isCancelled ? 'cancelled' : 'expired') : null }
+}
+
+type Ended = Pick<BillingPlan, 'ended'>
+
+/**
+ * Plans the end of a subscription whose customer is suspended or archived. Rule: credits are made on the day of the end; what is to be
+ * invoiced waits for the return, so no cursor moves, and the due day stays for it.
+ */
+export function planPausedEnd(s: BillableSubscription, context: PlanContext): BillingPlan {
+  const components = context.components.get(s.id) ?? []
+  const { ended, ...end } = endAfter(s, context.today)
+  const dueOn = nextInvoiceOn({ state: stateOf(s, context.offers.get(s.id)), components }, context.today)
+  const { id, nextFrom, dueOn: wasDueOn, lastInvoiceDate } = s
+  return {
+    subscription: s,
+    invoices: [],
+    zeroCharges: [],
+    state: { id, wasNextFrom: nextFrom, wasDueOn, ...cursorOf(s), lastInvoiceDate, dueOn, ...end },
+    ended,
+    renewals: 0,
+    moved: { subscriptionId: id, before: components, after: components },
+  }
 }
 
 /** Writes plans: invoices, states, ends. Their customers are locked by the caller. */

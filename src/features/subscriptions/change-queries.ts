@@ -15,20 +15,20 @@ type StoredCharge = Omit<Charge, 'brackets'> & {
   brackets: PricedBracketsJson | null
   creditedMinor: bigint
   creditedFrom: IsoDate | null
-  isInvoiceLive: boolean
+  isInvoiceCancelled: boolean
 }
 
 const CHARGES = fragment`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
            c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
            c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
-           c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is null and i.invoice_id is not null as "isInvoiceLive"
+           c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is not null as "isInvoiceCancelled"
       from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id`
 
 const chargeOf = (row: StoredCharge): InvoicedCharge => ({
   ...row,
   chargeId: row.id,
-  invoiceId: row.isInvoiceLive ? row.invoiceId : null,
+  invoiceId: row.isInvoiceCancelled ? null : row.invoiceId,
   itemId: row.itemId as Id,
   name: row.name ?? '',
   stretch: row.stretch as number,
@@ -106,6 +106,7 @@ export interface ChangedRow {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
+  restartedAfter: IsoDate | null
 }
 
 /** Writes the state of a subscription after a change of its caller's. */
@@ -120,7 +121,7 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
       component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, pending_kind = ${to.pendingKind},
       pending_on = ${to.pendingOn}, pending_package_version_id = ${to.pendingPackageVersionId},
       pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.cancelReason},
-      is_end_recorded = ${to.isEndRecorded}, last_modified = ${at}
+      is_end_recorded = ${to.isEndRecorded}, restarted_after = ${to.restartedAfter}, last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
 /** Rule: lastInvDate is the day of the newest invoice of any kind. */

@@ -6,7 +6,7 @@ import {
   changeStartDate,
   replaceFuture,
 } from '../../engine/changes.ts'
-import { type CancelKind, cancel } from '../../engine/endings.ts'
+import { type CancelKind, cancel, endedOnOf } from '../../engine/endings.ts'
 import {
   cancelSubscription,
   type OperationPlan,
@@ -26,7 +26,7 @@ import { type Answer, noContent, type Operation, writeOperation } from '../../pl
 import { loadInvoiceParts } from '../invoices/load.ts'
 import { listInvoicesByIds } from '../invoices/queries.ts'
 import { lockedSubscription, unknownSubscription } from './actions.ts'
-import { type ChangeMade, changeSubscription, type ChangeSubject } from './change.ts'
+import { type ChangeMade, changeSubscription, type ChangeSubject, pauseOf } from './change.ts'
 import {
   ChangeEndDateIn,
   ChangePackageIn,
@@ -203,19 +203,16 @@ const dating = (): Operation[] => [
     summary: 'Move the start of a subscription that has not begun',
     body: ChangeStartDateIn,
     success: { status: 204 },
-    refusals: { 409: 'The subscription has begun or ended' },
+    refusals: { 409: 'The subscription has begun or ended, or ended after the new start before it was started again' },
     record: (tx, _context, { params }) => recordOf(tx, params),
     etag: (s: Subscription) => subscriptionEtag(s),
     write: async (tx, context, { body }, s: Subscription) => {
       const rate = await presentRate(tx, s)
       const made = await changeSubscription(tx, context, s, (subject) => {
         checkRunning(subject, context.moment.today)
-        const plan = changeStartDate(
-          subject.state,
-          body.StartDate,
-          trialEnd(body.StartDate, rate),
-          context.moment.today,
-        )
+        const { restartedAfter } = subject.subscription
+        const start = { startDate: body.StartDate, trialEndDate: trialEnd(body.StartDate, rate), restartedAfter }
+        const plan = changeStartDate(subject.state, start, context.moment.today)
         const begun = begunAnew(plan, subject)
         checkPeriods(begun, context.moment.today, 'StartDate')
         return { plan: begun, event: 'subscription.changed' }
@@ -278,7 +275,10 @@ const dating = (): Operation[] => [
         const { today } = context.moment
         const isAgain = hasEnded(subject.state, today)
         if (isAgain && s.pausedOn !== null)
-          throw conflict('customer_not_billed', `Customer ${s.customerId} is suspended or archived.`)
+          throw conflict(
+            'customer_not_billed',
+            `Customer ${s.customerId} is ${pauseOf(s)}: nothing is started again meanwhile.`,
+          )
         if (isAgain && !isActive)
           throw conflict(
             'package_inactive',
@@ -290,7 +290,8 @@ const dating = (): Operation[] => [
           { charges, today },
         )
         checkPeriods(plan, today, 'StartDate')
-        return { plan, event: 'subscription.reactivated' }
+        const again = isAgain ? { restartedAfter: endedOnOf(subject.state) } : {}
+        return { plan, event: 'subscription.reactivated', ...again }
       })
       return answerChange(tx, context, made, query.preview)
     },

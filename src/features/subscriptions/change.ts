@@ -44,6 +44,8 @@ export interface PlannedChange {
   /** The version and price of the state after, where they change. */
   offer?: OfferIds
   pendingOffer?: OfferIds
+  /** Of a start again: the day on which the life before ended. */
+  restartedAfter?: IsoDate
 }
 
 /** Facts of a change, read after what is due today was invoiced. */
@@ -93,13 +95,16 @@ export async function subjectFrom(tx: Transaction, subscription: ShownSubscripti
   return { subscription, offer, components, state: stateOf(subscription, offer) }
 }
 
+export const pauseOf = ({ isCustomerArchived }: Pick<Subscription, 'isCustomerArchived'>): string =>
+  isCustomerArchived ? 'archived' : 'suspended'
+
 /** Rule: while a customer is suspended or archived, what would charge is refused. */
 export function checkPaused({ subscription: s, components }: ChangeSubject, plan: OperationPlan): void {
   const owes = (some: readonly ComponentState[]) => some.reduce((sum, { owed }) => sum + owed.length, 0)
   if (s.pausedOn === null || (plan.invoices.length === 0 && owes(plan.components) <= owes(components))) return
   throw conflict(
     'customer_not_billed',
-    `Customer ${s.customerId} is suspended or archived: a change that charges is not possible meanwhile.`,
+    `Customer ${s.customerId} is ${pauseOf(s)}: a change that charges is not possible meanwhile.`,
   )
 }
 
@@ -218,5 +223,6 @@ function changedRow({ subscription: s, state: before, offer }: ChangeSubject, ch
     cancelReason:
       state.cancelledOn === null && pending?.kind !== 'cancellation' ? null : (change.reason ?? s.cancelReason),
     isEndRecorded,
+    restartedAfter: change.restartedAfter ?? s.restartedAfter,
   }
 }

@@ -53,6 +53,18 @@ const flagOrNumber = (): Field<boolean> => ({
   },
 })
 
+/** Thousands of reports at once only add; what is sent in the words of a single report must say so too. */
+const addingOnly = (): Field<boolean> => ({
+  isBlankNull: false,
+  schema: { type: ['boolean', 'integer'], enum: [false, 0], description: 'Reports in bulk only add' },
+  read(value, path, context) {
+    const read = flagOrNumber().read(value, path, context)
+    if (read !== true) return read
+    context.problems.add('adding_only', path, `${path} cannot be true: reports in bulk only add.`)
+    return REFUSED
+  },
+})
+
 const componentInputs = {
   componentID: required(requiredReference()),
   componentVersionID: optional(reference()),
@@ -101,7 +113,8 @@ export type RecordUsageBody = BodyOf<typeof recordInputs>
 const bulkInputs = {
   subscriptionID: required(requiredReference()),
   componentID: required(requiredReference()),
-  NumUnits: required(units()),
+  NumUnits: required(units(ZERO)),
+  isSetUnits: optional(addingOnly()),
   Date: optional(date()),
   UsageKey: required(text()),
   Memo: optional(longText()),

@@ -44,6 +44,8 @@ export interface Subscription {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
+  /** The day on which the life before ended, of one that was started again; null in the first. */
+  restartedAfter: IsoDate | null
   poNumber: string | null
   collectionMethod: CollectionMethod | null
   gatewayId: Id | null
@@ -63,6 +65,8 @@ export interface Subscription {
   isCompany: boolean
   customerVersion: number
   pausedOn: IsoDate | null
+  /** Why it is not billed while `pausedOn` stands: archived, or else suspended. */
+  isCustomerArchived: boolean
   countryId: bigint | null
   countryStateId: bigint | null
   isWaiveTaxes: boolean
@@ -80,7 +84,14 @@ export interface PendingOffer extends PackageOffer {
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
 type ShownOnly = Pick<
   Subscription,
-  'gatewayId' | 'paymentMethodId' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCompany'
+  | 'gatewayId'
+  | 'paymentMethodId'
+  | 'restartedAfter'
+  | 'lastModified'
+  | 'customerName'
+  | 'customerLastName'
+  | 'isCompany'
+  | 'isCustomerArchived'
 >
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
@@ -100,8 +111,9 @@ export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.last_modified as "lastModified",
-  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany"`
+  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
+  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
+  c.archived_at is not null as "isCustomerArchived"`
 
 export const SUBSCRIPTION_JOINED = fragment`
   join subscription_billing b on b.account_id = s.account_id and b.subscription_id = s.subscription_id

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { addPackage, checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
+import { sql } from '../../platform/database/sql.ts'
+import {
+  addPackage,
+  checkBooks,
+  codesOf,
+  day,
+  differencesOf,
+  invoicesOf,
+  moveTo,
+  readSubscription,
+  shop,
+} from './billing.testing.ts'
 import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from './components.testing.ts'
 
 const service = await startTestService()
@@ -44,7 +55,7 @@ describe('usage', () => {
     await moveTo(client, '2027-03-01')
     expect(await rows(client)).toEqual([
       '2027-02-01: Messages 2027-01-01 to 2027-01-31 40',
-      '2027-03-01: Messages 2027-01-01 to 2027-01-31 22',
+      '2027-03-01: Messages 2027-01-01 to 2027-01-31, late: 8 → 13 units 22',
     ])
     const read = (await client.get(`/v1/subscriptions/${id}/usage`)).body
     const [first, second] = await invoicesOf(client)
@@ -53,6 +64,40 @@ describe('usage', () => {
       [5, second.invoiceID],
     ])
     expect((await client.get(`/v1/subscriptions/${id}/usage?from=2027-01-25&to=2027-01-31`)).body).toHaveLength(1)
+    await checkBooks(service, client)
+  })
+
+  test('is explained by what its cycle was spread by and how much it was in all, also where a bracket costs nothing', async () => {
+    const { client, report } = await meteredShop({
+      brackets: [
+        [0, 10],
+        [5, 20],
+        [4, null],
+      ],
+    })
+    await report({ NumUnits: 25 })
+    await moveTo(client, '2027-02-03')
+    await report({ NumUnits: 3, Date: '2027-01-30' })
+    await moveTo(client, '2027-03-01')
+    const [first, second] = await invoicesOf(client)
+    const explained = async ({ invoiceID }: any) =>
+      (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body.Lines
+    const Brackets = [
+      { QtyFrom: 1, QtyTill: 10, Price: 0 },
+      { QtyFrom: 11, QtyTill: 20, Price: 5 },
+      { QtyFrom: 21, QtyTill: null, Price: 4 },
+    ]
+    const common = { Scheme: 'tiered', Brackets }
+    expect(await explained(first)).toMatchObject([
+      { Facts: { ...common, Price: 5, Quantity: 10, TotalQuantity: 25, QuantityBefore: null } },
+      {
+        Facts: { ...common, Price: 4, Quantity: 5, TotalQuantity: 25, QuantityBefore: null },
+        Sentence: 'Messages, usage from 2027-01-01 to 2027-01-31: 4.00 × 5 = 20.00 USD, for 5 of 25 units (tiered).',
+      },
+    ])
+    expect(await explained(second)).toMatchObject([
+      { Facts: { ...common, Quantity: 28, TotalQuantity: 28, QuantityBefore: 25 } },
+    ])
     await checkBooks(service, client)
   })
 
@@ -70,7 +115,7 @@ describe('usage', () => {
     await moveTo(client, '2027-01-12')
     expect((await rows(client)).slice(1)).toEqual([
       ...preview.body.Invoices.map(linesOf),
-      '2027-01-11: Messages 2027-01-01 to 2027-01-10 4',
+      '2027-01-11: Messages 2027-01-01 to 2027-01-10, late: 12 → 13 units 4',
     ])
     await checkBooks(service, client)
   })
@@ -219,6 +264,10 @@ test('a subscription to come keeps the usage it opens with when its start moves,
   const id = (await add(body)).body.subscriptionID
   const other = (await add(body)).body.subscriptionID
   expect((await client.delete(`/v1/subscriptions/${other}`)).status).toBe(204)
+  const left = await service.db
+    .reader(client.id)
+    .rows(sql`select subscription_id as "id" from usage_entries where account_id = ${client.id} order by usage_id`)
+  expect(left).toEqual([{ id: BigInt(id) }])
   expect((await modify(client, id, [{ componentID, Memo: 'kept' }])).status).toBe(204)
   expect((await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })).status).toBe(204)
   await moveTo(client, '2027-04-10')
@@ -270,7 +319,19 @@ describe('usage in bulk', () => {
     const late = { subscriptionID: id, componentID, NumUnits: 5, Date: '2027-01-31', UsageKey: 'late' }
     expect((await client.post('/v1/usage', { Usage: [late] })).body).toEqual({ Recorded: 1, Duplicates: 0 })
     await moveTo(client, '2027-03-01')
-    expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31 22')
+    expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31, late: 8 → 13 units 22')
+  })
+
+  test('only adds: a report that lowers or sets is refused, naming the field', async () => {
+    const { client, id, componentID } = await meteredShop()
+    const entry = { subscriptionID: id, componentID, NumUnits: 3, UsageKey: 'a' }
+    const lowered = { ...entry, NumUnits: -1, UsageKey: 'b' }
+    const refused = await client.post('/v1/usage', { Usage: [entry, lowered, { ...entry, isSetUnits: true }] })
+    expect(refused.status).toBe(400)
+    expect(refused.body.Errors.map(({ Field }: any) => Field)).toEqual(['Usage[1].NumUnits', 'Usage[2].isSetUnits'])
+    expect(await unitsOf(client, id)).toBe(0)
+    expect((await client.post('/v1/usage', { Usage: [{ ...entry, isSetUnits: false }] })).status).toBe(201)
+    expect(await unitsOf(client, id)).toBe(3)
   })
 
   test('takes 10,000 entries and no more, and needs a key for each', async () => {
@@ -281,5 +342,49 @@ describe('usage in bulk', () => {
     expect(await unitsOf(client, id)).toBe(5000)
     expect(codesOf(await client.post('/v1/usage', { Usage: [...Usage, entry(10_001)] }))).toEqual(['wrong_count'])
     expect(codesOf(await client.post('/v1/usage', { Usage: [{ ...entry(1), UsageKey: '' }] }))).toEqual(['required'])
+  })
+})
+
+describe('usage on a cancelled invoice', () => {
+  const cancelNewest = async (client: TestClient) => {
+    const { invoiceID } = (await invoicesOf(client)).at(-1)
+    expect((await client.delete(`/v1/invoices/${invoiceID}`)).status).toBe(204)
+  }
+
+  test('counts as nothing invoiced for a correction downward, and is not charged again by a later rise', async () => {
+    const { client, report } = await meteredShop({}, { price: 31 })
+    await report({ NumUnits: 8, Date: '2027-01-01' })
+    await moveTo(client, '2027-02-01')
+    await cancelNewest(client)
+    await report({ NumUnits: -3, Date: '2027-01-20' })
+    await moveTo(client, '2027-03-01')
+    // Ten in all: two more than were ever charged.
+    await report({ NumUnits: 5, Date: '2027-01-20' })
+    await moveTo(client, '2027-04-01')
+    expect((await rows(client)).slice(2)).toEqual([
+      '2027-03-01: Plan 2027-03-01 to 2027-03-31 31',
+      '2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31 10',
+    ])
+    const { invoiceID } = (await invoicesOf(client)).at(-1)
+    const { Lines } = (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body
+    expect(Lines[1].Formula).toBe(
+      'price of 10 units (50.00) − price of 5 units (25.00) − 15.00 of cancelled invoices = 10.00',
+    )
+    expect(await differencesOf(service, client)).toEqual([])
+  })
+
+  test('late lines of it likewise: the correction is measured against what still stands', async () => {
+    const { client, id, report } = await meteredShop({}, { price: 31 })
+    await report({ NumUnits: 8, Date: '2027-01-01' })
+    await moveTo(client, '2027-02-03')
+    await report({ NumUnits: 5, Date: '2027-01-20' })
+    await moveTo(client, '2027-03-01')
+    await cancelNewest(client)
+    await report({ NumUnits: -6, Date: '2027-01-20' })
+    const preview = (await client.get(`/v1/subscriptions/${id}/preview`)).body
+    await moveTo(client, '2027-04-01')
+    expect(linesOf(preview)).toBe('2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31 -5')
+    expect((await rows(client)).at(-1)).toBe(linesOf(preview))
+    expect(await differencesOf(service, client)).toEqual([])
   })
 })

@@ -88,4 +88,5 @@ const asInvoiced = (charge: CoveringCharge): InvoicedCharge => ({
   netMinor: 0n,
   creditedMinor: 0n,
   creditedFrom: charge.creditedFrom,
+  isInvoiceCancelled: false,
 })

@@ -42,6 +42,9 @@ export const pageOf = (query: { page?: number | null; page_size?: number | null 
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
+/** What operations without parameters declare: unknown ones are ignored here as elsewhere, and refused where that is wanted. */
+export const NO_QUERY = objectOf({})
+
 /** Texts of a query string as the JSON values that the declared fields read. */
 export function queryAsJson(
   raw: Record<string, unknown>,
@@ -51,13 +54,14 @@ export function queryAsJson(
   const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
   const found: { [name: string]: Json } = {}
   for (const [name, value] of Object.entries(raw)) {
-    const property = properties[field.spellings?.get(name) ?? '']
-    if (property === undefined) continue
+    const known = field.spellings?.get(name) ?? (Object.hasOwn(properties, name) ? name : undefined)
     if (typeof value !== 'string') {
+      if (known === undefined) continue
       problems.add('repeated', name, `${name} may be given once.`)
       continue
     }
-    found[name] = asJson(value, property.type)
+    // A name that is not known is looked at like one in a body: it may differ from a known one in letter case only.
+    found[name] = known === undefined ? value : asJson(value, properties[known]?.type)
   }
   return found
 }
