@@ -23,7 +23,12 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { ListedAdjustment, PositiveAdjustment } from '../money/adjustment-queries.ts'
-import { type LinkedEntry, linkedAllocationsIn, positiveAmount } from '../money/allocation-wire.ts'
+import {
+  type LinkedEntry,
+  linkedAllocationsIn,
+  positiveAmount,
+  withoutListWhereAutoApply,
+} from '../money/allocation-wire.ts'
 import type { AskedEntry } from '../money/choose.ts'
 import { LinkedOut, NegativeOut, negativeToWire } from '../money/negative-wire.ts'
 import type { NegativeRecord } from '../money/negatives.ts'
@@ -204,21 +209,23 @@ const ignored = ['CurrencyCode', 'Status', 'isActive', 'isSuccess']
 
 const adding = {
   ...common,
-  Ref: required(text({ takesNumbers: true })),
+  Ref: required(text()),
   AutoApply: optional(flag(), 'isAutoApply'),
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
-export const AddIn = objectOf(adding, { ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] })
+export const AddIn = withoutListWhereAutoApply(
+  objectOf(adding, { ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] }),
+)
 export type AddBody = BodyOf<typeof adding>
 
 const editing = {
   ...common,
   AdjustmentID: required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
-  Ref: optional(text({ takesNumbers: true })),
+  Ref: optional(text()),
   isAutoApply: optional(flag(), 'AutoApply'),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
 } satisfies Properties
-export const EditIn = objectOf(editing, { ignored })
+export const EditIn = withoutListWhereAutoApply(objectOf(editing, { ignored }))
 export type EditBody = BodyOf<typeof editing>
 
 /** What both bodies tell of a record itself. */

@@ -30,8 +30,8 @@ export interface ExplainedNote {
 /** Reads what the amounts of a note follow from. `Net` and `Taxes` come to its Amount. */
 export async function explainNote(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedNote> {
   if (note.invoiceId === null) {
-    const taxes = await taxesOfCaller(db, account, note)
-    return explained(note, taxes, [])
+    const { taxes, isAllocated } = await taxesOfCaller(db, account, note)
+    return explained(note, taxes, [], isAllocated)
   }
   const { invoiceId } = note
   const taxes = (await listNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
@@ -39,14 +39,18 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
 }
 
 /** Rule: shares go by allocation in the order made, over all callers' notes on the invoice, so that they add up to what it gave back. */
-async function taxesOfCaller(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedTax[]> {
+async function taxesOfCaller(
+  db: Queryable,
+  account: AccountId,
+  note: NegativeAdjustment,
+): Promise<{ taxes: ExplainedTax[]; isAllocated: boolean }> {
   const isTaking = (a: AllocationState) => a.takesTax && a.owedKind === 'invoice'
   const own = (await listAllocationsOfGiven(db, account, 'negative_adjustment', [note.id])).filter(isTaking)
   const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
-  if (invoiceIds.length === 0) return []
+  if (invoiceIds.length === 0) return { taxes: [], isAllocated: false }
   const all = (await listAllocationsOfOwed(db, account, 'invoice', invoiceIds)).filter(isTaking)
   const taxes = await listTaxesOfInvoices(db, account, invoiceIds)
-  return invoiceIds.flatMap((invoiceId) => {
+  const given = invoiceIds.flatMap((invoiceId) => {
     const ofInvoice = taxes.filter((tax) => tax.invoiceId === invoiceId)
     const totalMinor = ofInvoice[0]?.totalMinor ?? 0n
     const crediting = all.filter(({ owedId }) => owedId === invoiceId)
@@ -57,6 +61,7 @@ async function taxesOfCaller(db: Queryable, account: AccountId, note: NegativeAd
         .flatMap(({ id }) => (shares.get(id) ?? []).map((share) => ({ ...share, invoiceId }))),
     )
   })
+  return { taxes: given, isAllocated: taxes.length > 0 }
 }
 
 /** Shares of several allocations to one invoice, one sum for each of its taxes. */
@@ -69,16 +74,24 @@ function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
   return [...sums.values()]
 }
 
-function explained(note: NegativeAdjustment, taxes: ExplainedTax[], lines: CreditLine[]): ExplainedNote {
+function explained(
+  note: NegativeAdjustment,
+  taxes: ExplainedTax[],
+  lines: CreditLine[],
+  isAllocated = false,
+): ExplainedNote {
   const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
   const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(note.currency))} ${note.currency}`
   const netMinor = note.amountMinor - taxMinor
   const label = `Credit note ${note.ref} of ${text(note.amountMinor)}`
+  const whyNone = isAllocated
+    ? 'the taxes of the invoices that it is allocated to have been taken back already'
+    : 'nothing of it is allocated to an invoice with taxes'
   const sentence =
     note.invoiceId !== null
       ? `${label} gives back ${text(netMinor)} of invoice ${note.invoiceId} and ${text(taxMinor)} of its taxes.`
       : taxes.length > 0
         ? `${label} takes back ${text(taxMinor)} of the taxes of the invoices that it is allocated to; ${text(netMinor)} is net.`
-        : `${label} takes back no tax, as nothing of it is allocated to an invoice with taxes.`
+        : `${label} takes back no tax: ${whyNone}.`
   return { note, netMinor, taxes, lines, sentence }
 }

@@ -22,7 +22,7 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { NegativeAdjustment, NewNegative } from '../money/adjustment-queries.ts'
-import { allocationsIn, positiveAmount } from '../money/allocation-wire.ts'
+import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import { CreditNoteOut, creditNoteToWire } from '../money/negative-wire.ts'
 import type { ExplainedNote } from './explain.ts'
 
@@ -37,13 +37,13 @@ const inputs = {
   Amount: required(positiveAmount()),
   CurrencyCode: required(currencyCode()),
   Date: required(date()),
-  CreditNumber: required(text({ takesNumbers: true }), 'Ref'),
+  CreditNumber: required(text(), 'Ref'),
   Memo: optional(longText()),
   AutoApply: optional(flag(), 'isAutoApply'),
   Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
-export const CreditNoteIn = objectOf(inputs, { ignored: ['creditNoteID', 'Status'] })
+export const CreditNoteIn = withoutListWhereAutoApply(objectOf(inputs, { ignored: ['creditNoteID', 'Status'] }))
 export type CreditNoteBody = BodyOf<typeof inputs>
 
 /** A credit note as a body says it; undefined while something that it needs is missing or wrong. */

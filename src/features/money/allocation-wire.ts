@@ -1,6 +1,6 @@
 import { ZERO } from '../../kernel/decimal.ts'
 import { decimalField, flag, reference } from '../../platform/wire/fields.ts'
-import { JsonNumber } from '../../platform/wire/json.ts'
+import { isJsonObject, JsonNumber } from '../../platform/wire/json.ts'
 import {
   type BodyOf,
   type Field,
@@ -62,6 +62,24 @@ export const entriesFromWire = (entries: readonly BodyOf<typeof entry>[]): Asked
     positiveAdjustmentId: one.positiveAdjustmentID ?? null,
     amount: one.amountApplied,
   }))
+
+const LISTS = ['Allocations', 'allocations', 'LinkedAllocations']
+
+/**
+ * Rule: where AutoApply is true the list is neither needed nor read, so nothing in it can be wrong; but that of a positive adjustment
+ * says what pays it, whatever else may pay the rest.
+ */
+export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
+  ...body,
+  read(value, path, context) {
+    if (!isJsonObject(value) || (value['AutoApply'] !== true && value['isAutoApply'] !== true))
+      return body.read(value, path, context)
+    const type = value['Type'] ?? value['type']
+    if (typeof type === 'string' && type.trim().toLowerCase() === 'positive') return body.read(value, path, context)
+    const kept = Object.entries(value).filter(([name]) => !LISTS.includes(name))
+    return body.read(Object.fromEntries(kept), path, context)
+  },
+})
 
 const linkedEntry = {
   allocationID: optional(reference()),

@@ -145,11 +145,16 @@ async function checkTargetsExist(
   const found = targets.length === 0 ? [] : await listOwed(tx, tx.account, targets)
   const isKnown = (kind: OwedRef['kind'], id: Id) =>
     found.some((document) => document.kind === kind && document.id === id)
-  asked.forEach(({ invoiceId, positiveAdjustmentId }, index) => {
+  asked.forEach(({ invoiceId, invoiceNumber, positiveAdjustmentId }, index) => {
     const at = `${names.list}[${index}]`
     if (invoiceId !== null && positiveAdjustmentId === null && !isKnown('invoice', invoiceId))
       problems.add('invoice_unknown', `${at}.${names.invoice}`, `There is no invoice ${invoiceId}.`)
-    if (invoiceId === null && positiveAdjustmentId !== null && !isKnown('positive_adjustment', positiveAdjustmentId))
+    if (
+      invoiceId === null &&
+      invoiceNumber === null &&
+      positiveAdjustmentId !== null &&
+      !isKnown('positive_adjustment', positiveAdjustmentId)
+    )
       problems.add(
         'adjustment_unknown',
         `${at}.${names.positive}`,

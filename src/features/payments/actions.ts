@@ -176,7 +176,9 @@ export async function editPayment(
 ): Promise<PaymentRecord> {
   const { payment: before } = present
   checkEdit(present, wanted, 'list' in asked ? asked.list : null)
-  const payment: Payment = { ...before, ...wanted, origin: before.origin }
+  // The day of an instant that stays is the day it was, whatever zone the account is in by now.
+  const dated = wanted.paidAt === before.paidAt ? before.dated : wanted.dated
+  const payment: Payment = { ...before, ...wanted, dated, origin: before.origin }
   const isMoved =
     payment.amountMinor !== before.amountMinor || payment.dated !== before.dated || payment.currency !== before.currency
   if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, payment.dated], `payment ${before.id}`)

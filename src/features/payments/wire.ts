@@ -19,7 +19,7 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { allocationsIn, positiveAmount } from '../money/allocation-wire.ts'
+import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import { METHODS, type NewPayment, type Payment } from '../money/payment-queries.ts'
 import { GIVEN_STATUSES } from '../money/rules.ts'
 import { paymentStatus } from './rules.ts'
@@ -85,16 +85,18 @@ const inputs = {
   Date: required(instant()),
   Method: required(word(METHODS, { anyCase: true })),
   Memo: optional(longText()),
-  Ref: optional(text({ takesNumbers: true })),
+  Ref: optional(text()),
   AutoApply: optional(flag(), 'isAutoApply'),
   Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
 const COMPUTED = ['paymentID', 'Status']
 
-export const PaymentIn = objectOf(inputs, { ignored: [...COMPUTED, 'sendReceipt'] })
+export const PaymentIn = withoutListWhereAutoApply(objectOf(inputs, { ignored: [...COMPUTED, 'sendReceipt'] }))
 /** Rule: of a payment that was received elsewhere a receipt goes out only where it is asked for. */
-export const NewPaymentIn = objectOf({ ...inputs, sendReceipt: optional(flag()) }, { ignored: COMPUTED })
+export const NewPaymentIn = withoutListWhereAutoApply(
+  objectOf({ ...inputs, sendReceipt: optional(flag()) }, { ignored: COMPUTED }),
+)
 export type PaymentBody = BodyOf<typeof inputs>
 
 /** A payment as a body says it; undefined while something that it needs is missing or wrong. */

@@ -184,6 +184,7 @@ async function runWrite(
   // Nothing can be said of the fields of a body that could not be read.
   if (operation.body && 'problem' in sent.body) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
+  nameAsSent(problems, sent)
   problems.throwIfAny()
   return operation.write(tx, context, input, record, found)
 }
@@ -209,6 +210,24 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     url: sent.url,
     headers: sent.headers,
   }
+}
+
+/** Where a field was sent under its other name, its problems are told under that one. */
+function nameAsSent(problems: Problems, { operation, body }: Sent): void {
+  const spellings = operation.body?.spellings
+  if (problems.found.length === 0 || !spellings || !('json' in body) || !isJsonObject(body.json)) return
+  const sent = new Map<string, string>()
+  for (const name of Object.keys(body.json)) {
+    const field = spellings.get(name)
+    if (field !== undefined && field !== name && !Object.hasOwn(body.json, field)) sent.set(field, name)
+  }
+  problems.found.forEach((problem, index) => {
+    const [field = ''] = problem.field?.split(/[.[]/, 1) ?? []
+    const name = sent.get(field)
+    if (name === undefined || problem.field === null) return
+    const path = `${name}${problem.field.slice(field.length)}`
+    problems.found[index] = { ...problem, field: path, message: problem.message.replaceAll(problem.field, path) }
+  })
 }
 
 function readBody(sent: Sent, reading: ReadContext): unknown {
