@@ -837,9 +837,9 @@ create table subscription_components (
   left_out_on date,
   next_from date not null,
   last_from date,
-  versions jsonb not null,
-  invoiced jsonb default '[]'::jsonb not null,
-  owed jsonb default '[]'::jsonb not null,
+  versions json not null,
+  invoiced json default '[]'::json not null,
+  owed json default '[]'::json not null,
   constraint subscription_components_pkey PRIMARY KEY (account_id, subscription_id, component_id),
   constraint subscription_components_account_id_component_id_fkey FOREIGN KEY (account_id, component_id) REFERENCES components(account_id, component_id),
   constraint subscription_components_account_id_component_version_id_fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id),
@@ -976,8 +976,7 @@ create table usage_entries (
   cycle_from date,
   part smallint,
   constraint usage_entries_pkey PRIMARY KEY (account_id, usage_id),
-  constraint usage_entries_key UNIQUE (account_id, subscription_id, component_id, usage_key),
-  constraint usage_entries_account_id_subscription_id_component_id_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE
+  constraint usage_entries_key UNIQUE (account_id, subscription_id, component_id, usage_key)
 );
 alter table usage_entries enable row level security;
 create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -1102,6 +1101,19 @@ CREATE OR REPLACE FUNCTION delete_old_mail(before_instant timestamp with time zo
 AS $function$
   with gone as (delete from outbox where written_at < before_instant and status in ('sent', 'failed') returning 1) select count(*) from gone
 $function$
+;
+
+CREATE OR REPLACE FUNCTION delete_usage_of_components()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial'
+AS $function$
+begin
+  delete from usage_entries u using deleted d
+   where u.account_id = d.account_id and u.subscription_id = d.subscription_id and u.component_id = d.component_id;
+  return null;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
@@ -1259,4 +1271,5 @@ $function$
 
 CREATE TRIGGER customers_deleted AFTER DELETE ON customers REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('customer_id');
 CREATE TRIGGER invoices_deleted AFTER DELETE ON invoices REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('invoice_id');
+CREATE TRIGGER subscription_components_deleted AFTER DELETE ON subscription_components REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION delete_usage_of_components();
 CREATE TRIGGER subscriptions_deleted AFTER DELETE ON subscriptions REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('subscription_id');

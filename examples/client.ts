@@ -11,12 +11,12 @@ export interface Client {
   get(path: string): Promise<Reply>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>
   put(path: string, body: unknown): Promise<Reply>
+  remove(path: string): Promise<Reply>
 }
 
 const needed = (name: string): string => {
   const value = process.env[name]
-  if (!value) throw new Error(`Set ${name}: the first start of the service prints it.`)
-  return value
+  return value || stopWith(`Set ${name}: the first start of the service prints it.`)
 }
 
 /** The account and key are those that `npm start` printed; the address is its default. */
@@ -29,7 +29,7 @@ export function clientFromEnvironment(): Client {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Reply> => {
-    const response = await fetch(new URL(path, address), {
+    const response = await reached(address, new URL(path, address), {
       method,
       headers: {
         authorization: `Basic ${credentials}`,
@@ -41,7 +41,7 @@ export function clientFromEnvironment(): Client {
     const text = await response.text()
     const reply = {
       status: response.status,
-      body: text === '' ? undefined : JSON.parse(text),
+      body: text === '' ? undefined : answerOf(text, address),
       headers: response.headers,
     }
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${messagesOf(reply.body)}`)
@@ -51,6 +51,26 @@ export function clientFromEnvironment(): Client {
     get: (path) => request('GET', path),
     post: (path, body, headers) => request('POST', path, body, headers),
     put: (path, body) => request('PUT', path, body),
+    remove: (path) => request('DELETE', path),
+  }
+}
+
+/** One sentence instead of the story of a connection: nobody can do anything with the rest. */
+const stopWith = (message: string): never => {
+  console.error(message)
+  process.exit(1)
+}
+
+const reached = (address: string, url: URL, init: RequestInit): Promise<Response> =>
+  fetch(url, init).catch(() =>
+    stopWith(`Nothing answers at ${address}: start the service with npm start, or set PERENNIAL_URL to where it runs.`),
+  )
+
+function answerOf(text: string, address: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return stopWith(`What answers at ${address} is not Perennial: set PERENNIAL_URL to where it runs.`)
   }
 }
 

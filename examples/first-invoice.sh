@@ -12,6 +12,11 @@ call() {
     --request "$method" --header 'Content-Type: application/json' "$url$path" "$@"
 }
 
+curl --silent --fail --output /dev/null "$url/readyz" || {
+  echo "Nothing answers at $url: start the service with npm start, or set PERENNIAL_URL to where it runs." >&2
+  exit 1
+}
+
 # The number behind a name in a JSON answer.
 number() { sed -E "s/.*\"$1\":([0-9]+).*/\1/"; }
 

@@ -76,6 +76,8 @@ interface FeatureDeps {
   publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
   forgetAccount(account: AccountId): void
+  /** Told of every billing run that a request has made this process do: runs of the clock. */
+  runFinished?: Metrics['runFinished']
   /** Keeps the secrets of mails that wait. */
   sealer: Sealer
   /** Mail leaves the house; else it stays readable in the outbox. */
@@ -123,6 +125,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
     realClock,
     publicUrl: settings.publicUrl,
     forgetAccount: authenticator.forget,
+    runFinished: metrics.runFinished,
     sealer: makeSealer(settings.encryptionKey, 'outbox'),
     hasMailServer: settings.hasMailServer,
   })

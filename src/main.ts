@@ -21,7 +21,7 @@ export async function main(args: readonly string[], root: string): Promise<numbe
   )
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   let code: number = EXIT.done
-  const program = buildProgram({ root, version, ended: (ended) => (code = ended) })
+  const program = buildProgram({ root, version, ended: (ended) => (code = ended), isJson })
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
@@ -31,13 +31,21 @@ export async function main(args: readonly string[], root: string): Promise<numbe
 }
 
 function tellFailure(error: unknown, isJson: boolean): number {
-  // Commander has said what was wrong already; help and version that were asked for are no failure.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  if (error instanceof CommanderError) {
+    // Help and version that were asked for are no failure; people have read what was wrong already.
+    if (error.exitCode === 0) return EXIT.done
+    const message = error.message.replace(/^error: /, '').replace(/^\(outputHelp\)$/, 'A command is missing.')
+    if (isJson) tellAsJson([{ message, code: 'wrong_usage', field: null }])
+    return EXIT.usage
+  }
   const problems = problemsOf(error)
-  if (isJson) process.stderr.write(`${JSON.stringify({ Errors: problems.map(problemAsJson) })}\n`)
+  if (isJson) tellAsJson(problems)
   else for (const { message } of problems) process.stderr.write(`${message}\n`)
   return EXIT.failed
 }
+
+const tellAsJson = (problems: readonly Problem[]) =>
+  process.stderr.write(`${JSON.stringify({ Errors: problems.map(problemAsJson) })}\n`)
 
 const problemAsJson = ({ message, code, field }: Problem) => ({ Message: message, Code: code, Field: field })
 

@@ -17,7 +17,9 @@ export interface NewAccountOptions {
 
 /** Makes an account with one full key, which is shown this once. */
 export async function createAccountCommand(context: CommandContext, wish: NewAccountOptions): Promise<number> {
-  const { id, secret } = await withDatabase(context, (db) => createAccount(db, Date.now, wish, 'command line'))
+  const { id, secret } = await withDatabase(context, (db) => createAccount(db, Date.now, wish, 'command line'), {
+    makes: true,
+  })
   if (context.isJson) {
     printJson({ AccountID: id, ApiKey: secret })
     return EXIT.done

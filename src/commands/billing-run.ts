@@ -10,6 +10,7 @@ import { digitsOf } from '../kernel/currencies.ts'
 import { invalid } from '../kernel/fault.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
 import { minorText } from '../kernel/money.ts'
+import { plural } from '../kernel/text.ts'
 import { instantOf } from '../kernel/zone.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type Account, momentOf } from '../platform/http/context.ts'
@@ -127,7 +128,7 @@ function tell({ account, until, run, records, invoices, totals, failures }: Outc
   const sum = sums.length > 0 ? ` (${sums.join(', ')})` : ''
   const done = run === undefined ? 'would make' : 'made'
   printLine(
-    `Account ${account}, until ${until}: ${done} ${invoices} invoices${sum} for ${records} subscriptions and recurring invoices, ${failures.length} failed.`,
+    `Account ${account}, until ${until}: ${done} ${plural(invoices, 'invoice')}${sum} for ${records} subscriptions and recurring invoices, ${failures.length} failed.`,
   )
   for (const failure of failures)
     remark(`  ${recordName(failure)} of customer ${failure.customerId}, due ${failure.dueOn}: ${failure.reason}`)

@@ -2,6 +2,7 @@ import { moveClock } from '../features/billing-run/clock.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
 import type { AccountId } from '../kernel/ids.ts'
+import { plural } from '../kernel/text.ts'
 import { dateIn } from '../kernel/zone.ts'
 import { momentOf } from '../platform/http/context.ts'
 import { readInstant } from '../platform/wire/dates.ts'
@@ -51,7 +52,7 @@ export async function advanceClockCommand(
     })
   else {
     printLine(
-      `The clock of account ${account} went from ${from} to ${now} (${days} days): ${totals.invoices} invoices, ${totals.renewals} renewals, ${totals.expired} expired, ${totals.failures.length} failed.`,
+      `The clock of account ${account} went from ${from} to ${now} (${plural(days, 'day')}): ${plural(totals.invoices, 'invoice')}, ${plural(totals.renewals, 'renewal')}, ${totals.expired} expired, ${totals.failures.length} failed.`,
     )
     for (const failure of totals.failures) remark(`  ${recordName(failure)}, due ${failure.dueOn}: ${failure.reason}`)
   }

@@ -1,6 +1,8 @@
 import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
+import { encryptionKey } from '../platform/encryption-key.ts'
+import { dataFolderAt, hasDatabase } from '../platform/postgres/data-folder.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
 import { remark } from './output.ts'
 
@@ -30,13 +32,33 @@ export function quietLog({ config }: Pick<CommandContext, 'config'>): PostgresLo
   return { debug: maybe, info: maybe, warn: say, error: say }
 }
 
-/** Opens the database of a running service, or starts it for the time of the command. */
-export const openForCommand = (context: CommandContext): Promise<OpenDatabase> =>
-  openService(context.config, { root: context.root, ownership: 'any', log: quietLog(context) })
+/** What a command does where there is no database: most have nothing to do there, and say so. */
+export interface Absence {
+  makes: boolean
+}
+
+/**
+ * Opens the database of a running service, or starts it for the time of the command. Throws a StartFailure where there is none, unless
+ * the command is one that makes things.
+ */
+export async function openForCommand(context: CommandContext, absent: Absence): Promise<OpenDatabase> {
+  const { config, root } = context
+  if (absent.makes && config.databaseUrl === undefined && !hasDatabase(config.dataDir)) {
+    if (config.logLevel !== 'silent')
+      remark(`There is no database in ${dataFolderAt(config.dataDir).root} (DATA_DIR) yet: one is made.`)
+    // Key and database come together, so that a missing key always means a lost one.
+    encryptionKey(config)
+  }
+  return openService(config, { root, ownership: absent.makes ? 'any' : 'present', log: quietLog(context) })
+}
 
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */
-export async function withDatabase<T>(context: CommandContext, work: (db: Database) => Promise<T>): Promise<T> {
-  const opened = await openForCommand(context)
+export async function withDatabase<T>(
+  context: CommandContext,
+  work: (db: Database) => Promise<T>,
+  absent: Absence = { makes: false },
+): Promise<T> {
+  const opened = await openForCommand(context, absent)
   try {
     return await work(opened.db)
   } finally {

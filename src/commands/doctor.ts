@@ -1,4 +1,4 @@
-import { checkDatabase } from '../platform/checkup/database.ts'
+import { checkDatabase, readMark } from '../platform/checkup/database.ts'
 import type { Finding } from '../platform/checkup/finding.ts'
 import { checkFolder } from '../platform/checkup/folder.ts'
 import { checkMachine } from '../platform/checkup/machine.ts'
@@ -29,7 +29,7 @@ async function examine(root: string, env: Readonly<Record<string, string | undef
     ...checkMachine(root, Date.now()),
     ...checkFolder(config),
     ...(await checkDatabase(config, root)),
-    await checkAddress(config),
+    await checkAddress(config, await readMark(config)),
     ...(config.smtpUrl === undefined ? [] : [await checkMailServer(config.smtpUrl)]),
   ]
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { type Instant, isDate, type IsoDate } from '../kernel/calendar.ts'
+import { type Instant, isDate, type IsoDate, YEAR_MAX, YEAR_MIN } from '../kernel/calendar.ts'
 import { findCurrency } from '../kernel/currencies.ts'
 import type { Id } from '../kernel/ids.ts'
 import { readInstant } from '../platform/wire/dates.ts'
@@ -8,6 +8,7 @@ import { readInstant } from '../platform/wire/dates.ts'
 
 const ID_DIGITS_MAX = 15
 const NAME_LENGTH_MAX = 255
+const YEARS = `of the years ${YEAR_MIN} to ${YEAR_MAX}`
 
 export function idValue(text: string): Id {
   if (!/^\d+$/.test(text) || text.length > ID_DIGITS_MAX || BigInt(text) < 1n)
@@ -27,7 +28,7 @@ export const countValue =
 
 /** A day as 2027-02-28. */
 export function dateValue(text: string): IsoDate {
-  if (!isDate(text)) throw new InvalidArgumentError('It must be a day such as 2027-02-28.')
+  if (!isDate(text)) throw new InvalidArgumentError(`It must be a day such as 2027-02-28, ${YEARS}.`)
   return text
 }
 
@@ -35,7 +36,9 @@ export function dateValue(text: string): IsoDate {
 export function instantValue(text: string): Instant {
   const instant = readInstant(text, 'UTC')
   if (!instant)
-    throw new InvalidArgumentError('It must be a day such as 2027-02-28 or a moment such as 2027-02-28T12:00:00Z.')
+    throw new InvalidArgumentError(
+      `It must be a day such as 2027-02-28 or a moment such as 2027-02-28T12:00:00Z, ${YEARS}.`,
+    )
   return instant
 }
 

@@ -22,6 +22,8 @@ export interface ProgramDeps {
   version: string
   /** Told the exit code of the command that ran. */
   ended(code: number): void
+  /** What is wrong with the words is told by the caller, as JSON; else it is written here, for people. */
+  isJson?: boolean
 }
 
 const EPILOGUE = `
@@ -36,6 +38,7 @@ export function buildProgram(deps: ProgramDeps): Command {
     .addHelpText('after', EPILOGUE)
     .showHelpAfterError('Run the command with --help to see what it takes.')
     .exitOverride()
+  if (deps.isJson) program.configureOutput({ writeErr: () => {} })
   const run = (options: { json?: boolean }, work: Run): Promise<void> =>
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)

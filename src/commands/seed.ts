@@ -39,7 +39,7 @@ interface Seeded {
 
 /** Makes the account and lives its year, up to today. Every call makes an account of its own and touches no other. */
 export async function seedCommand(context: CommandContext, wish: SeedOptions): Promise<number> {
-  const seeded = await withDatabase(context, (db) => seed(context, db, wish))
+  const seeded = await withDatabase(context, (db) => seed(context, db, wish), { makes: true })
   if (context.isJson) printJson(seededAsJson(seeded, wish))
   else tell(seeded, wish, context)
   return seeded.failed > 0 ? EXIT.someFailed : EXIT.done
@@ -149,11 +149,11 @@ function tell(seeded: Seeded, { customers, seed: number }: SeedOptions, { config
 API key   ${secret}
           Keep it: it is shown this once.
 
-Try, while "perennial serve" runs:
+Try, while the service runs (npm start):
   ${call}/v1/customers?comp_status=Suspended"
   ${call}/v1/subscriptions?comp_Status=Trial"
   ${call}/v1/invoices/${tellingInvoice}/explanation"
-Live on:  perennial clock advance --account ${account} --to ${addMonths(lastDay, 1)}`)
+Live on:  npm run perennial -- clock advance --account ${account} --to ${addMonths(lastDay, 1)}`)
 }
 
 const seededAsJson = (

@@ -3,7 +3,7 @@ import { type Decimal, ONE } from '../kernel/decimal.ts'
 import type { Id } from '../kernel/ids.ts'
 import { amountOf, minorToDecimal, roundToMinor } from '../kernel/money.ts'
 import type { Period } from './period.ts'
-import type { PricedBrackets } from './pricing.ts'
+import type { PricedBrackets, PriceList } from './pricing.ts'
 
 /**
  * What a line charges. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
@@ -43,6 +43,11 @@ export interface PlannedCharge {
   quantity: Decimal
   /** How the amount is priced where it is not price × quantity; null where it is. */
   brackets: PricedBrackets | null
+  /**
+   * What a quantity was spread by that has several brackets to stand in, and whose lines are price × quantity each. The first of them
+   * keeps it for all: the amounts need nothing of it, and an explanation has the others beside it.
+   */
+  spreadBy?: PriceList
   /** The heading of the line. */
   name: string
   /** What the line shows: × quantity, rounded, it is always netMinor. */

@@ -99,8 +99,9 @@ function quantityCharges(
   const isCut = facts.piece.from !== facts.whole.from || facts.piece.until !== facts.whole.until
   if (isCut || scheme === 'stairstep' || quantity.coefficient === 0n)
     return [bracketsCharge(component, { scheme, list, quantity, before: null }, facts)]
-  return priceQuantity(scheme, list, quantity).map((line) => ({
+  return priceQuantity(scheme, list, quantity).map((line, place) => ({
     ...lineOf(component, facts),
+    ...(place === 0 && list.length > 1 ? { spreadBy: { scheme, list } } : {}),
     bracketIndex: line.bracketIndex,
     price: line.price,
     quantity: line.quantity,

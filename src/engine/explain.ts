@@ -4,9 +4,7 @@ import { type Decimal, decimalText, equals, multiply, ONE, powerOfTen } from '..
 import { amountOf, minorText, minorToDecimal } from '../kernel/money.ts'
 import type { ChargeKind } from './charges.ts'
 import type { CreditLine } from './credits.ts'
-import { exactDifference, exactPrice, type PricedBrackets } from './pricing.ts'
-
-export type { PricedBrackets } from './pricing.ts'
+import { exactDifference, exactPrice, type PricedBrackets, type PriceList } from './pricing.ts'
 
 /** A stored charge by value: nothing of the catalogue is needed to check or explain its amount. */
 export interface ChargeFacts {
@@ -24,6 +22,8 @@ export interface ChargeFacts {
   name: string
   /** How the amount is priced where it is not price × quantity: several brackets cut by the day, a stairstep, a difference. */
   brackets: PricedBrackets | null
+  /** Of a line that is price × quantity for one bracket of several: what its cycle was spread by, and the units of all its lines. */
+  spread?: { priceList: PriceList; quantity: Decimal } | undefined
 }
 
 export interface ChargeExplanation {
@@ -37,7 +37,10 @@ export interface ChargeExplanation {
     wholeDays: number | null
     price: Decimal
     quantity: Decimal
-    brackets: PricedBrackets | null
+    /** All units of the cycle, and those that were charged before where the line is a difference; null where nothing is counted. */
+    totalQuantity: Decimal | null
+    quantityBefore: Decimal | null
+    priceList: PriceList | null
   }
   formula: string
   sentence: string
@@ -55,13 +58,28 @@ interface Days {
   wholeDays: number
 }
 
-/** "2027-02-01 to 2027-02-28", and where it is cut ", 21 of 31 days"; empty for what covers no days. */
-export function describeCharge(facts: CoveredDays): string {
+/**
+ * "2027-02-01 to 2027-02-28", where it is cut ", 21 of 31 days", and where the line's quantity of 1 does not tell it, how many units were
+ * bought: ", 6 units", ", 3 → 8 units". Empty for what covers no days.
+ */
+export function describeCharge(facts: CoveredDays & Pick<ChargeFacts, 'kind' | 'brackets'>): string {
   const covered = daysOf(facts)
   if (covered === null) return ''
   const { from, to, days, wholeDays } = covered
-  return days === wholeDays ? `${from} to ${to}` : `${from} to ${to}, ${days} of ${wholeDays} days`
+  const cut = days === wholeDays ? '' : `, ${days} of ${wholeDays} days`
+  return `${from} to ${to}${cut}${boughtText(facts)}`
 }
+
+function boughtText({ kind, brackets }: Pick<ChargeFacts, 'kind' | 'brackets'>): string {
+  if (brackets === null) return ''
+  const { quantity, before } = brackets
+  const late = kind === 'late_usage' ? 'late: ' : ''
+  return before === null
+    ? `, ${late}${unitsText(quantity)}`
+    : `, ${late}${decimalText(before)} → ${unitsText(quantity)}`
+}
+
+const unitsText = (quantity: Decimal): string => `${decimalText(quantity)} ${equals(quantity, ONE) ? 'unit' : 'units'}`
 
 /** The amount in minor units from the facts alone; a check compares it with what is stored. */
 export function recomputeCharge(facts: ChargeFacts): bigint {
@@ -84,7 +102,9 @@ export function explainCharge(facts: ChargeFacts): ChargeExplanation {
       wholeDays: covered?.wholeDays ?? null,
       price: facts.price,
       quantity: facts.brackets?.quantity ?? facts.quantity,
-      brackets: facts.brackets,
+      totalQuantity: facts.brackets?.quantity ?? facts.spread?.quantity ?? null,
+      quantityBefore: facts.brackets?.before ?? null,
+      priceList: facts.brackets ?? facts.spread?.priceList ?? null,
     },
     formula: formulaOf(facts, covered),
     sentence: sentenceOf(facts, covered),
@@ -203,7 +223,7 @@ function formulaOf(facts: ChargeFacts, covered: Days | null): string {
 function wholePriceText({ brackets, price, quantity, digits }: ChargeFacts): string {
   if (brackets === null) return priceText(price, digits) + (equals(quantity, ONE) ? '' : ` × ${decimalText(quantity)}`)
   const priceOf = (units: Decimal): string =>
-    `price of ${decimalText(units)} units (${priceText(exactPrice(brackets.scheme, brackets.list, units), digits)})`
+    `price of ${unitsText(units)} (${priceText(exactPrice(brackets.scheme, brackets.list, units), digits)})`
   if (brackets.before === null) return priceOf(brackets.quantity)
   return `${priceOf(brackets.quantity)} − ${priceOf(brackets.before)}${leftOutText(brackets.leftOut, digits)}`
 }
@@ -245,7 +265,15 @@ function sentenceOf(facts: ChargeFacts, covered: Days | null): string {
 
 function usageSentence(facts: ChargeFacts, covered: Days | null, what: string): string {
   const days = covered === null ? '' : ` from ${covered.from} to ${covered.to}`
-  return `${facts.name}, ${what}${days}: ${formulaOf(facts, covered)} ${facts.currency}.`
+  return `${facts.name}, ${what}${days}: ${formulaOf(facts, covered)} ${facts.currency}${spreadText(facts)}.`
+}
+
+/** Which of all units one line of several is for. */
+function spreadText({ quantity, spread }: ChargeFacts): string {
+  if (!spread) return ''
+  const { priceList, quantity: total } = spread
+  const share = equals(quantity, total) ? '' : `${decimalText(quantity)} of `
+  return `, for ${share}${unitsText(total)} (${priceList.scheme})`
 }
 
 function periodSentence(facts: ChargeFacts, covered: Days | null, cause: string): string {
@@ -253,7 +281,7 @@ function periodSentence(facts: ChargeFacts, covered: Days | null, cause: string)
   if (covered === null) return `${facts.name}: ${formula}.`
   const { from, to, wholeFrom, wholeTo, days, wholeDays } = covered
   const item = cause === '' ? facts.name : `${facts.name}, ${cause},`
-  if (days === wholeDays) return `${item} for the whole period from ${from} to ${to}: ${formula}.`
+  if (days === wholeDays) return `${item} for the whole period from ${from} to ${to}: ${formula}${spreadText(facts)}.`
   return (
     `${item} from ${from} to ${to}: ${days} of the ${wholeDays} days of the period from ${wholeFrom} to ${wholeTo} ` +
     `are charged, so ${formula}.`

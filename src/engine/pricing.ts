@@ -11,10 +11,14 @@ export interface Bracket {
   price: Decimal
 }
 
-/** How an amount that is not price × quantity of its line was priced. */
-export interface PricedBrackets {
+/** What a quantity is priced by. */
+export interface PriceList {
   scheme: Scheme
   list: readonly Bracket[]
+}
+
+/** How an amount that is not price × quantity of its line was priced. */
+export interface PricedBrackets extends PriceList {
   /** All units that are priced. */
   quantity: Decimal
   /** For a difference: the quantity that was charged before and is taken off. Null where the whole quantity is charged. */

@@ -103,7 +103,7 @@ const STATUSES = [
 const PRICE = { price: ONE, term: 1, termType: 'months', qtyFrom: 1n, qtyTill: null }
 const PRICED = { currency: 'USD', terms: [PRICE], brackets: [PRICE] }
 /** A row of a bulk statement that can be written in any form, days and numbers in binary too. */
-const ROW_OF_NULLS = new Proxy({}, { get: (_, name) => (name === 'units' ? ONE : null) })
+const ROW_OF_NULLS = new Proxy({}, { get: (_, name) => (name === 'units' || name === 'total' ? ONE : null) })
 const LISTS = ['customers', 'subscriptions', 'invoices', 'events']
 
 function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {

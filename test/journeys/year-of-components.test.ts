@@ -55,9 +55,9 @@ test('messages in tiers with late, corrected and bulk reports, until the plan is
   expect(await bookOf(client)).toEqual([
     '1 | 2027-01-01 due 2027-01-01 | Plan 2027-01-01 to 2027-01-31: 20 | VAT 2 | 22 | Past Due',
     '2 | 2027-02-01 due 2027-02-01 | Plan 2027-02-01 to 2027-02-28: 20 + Messages 2027-01-01 to 2027-01-31: 8 × 5 = 40 | VAT 6 | 66 | Past Due',
-    '3 | 2027-03-01 due 2027-03-01 | Plan 2027-03-01 to 2027-03-31: 20 + Messages 2027-02-01 to 2027-02-28: 10 × 5 = 50 + Messages 2027-02-01 to 2027-02-28: 2 × 4 = 8 + Messages 2027-01-01 to 2027-01-31: 22 | VAT 10 | 110 | Past Due',
+    '3 | 2027-03-01 due 2027-03-01 | Plan 2027-03-01 to 2027-03-31: 20 + Messages 2027-02-01 to 2027-02-28: 10 × 5 = 50 + Messages 2027-02-01 to 2027-02-28: 2 × 4 = 8 + Messages 2027-01-01 to 2027-01-31, late: 8 → 13 units: 22 | VAT 10 | 110 | Past Due',
     '4 | 2027-04-01 due 2027-04-01 | Plan 2027-04-01 to 2027-04-30: 20 | VAT 2 | 22 | Past Due',
-    '5 | 2027-05-01 due 2027-05-01 | Plan 2027-05-01 to 2027-05-31: 20 + Messages 2027-02-01 to 2027-02-28: -13 | VAT 0.7 | 7.7 | Past Due',
+    '5 | 2027-05-01 due 2027-05-01 | Plan 2027-05-01 to 2027-05-31: 20 + Messages 2027-02-01 to 2027-02-28, late: 12 → 9 units: -13 | VAT 0.7 | 7.7 | Past Due',
     '6 | 2027-06-01 due 2027-06-01 | Plan 2027-06-01 to 2027-06-30: 20 + Messages 2027-05-01 to 2027-05-31: 10 × 5 = 50 + Messages 2027-05-01 to 2027-05-31: 20 × 4 = 80 | VAT 15 | 165 less 143 | Past Due',
     '7 | 2027-07-01 due 2027-07-01 | Plan 2027-07-01 to 2027-07-31: 20 | VAT 2 | 22 | Past Due',
     '8 | 2027-08-01 due 2027-08-01 | Plan 2027-08-01 to 2027-08-31: 20 | VAT 2 | 22 | Past Due',
@@ -65,8 +65,8 @@ test('messages in tiers with late, corrected and bulk reports, until the plan is
     '10 | 2027-10-01 due 2027-10-01 | Plan 2027-10-01 to 2027-10-31: 20 + Messages 2027-09-01 to 2027-09-30: 2.5 × 5 = 12.5 | VAT 3.25 | 35.75 | Past Due',
     '11 | 2027-11-01 due 2027-11-01 | Plan 2027-11-01 to 2027-11-30: 20 + Messages 2027-10-01 to 2027-10-31: 5 × 5 = 25 | VAT 4.5 | 49.5 | Past Due',
     '12 | 2027-12-01 due 2027-12-01 | Plan 2027-12-01 to 2027-12-31: 20 | VAT 2 | 22 | Past Due',
-    '13 | 2027-12-20 due 2027-12-20 | Messages 2027-12-01 to 2027-12-19: 3 × 5 = 15 + Messages 2027-11-01 to 2027-11-30: 5 | VAT 2 | 22 | Past Due',
-    '14 | 2027-12-28 due 2027-12-28 | Messages 2027-12-01 to 2027-12-19: 10 | VAT 1 | 11 | Past Due',
+    '13 | 2027-12-20 due 2027-12-20 | Messages 2027-12-01 to 2027-12-19: 3 × 5 = 15 + Messages 2027-11-01 to 2027-11-30, late: 0 → 1 unit: 5 | VAT 2 | 22 | Past Due',
+    '14 | 2027-12-28 due 2027-12-28 | Messages 2027-12-01 to 2027-12-19, late: 3 → 5 units: 10 | VAT 1 | 11 | Past Due',
   ])
   expect(await notesOf(service, client)).toEqual(['CN-1 | 2027-07-01 for 6 | 130.00 + 13.00 = 143.00'])
   expect(await balanceOf(client, customerID)).toBe(559.35)
@@ -102,18 +102,18 @@ test('seats go up, down, up, away, come back and end with a rise that is owed', 
   expect(await moveTo(client, '2027-12-31')).toMatchObject({ Invoices: 0 })
   expect(await bookOf(client)).toEqual([
     '1 | 2027-01-01 due 2027-01-01 | Plan 2027-01-01 to 2027-01-31: 31 + Seats 2027-01-01 to 2027-01-31: 5 × 3.1 = 15.5 | VAT 6.98 | 53.48 | Past Due',
-    '2 | 2027-02-01 due 2027-02-01 | Plan 2027-02-01 to 2027-02-28: 31 + Seats 2027-02-01 to 2027-02-28: 8 × 3.1 = 24.8 + Seats 2027-01-11 to 2027-01-31, 21 of 31 days: 10.5 | VAT 9.95 | 76.25 | Past Due',
+    '2 | 2027-02-01 due 2027-02-01 | Plan 2027-02-01 to 2027-02-28: 31 + Seats 2027-02-01 to 2027-02-28: 8 × 3.1 = 24.8 + Seats 2027-01-11 to 2027-01-31, 21 of 31 days, 5 → 10 units: 10.5 | VAT 9.95 | 76.25 | Past Due',
     '3 | 2027-03-01 due 2027-03-01 | Plan 2027-03-01 to 2027-03-31: 31 + Seats 2027-03-01 to 2027-03-31: 8 × 3.1 = 24.8 | VAT 8.37 | 64.17 | Past Due',
-    '4 | 2027-03-10 due 2027-03-10 | Seats 2027-03-10 to 2027-03-31, 22 of 31 days: 8.8 | VAT 1.32 | 10.12 | Past Due',
+    '4 | 2027-03-10 due 2027-03-10 | Seats 2027-03-10 to 2027-03-31, 22 of 31 days, 8 → 12 units: 8.8 | VAT 1.32 | 10.12 | Past Due',
     '5 | 2027-04-01 due 2027-04-01 | Plan 2027-04-01 to 2027-04-30: 31 + Seats 2027-04-01 to 2027-04-30: 2 × 3.1 = 6.2 | VAT 5.58 | 42.78 | Past Due',
-    '6 | 2027-05-01 due 2027-05-01 | Plan 2027-05-01 to 2027-05-31: 31 + Seats 2027-05-01 to 2027-05-31: 3 × 3.1 = 9.3 + Seats 2027-04-16 to 2027-04-30, 15 of 30 days: 1.55 | VAT 6.28 | 48.13 | Past Due',
+    '6 | 2027-05-01 due 2027-05-01 | Plan 2027-05-01 to 2027-05-31: 31 + Seats 2027-05-01 to 2027-05-31: 3 × 3.1 = 9.3 + Seats 2027-04-16 to 2027-04-30, 15 of 30 days, 2 → 3 units: 1.55 | VAT 6.28 | 48.13 | Past Due',
     '7 | 2027-06-01 due 2027-06-01 | Plan 2027-06-01 to 2027-06-30: 31 + Seats 2027-06-01 to 2027-06-30: 3 × 3.1 = 9.3 | VAT 6.05 | 46.35 | Past Due',
     '8 | 2027-07-01 due 2027-07-01 | Plan 2027-07-01 to 2027-07-31: 31 | VAT 4.65 | 35.65 | Past Due',
     '9 | 2027-08-01 due 2027-08-01 | Plan 2027-08-01 to 2027-08-31: 31 | VAT 4.65 | 35.65 | Past Due',
-    '10 | 2027-09-01 due 2027-09-01 | Plan 2027-09-01 to 2027-09-30: 31 + Seats 2027-09-01 to 2027-09-30: 6 × 3.1 = 18.6 + Seats 2027-08-11 to 2027-08-31, 21 of 31 days: 12.6 | VAT 9.33 | 71.53 | Past Due',
-    '11 | 2027-10-01 due 2027-10-01 | Plan 2027-10-01 to 2027-10-31: 31 + Seats 2027-10-01 to 2027-10-31: 10 × 3.1 = 31 + Seats 2027-09-21 to 2027-09-30, 10 of 30 days: 4.13 | VAT 9.92 | 76.05 | Past Due',
+    '10 | 2027-09-01 due 2027-09-01 | Plan 2027-09-01 to 2027-09-30: 31 + Seats 2027-09-01 to 2027-09-30: 6 × 3.1 = 18.6 + Seats 2027-08-11 to 2027-08-31, 21 of 31 days, 0 → 6 units: 12.6 | VAT 9.33 | 71.53 | Past Due',
+    '11 | 2027-10-01 due 2027-10-01 | Plan 2027-10-01 to 2027-10-31: 31 + Seats 2027-10-01 to 2027-10-31: 10 × 3.1 = 31 + Seats 2027-09-21 to 2027-09-30, 10 of 30 days, 6 → 10 units: 4.13 | VAT 9.92 | 76.05 | Past Due',
     '12 | 2027-11-01 due 2027-11-01 | Plan 2027-11-01 to 2027-11-30: 31 + Seats 2027-11-01 to 2027-11-30: 10 × 3.1 = 31 | VAT 9.3 | 71.3 less 23.76 | Past Due',
-    '13 | 2027-11-21 due 2027-11-21 | Seats 2027-11-16 to 2027-11-20, 5 of 30 days: 5.17 | VAT 0.78 | 5.95 | Past Due',
+    '13 | 2027-11-21 due 2027-11-21 | Seats 2027-11-16 to 2027-11-20, 5 of 30 days, 10 → 20 units: 5.17 | VAT 0.78 | 5.95 | Past Due',
   ])
   expect(await notesOf(service, client)).toEqual(['CN-1 | 2027-11-21 for 12 | 20.66 + 3.10 = 23.76'])
   expect(await balanceOf(client, customerID)).toBe(613.65)

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, runProgram, serve, testFolder } from './program.ts'
 
@@ -51,6 +53,38 @@ describe('without a running service', () => {
   })
 })
 
+describe('where there is no database', () => {
+  test.each([
+    [['account', 'list']],
+    [['key', 'list']],
+    [['key', 'create']],
+    [['key', 'revoke', '1']],
+    [['verify']],
+    [['billing', 'run']],
+    [['clock', 'advance', '--to', '2027-02-01']],
+  ])('%j makes none, and names the folder and the setting', async (args) => {
+    const DATA_DIR = join(testFolder(), 'mistyped')
+    const { code, out, err } = await runProgram(args, { DATA_DIR })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toBe(
+      `There is no database in ${DATA_DIR}: set DATA_DIR to the folder that the service uses, or make a database there with "perennial serve" or "perennial account create".\n`,
+    )
+    expect(existsSync(DATA_DIR)).toBe(false)
+  })
+
+  test('what makes something makes it with its key, and says so', async () => {
+    const DATA_DIR = join(testFolder(), 'new')
+    const { code, out, err } = await runProgram(['account', 'create', '--json'], { DATA_DIR })
+    expect(JSON.parse(out)).toMatchObject({ AccountID: 1 })
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: `There is no database in ${DATA_DIR} (DATA_DIR) yet: one is made.\n`,
+    })
+    expect(existsSync(join(DATA_DIR, 'encryption.key'))).toBe(true)
+    expect(await runProgram(['account', 'list'], { DATA_DIR })).toMatchObject({ code: 0, err: '' })
+  })
+})
+
 describe('what the program answers to the shell', () => {
   test.each([
     ['an unknown command', ['bill']],
@@ -65,6 +99,14 @@ describe('what the program answers to the shell', () => {
   ])('%s is wrong usage: 2, and nothing is started', async (_, args) => {
     const { code, out } = await runProgram(args, { DATA_DIR: '/nowhere/at/all' })
     expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  test('with --json wrong usage is told as the interface tells errors, and by nothing else', async () => {
+    const { code, out, err } = await runProgram(['account', 'create', '--clock', '3000-01-01', '--test', '--json'], {})
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(JSON.parse(err)).toEqual({
+      Errors: [{ Message: expect.stringContaining('of the years 1900 to 2999'), Code: 'wrong_usage', Field: null }],
+    })
   })
 
   test('help and version end with 0', async () => {

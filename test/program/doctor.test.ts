@@ -84,7 +84,25 @@ describe('surroundings that are well', () => {
   })
 })
 
+test('a database that a command made has its key', async () => {
+  const DATA_DIR = testFolder()
+  expect((await runProgram(['migrate'], { DATA_DIR })).code).toBe(0)
+  const { code, said } = await doctor({ DATA_DIR })
+  expect(of(said, 'encryption key')).toMatchObject([{ State: 'ok' }])
+  expect(code).toBe(0)
+})
+
 describe('illnesses', () => {
+  test('a port that a Perennial of another database serves, whether the own one runs or not', async () => {
+    const other = await serve({ DATA_DIR: testFolder() })
+    const PORT = new URL(other.address).port
+    const finding = [{ State: 'fail', Says: expect.stringContaining('by a Perennial of another database') }]
+    expect(of((await doctor({ DATA_DIR: testFolder(), PORT })).said, 'PORT')).toMatchObject(finding)
+    const own = testFolder()
+    await serve({ DATA_DIR: own })
+    expect(of((await doctor({ DATA_DIR: own, PORT })).said, 'PORT')).toMatchObject(finding)
+  })
+
   test('every setting that cannot be read is told, and the rest is looked at all the same', async () => {
     const { code, said } = await doctor({
       DATA_DIR: testFolder(),

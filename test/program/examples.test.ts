@@ -26,8 +26,25 @@ test('first-invoice: a year on a monthly package is thirteen invoices, each expl
   expect(out).toMatch(/12 more invoices, 0 failed/)
   expect(out).toMatch(/^1 {2}\d{4}-\d\d-\d\d {2}47\.15 USD {2}\(Set-up fee 10, Basic 31\)$/m)
   expect(out).toMatch(/13 invoices\.$/m)
-  expect((await example('first-invoice.ts', env)).code).toBe(0)
+  const again = await example('first-invoice.ts', env)
+  expect(again.code).toBe(0)
+  expect(again.out, 'nothing of the first run counts in the second').toMatch(
+    /47\.15 USD {2}\(Set-up fee 10, Basic 31\)$/m,
+  )
 })
+
+test.each(['first-invoice.ts', 'import-customers.ts', 'first-invoice.sh'])(
+  '%s: where nothing answers, one sentence says so',
+  async (name) => {
+    // The discard port: nobody listens on it.
+    const env = { PERENNIAL_URL: 'http://127.0.0.1:9', PERENNIAL_ACCOUNT: '1', PERENNIAL_KEY: 'test_none' }
+    const { code, out, err } = await example(name, env)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toBe(
+      'Nothing answers at http://127.0.0.1:9: start the service with npm start, or set PERENNIAL_URL to where it runs.\n',
+    )
+  },
+)
 
 test('import-customers: the second time makes nobody, and the pages show everybody', async () => {
   const { code, out, err } = await example('import-customers.ts', await environmentOf())

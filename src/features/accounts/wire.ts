@@ -1,6 +1,6 @@
 import { isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { currencyCode, date, email, flag, longText, text, whole } from '../../platform/wire/fields.ts'
+import { currencyCode, date, email, flag, languageTag, longText, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
 import {
   orNull,
@@ -84,8 +84,6 @@ export function accountEtag(a: AccountSettings): string {
   return etagOf(settings)
 }
 
-const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
-
 const inputs = {
   Name: optional(text()),
   TimeZone: optional(
@@ -106,12 +104,7 @@ const inputs = {
   ZipCode: optional(text()),
   VatNo: optional(text({ takesNumbers: true })),
   BankDetails: optional(longText()),
-  Locale: optional(
-    text({
-      max: 35,
-      check: (tag) => (LANGUAGE.test(tag) ? undefined : 'must be a language tag such as en or de-CH'),
-    }),
-  ),
+  Locale: optional(languageTag()),
   Notes: optional(longText()),
   Terms: optional(longText()),
   PaymentTermDays: optional(whole(0, PAYMENT_TERM_DAYS_MAX)),

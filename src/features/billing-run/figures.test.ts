@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { addPackage } from '../subscriptions/billing.testing.ts'
+import { addPackage, shop } from '../subscriptions/billing.testing.ts'
 import { insertSubscribers, rateTermOf } from './run.testing.ts'
 import { insertRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
@@ -84,4 +84,16 @@ test('a customer that is suspended waits for nobody, and mail that waits is coun
   const risen = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
   expect(risen('perennial_due_records{kind="subscription"}')).toBe(2)
   expect(risen('perennial_outbox_mails{status="queued"}')).toBe(1)
+})
+
+test('invoices that moving a clock makes count among those of this process', async () => {
+  const made = async () => (await metrics()).get('perennial_run_invoices_total') ?? 0
+  const before = await made()
+  const { client, add } = await shop(service, {}, '2027-01-01T00:00:00.000Z')
+  expect((await add()).status).toBe(201)
+  expect(await made(), 'what a request itself invoices is no run').toBe(before)
+  expect((await client.put('/v1/clock', { Now: '2027-04-01T00:00:00Z' })).body.Invoices).toBe(3)
+  const after = await metrics()
+  expect(after.get('perennial_run_invoices_total')).toBe(before + 3)
+  expect(after.get('perennial_run_seconds_total')).toBeGreaterThan(0)
 })

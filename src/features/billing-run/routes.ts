@@ -22,6 +22,8 @@ import {
 interface Deps extends RunDeps {
   publicUrl: string | undefined
   forgetAccount(account: AccountId): void
+  /** Told of every run of a clock that this process has finished. */
+  runFinished?: (invoices: number, failed: number, seconds: number) => void
 }
 
 const unknownRun = (id: bigint | string) =>
@@ -102,7 +104,10 @@ const clock = (deps: Deps): Operation[] => [
     refusals: { 409: 'The account is live, the clock would move backwards, or it is being moved' },
     run: async ({ account, actor }, { body }) => {
       try {
+        const startedMs = performance.now()
         const move = await moveClock(deps, { account: account.id, to: body.Now, actor })
+        const { invoices, failures } = move.totals
+        deps.runFinished?.(invoices, failures.length, (performance.now() - startedMs) / 1000)
         return { status: 200, body: ClockMoveOut.write(clockMoveToWire(move, account.timeZone)) }
       } finally {
         deps.forgetAccount(account.id)

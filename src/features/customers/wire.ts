@@ -4,7 +4,7 @@ import { dateWithOffset } from '../../kernel/zone.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
-import { currencyCode, email, flag, reference, text, whole } from '../../platform/wire/fields.ts'
+import { currencyCode, email, flag, languageTag, reference, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   minorDigits,
@@ -176,8 +176,6 @@ export const customFieldsToWire = (c: Pick<Customer, 'customValues'>, labels: re
 /** Labels that an account may define, and so values that a customer can have. */
 export const CUSTOM_FIELDS_MAX = 100
 
-const LOCALE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
-
 /** What the service computes is ignored when sent, so that a record read can be sent back changed. */
 const COMPUTED = [
   'customerID',
@@ -223,12 +221,7 @@ const inputs = {
   autoSendInvoice: optional(flag()),
   autoSendStatement: optional(flag()),
   PaymentTermDays: optional(whole(0, 3650)),
-  Locale: optional(
-    text({
-      max: 35,
-      check: (value) => (LOCALE.test(value) ? undefined : 'must be a language tag such as en or de-CH'),
-    }),
-  ),
+  Locale: optional(languageTag()),
   isCollectionHold: optional(flag()),
   CustomFields: optional(
     listOf(objectOf({ Key: required(text()), Value: optional(text()) }), {
@@ -244,7 +237,7 @@ export type CustomerBody = BodyOf<typeof inputs>
 export const CustomerQuery = listQuery({
   Reference: optional(text()),
   Email: optional(text()),
-  comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true })),
+  comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
 })
 
 /** The values of a body as they replace those of `present` (PUT), or start from the defaults (add). Checks come before. */

@@ -1,4 +1,4 @@
-import type { Bracket, PricedBrackets, Scheme } from '../../engine/pricing.ts'
+import type { Bracket, PricedBrackets, PriceList, Scheme } from '../../engine/pricing.ts'
 import { decimal, decimalText } from '../../kernel/decimal.ts'
 
 /** Brackets as rows keep them, by value: decimals are texts, because JSON numbers would lose digits. */
@@ -9,11 +9,15 @@ export interface BracketJson {
   price: string
 }
 
-export interface PricedBracketsJson {
+interface PriceListJson {
   scheme: Scheme
   list: BracketJson[]
-  quantity: string
-  before: string | null
+}
+
+/** Without a quantity it prices no line: then it tells what the lines of a cycle were spread by. */
+export interface PricedBracketsJson extends PriceListJson {
+  quantity?: string
+  before?: string | null
   leftOut?: string
 }
 
@@ -40,11 +44,29 @@ export const bracketsText = (brackets: PricedBrackets | null): string | null =>
     ...(brackets.leftOut ? { leftOut: decimalText(brackets.leftOut) } : {}),
   } satisfies PricedBracketsJson)
 
+// Thousands of lines of a run share a list, and their text is made once.
+const spreadTexts = new WeakMap<readonly Bracket[], { scheme: Scheme; text: string }>()
+
+/** The JSON text of what the lines of a cycle were spread by; null where there is nothing to tell. */
+export function spreadText(priceList: PriceList | undefined): string | null {
+  if (!priceList) return null
+  const { scheme, list } = priceList
+  const known = spreadTexts.get(list)
+  if (known?.scheme === scheme) return known.text
+  const text = JSON.stringify({ scheme, list: list.map(bracketToJson) } satisfies PriceListJson)
+  spreadTexts.set(list, { scheme, text })
+  return text
+}
+
+/** How a line is priced; null where it is price × quantity. */
 export const bracketsOf = (stored: PricedBracketsJson | null): PricedBrackets | null =>
-  stored && {
-    scheme: stored.scheme,
-    list: stored.list.map(bracketFromJson),
-    quantity: decimal(stored.quantity),
-    before: stored.before === null ? null : decimal(stored.before),
-    ...(stored.leftOut === undefined ? {} : { leftOut: decimal(stored.leftOut) }),
-  }
+  stored?.quantity === undefined
+    ? null
+    : {
+        ...priceListOf(stored),
+        quantity: decimal(stored.quantity),
+        before: stored.before ? decimal(stored.before) : null,
+        ...(stored.leftOut === undefined ? {} : { leftOut: decimal(stored.leftOut) }),
+      }
+
+export const priceListOf = ({ scheme, list }: PriceListJson): PriceList => ({ scheme, list: list.map(bracketFromJson) })

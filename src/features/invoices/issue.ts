@@ -12,7 +12,7 @@ import type { Account, Moment } from '../../platform/http/context.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { addReceivable, type PaymentMethod } from '../customers/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
-import { bracketsText } from './brackets.ts'
+import { bracketsText, spreadText } from './brackets.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
@@ -202,7 +202,7 @@ function chargeRow(
     wholeFrom: charge.wholeFrom,
     wholeUntil: charge.wholeUntil,
     price: decimalText(charge.price),
-    brackets: bracketsText(charge.brackets),
+    brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
   }
 }
 

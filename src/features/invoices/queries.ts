@@ -1,9 +1,9 @@
 import type { ChargeKind } from '../../engine/charges.ts'
-import type { PricedBrackets } from '../../engine/explain.ts'
+import type { PricedBrackets, PriceList } from '../../engine/pricing.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { bracketsOf, type PricedBracketsJson } from './brackets.ts'
+import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
@@ -191,6 +191,25 @@ export const listCharges = async (
       from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, display_order`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
+
+/** What the lines of one cycle were spread by, and how many units they are together. */
+export interface Spread {
+  priceList: PriceList
+  quantity: Decimal
+}
+
+/** By charge. Lines that came to 0.00 stand on no invoice, and their units count here as well. */
+export async function listSpreads(db: Queryable, account: AccountId, invoice: InvoiceId): Promise<Map<Id, Spread>> {
+  const rows = await db.rows<{ chargeId: Id; quantity: Decimal; stored: PricedBracketsJson }>(sql`
+    select c.charge_id as "chargeId", sum(s.quantity) as "quantity",
+           (array_agg(s.brackets) filter (where s.brackets is not null))[1] as "stored"
+      from charges c join charges s on s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.stretch = c.stretch
+           and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part
+     where c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
+     group by c.charge_id
+    having bool_or(s.brackets is not null)`)
+  return new Map(rows.map(({ chargeId, quantity, stored }) => [chargeId, { priceList: priceListOf(stored), quantity }]))
+}
 
 export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<InvoiceTaxRow>(sql`

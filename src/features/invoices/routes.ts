@@ -19,6 +19,7 @@ import {
   type Invoice,
   type InvoiceFilter,
   listInvoices,
+  listSpreads,
 } from './queries.ts'
 import {
   ExplanationOut,
@@ -150,8 +151,11 @@ export const invoiceOperations = ({ publicUrl, onCancel }: Deps): Operation[] =>
       const id = pathId(params, 'invoiceID', unknownInvoice)
       const invoice = await findInvoice(db, account.id, id)
       if (!invoice) throw unknownInvoice(id)
-      const [parts] = await loadLines(db, account.id, [invoice])
-      return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, account.timeZone)) }
+      const [[parts], spreads] = await Promise.all([
+        loadLines(db, account.id, [invoice]),
+        listSpreads(db, account.id, id),
+      ])
+      return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, spreads, account.timeZone)) }
     },
   }),
   ...handInvoiceOperations({ onCancel }),

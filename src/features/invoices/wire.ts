@@ -3,6 +3,7 @@ import { invoiceStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
@@ -32,6 +33,7 @@ import {
   type Invoice,
   INVOICE_STATUSES,
   type InvoiceTaxRow,
+  type Spread,
 } from './queries.ts'
 
 const day = () => outDate('Calendar date')
@@ -154,9 +156,9 @@ export function balancesOf(
   }
 }
 
-/** What was written, else the days that the facts tell. */
+/** What was written, else the days and units that the facts tell. */
 export const shownDescription = (
-  charge: Pick<Charge, 'description' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>,
+  charge: Pick<Charge, 'description' | 'kind' | 'brackets' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>,
 ): string | null => charge.description ?? (describeCharge(charge) || null)
 
 export const chargeToWire = (
@@ -275,6 +277,8 @@ export const ExplanationOut = outObject(
           WholeDays: orNull(outInteger()),
           Price: outNumber(),
           Quantity: outNumber(),
+          TotalQuantity: orNull(outNumber('All units of the cycle, of which this line may be a part')),
+          QuantityBefore: orNull(outNumber('What had been charged, where the line is a difference')),
           Scheme: orNull(outText()),
           Brackets: orNull(outList(BracketOut)),
           subscriptionID: orNull(outId()),
@@ -321,9 +325,11 @@ function explainedToWire(explained: ChargeExplanation, timeZone: string) {
     WholeDays: facts.wholeDays,
     Price: decimalDigits(facts.price),
     Quantity: decimalDigits(facts.quantity),
-    Scheme: facts.brackets?.scheme ?? null,
+    TotalQuantity: facts.totalQuantity && decimalDigits(facts.totalQuantity),
+    QuantityBefore: facts.quantityBefore && decimalDigits(facts.quantityBefore),
+    Scheme: facts.priceList?.scheme ?? null,
     Brackets:
-      facts.brackets?.list.map(({ from, till, price }) => ({
+      facts.priceList?.list.map(({ from, till, price }) => ({
         QtyFrom: decimalDigits(from ?? ZERO),
         QtyTill: till === null ? null : decimalDigits(till),
         Price: decimalDigits(price),
@@ -333,6 +339,7 @@ function explainedToWire(explained: ChargeExplanation, timeZone: string) {
 
 export function explanationToWire(
   { invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>,
+  spreads: ReadonlyMap<Id, Spread>,
   timeZone: string,
 ): ShapeOf<typeof ExplanationOut> {
   const { currency } = invoice
@@ -340,7 +347,7 @@ export function explanationToWire(
   return {
     invoiceID: invoice.id,
     Lines: charges.map((charge) => {
-      const explained = explainCharge(factsOf(charge, currency))
+      const explained = explainCharge({ ...factsOf(charge, currency), spread: spreads.get(charge.id) })
       const facts = {
         ...explainedToWire(explained, timeZone),
         subscriptionID: charge.subscriptionId,

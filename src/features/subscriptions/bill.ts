@@ -151,13 +151,12 @@ function planFrom(
   }
   const planned = planOf(taken ?? s, dated(invoices, context), state.cursor, context, dueBy, plan)
   for (const charge of credited) planned.zeroCharges.push({ subscriptionId: s.id, charge })
-  return {
-    ...planned,
-    ...(taken ? { taken } : {}),
-    ...(before.components.length === 0
-      ? {}
-      : { moved: { subscriptionId: s.id, before: before.components, after: plan.components }, credited }),
+  if (taken) planned.taken = taken
+  if (before.components.length > 0) {
+    planned.moved = { subscriptionId: s.id, before: before.components, after: plan.components }
+    planned.credited = credited
   }
+  return planned
 }
 
 /** What is late is dated today, and its payment terms count from today. */

@@ -26,7 +26,7 @@ import { type Answer, noContent, type Operation, writeOperation } from '../../pl
 import { loadInvoiceParts } from '../invoices/load.ts'
 import { listInvoicesByIds } from '../invoices/queries.ts'
 import { lockedSubscription, unknownSubscription } from './actions.ts'
-import { type ChangeMade, changeSubscription, type ChangeSubject } from './change.ts'
+import { type ChangeMade, changeSubscription, type ChangeSubject, pauseOf } from './change.ts'
 import {
   ChangeEndDateIn,
   ChangePackageIn,
@@ -275,7 +275,10 @@ const dating = (): Operation[] => [
         const { today } = context.moment
         const isAgain = hasEnded(subject.state, today)
         if (isAgain && s.pausedOn !== null)
-          throw conflict('customer_not_billed', `Customer ${s.customerId} is suspended or archived.`)
+          throw conflict(
+            'customer_not_billed',
+            `Customer ${s.customerId} is ${pauseOf(s)}: nothing is started again meanwhile.`,
+          )
         if (isAgain && !isActive)
           throw conflict(
             'package_inactive',

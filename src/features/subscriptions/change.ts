@@ -94,13 +94,16 @@ export async function subjectFrom(tx: Transaction, subscription: ShownSubscripti
   return { subscription, offer, components, state: stateOf(subscription, offer) }
 }
 
+export const pauseOf = ({ isCustomerArchived }: Pick<Subscription, 'isCustomerArchived'>): string =>
+  isCustomerArchived ? 'archived' : 'suspended'
+
 /** Rule: while a customer is suspended or archived, what would charge is refused. */
 export function checkPaused({ subscription: s, components }: ChangeSubject, plan: OperationPlan): void {
   const owes = (some: readonly ComponentState[]) => some.reduce((sum, { owed }) => sum + owed.length, 0)
   if (s.pausedOn === null || (plan.invoices.length === 0 && owes(plan.components) <= owes(components))) return
   throw conflict(
     'customer_not_billed',
-    `Customer ${s.customerId} is suspended or archived: a change that charges is not possible meanwhile.`,
+    `Customer ${s.customerId} is ${pauseOf(s)}: a change that charges is not possible meanwhile.`,
   )
 }
 

@@ -1,8 +1,9 @@
 import { conflict, Problems } from '../../kernel/fault.ts'
-import { addDays, addMonths, type IsoDate, partsOf } from '../../kernel/calendar.ts'
+import { addDays, addMonths, type IsoDate, partsOf, type TermType } from '../../kernel/calendar.ts'
 import { isMoreDueThan } from '../../engine/plan.ts'
 import { firstCursor } from '../../engine/renewal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
 import { type ComponentSet, composeComponents, findComponents, type WishedComponent } from './component-choose.ts'
@@ -123,8 +124,11 @@ export async function chooseVersion(tx: Transaction, body: Body, problems: Probl
   return undefined
 }
 
+const termText = (term: number | null, termType: TermType | null): string =>
+  plural(term ?? 0, (termType ?? 'days').slice(0, -1))
+
 const termNames = (terms: readonly RateTerm[]) =>
-  terms.filter(({ term }) => term !== null).map(({ term, termType }) => `${term} ${termType}`)
+  terms.filter(({ term }) => term !== null).map(({ term, termType }) => termText(term, termType))
 
 export async function checkTerm(
   tx: Transaction,
@@ -148,7 +152,7 @@ export async function checkTerm(
       problems.add(
         'contradiction',
         'Term',
-        `Rate term ${body.packageRateTermID} is ${named.term} ${named.termType}, not ${body.Term} ${body.TermType}.`,
+        `Rate term ${body.packageRateTermID} is ${termText(named.term, named.termType)}, not ${termText(body.Term, body.TermType)}.`,
       )
     }
     return
@@ -156,7 +160,11 @@ export async function checkTerm(
   const list = termNames(offered).join(', ')
   if (body.Term != null && body.TermType != null) {
     if (!offered.some(({ term, termType }) => term === body.Term && termType === body.TermType))
-      problems.add('term_unknown', 'Term', `The rate has no term of ${body.Term} ${body.TermType}; it has ${list}.`)
+      problems.add(
+        'term_unknown',
+        'Term',
+        `The rate has no term of ${termText(body.Term, body.TermType)}; it has ${list}.`,
+      )
   } else if (offered.length > 1 && body.Term == null && body.TermType == null) {
     problems.add(
       'required',
@@ -305,6 +313,7 @@ const customerFacts = (customer: Customer) => ({
   isCompany: customer.isCompany,
   customerVersion: customer.version,
   pausedOn: customer.pausedOn,
+  isCustomerArchived: customer.archivedAt !== null,
   countryId: customer.countryId,
   countryStateId: customer.countryStateId,
   isWaiveTaxes: customer.isWaiveTaxes,

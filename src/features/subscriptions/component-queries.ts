@@ -3,8 +3,9 @@ import type { Scheme } from '../../engine/pricing.ts'
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
+import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
 
 /** The components of subscriptions and their usage by cycle: whole chunks a statement. */
@@ -221,17 +222,46 @@ const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, t
             list: version.list.map(bracketToJson),
           })),
         ),
-    invoiced: JSON.stringify(
-      c.invoiced.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })),
-    ),
-    owed: JSON.stringify(
-      c.owed.map((rise): OwedJson => ({
-        ...rise,
-        quantity: decimalText(rise.quantity),
-        before: decimalText(rise.before),
-      })),
-    ),
+    invoiced: invoicedText(c.invoiced),
+    owed: owedText(c.owed),
   }
+}
+
+const invoicedText = (cycles: readonly InvoicedCycle[]): string =>
+  cycles.length === 0
+    ? '[]'
+    : JSON.stringify(cycles.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })))
+
+const owedText = (rises: readonly OwedRise[]): string =>
+  rises.length === 0
+    ? '[]'
+    : JSON.stringify(
+        rises.map((rise): OwedJson => ({
+          ...rise,
+          quantity: decimalText(rise.quantity),
+          before: decimalText(rise.before),
+        })),
+      )
+
+/** What billing writes of components. Neighbours mostly stand at the same: their texts are made once. */
+export function movesOf(changes: readonly ComponentChange[]): ComponentMove[] {
+  const known = new Map<string, string>()
+  const textOf = (cycles: readonly InvoicedCycle[]): string => {
+    if (cycles.length !== 1) return invoicedText(cycles)
+    const { from, wholeFrom, wholeUntil, highest, nextPart } = cycles[0] as InvoicedCycle
+    const key = `${from}${wholeFrom}${wholeUntil}${highest.coefficient}/${highest.scale}/${nextPart}`
+    let text = known.get(key)
+    if (text === undefined) known.set(key, (text = invoicedText(cycles)))
+    return text
+  }
+  return changes.map(({ subscriptionId, state: { componentId, nextFrom, lastFrom, invoiced, owed } }) => ({
+    subscriptionId,
+    componentId,
+    nextFrom,
+    lastFrom,
+    invoiced: textOf(invoiced),
+    owed: owedText(owed),
+  }))
 }
 
 export interface ComponentChange {
@@ -257,8 +287,8 @@ export async function insertComponents(
       ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
       ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
       ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
-      ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::jsonb[], ${column(rows, 'invoiced')}::jsonb[],
-      ${column(rows, 'owed')}::jsonb[])`)
+      ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::json[], ${column(rows, 'invoiced')}::json[],
+      ${column(rows, 'owed')}::json[])`)
 }
 
 /** Writes where components stand after billing or a change. */
@@ -278,11 +308,87 @@ export async function updateComponents(
         ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
         ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
         ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
-        ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::jsonb[], ${column(rows, 'invoiced')}::jsonb[],
-        ${column(rows, 'owed')}::jsonb[])
+        ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::json[], ${column(rows, 'invoiced')}::json[],
+        ${column(rows, 'owed')}::json[])
         as r(subscription, component, version, pending, quantity, anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from,
              versions, invoiced, owed)
      where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
+}
+
+/** Where a component stands after billing that changed nothing else of it. */
+export interface ComponentMove {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  nextFrom: IsoDate
+  lastFrom: IsoDate | null
+  /** JSON texts. */
+  invoiced: string
+  owed: string
+}
+
+const MOVE_SHAPE = ['componentId', 'nextFrom', 'lastFrom', 'invoiced', 'owed'] as const
+
+/** Writes where components stand after billing, one or thousands. */
+export async function moveComponents(
+  tx: Transaction,
+  account: AccountId,
+  moves: readonly ComponentMove[],
+): Promise<void> {
+  for (const { rows, shapes: s, places } of shaped(moves, MOVE_SHAPE)) {
+    const range = rangeOf(rows, 'subscriptionId')
+    await tx.rows(sql`
+      update subscription_components c set next_from = (${dates(s, 'nextFrom')}::date[])[r.shape], last_from = (${dates(s, 'lastFrom')}::date[])[r.shape],
+        invoiced = (${column(s, 'invoiced')}::json[])[r.shape], owed = (${column(s, 'owed')}::json[])[r.shape]
+        from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
+          unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as r(subscription, component, shape)
+       where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component
+         ${range ? fragment`and c.subscription_id between ${range.first} and ${range.last}` : NOTHING}`)
+  }
+}
+
+const CYCLE_SHAPE = ['componentId', 'from', 'until', 'total', 'invoiced', 'nextPart', 'isFree'] as const
+
+/** Usage of a cycle as it travels: numbers as texts. */
+const usageTexts = (cycles: readonly UsageCycleRow[]) =>
+  cycles.map(({ subscriptionId, componentId, from, until, total, invoiced, nextPart, isFree }) => ({
+    subscriptionId,
+    componentId,
+    from,
+    until,
+    total: decimalText(total),
+    invoiced: invoiced === null ? null : decimalText(invoiced),
+    nextPart,
+    isFree,
+  }))
+
+/** Writes cycles of usage that are open, one or thousands; answers how many were found open. */
+export async function updateOpenUsage(
+  tx: Transaction,
+  account: AccountId,
+  cycles: readonly UsageCycleRow[],
+): Promise<number> {
+  let written = 0
+  for (const { rows, shapes: s, places } of shaped(usageTexts(cycles), CYCLE_SHAPE)) {
+    const range = rangeOf(rows, 'subscriptionId')
+    // Asked for as what is open, so that its small index is walked and not the cycles of years.
+    const { n } = await oneRow<{ n: number }>(
+      tx,
+      sql`
+      with written as (
+        update usage_cycles u set cycle_until = (${dates(s, 'until')}::date[])[r.shape], total = (${column(s, 'total')}::numeric[])[r.shape],
+          invoiced = (${column(s, 'invoiced')}::numeric[])[r.shape], next_part = (${column(s, 'nextPart')}::smallint[])[r.shape],
+          is_free = (${column(s, 'isFree')}::boolean[])[r.shape]
+          from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
+            unnest(${dates(rows, 'from')}::date[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
+            as r(subscription, component, cycle_from, shape)
+         where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
+           ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}
+        returning 1)
+      select count(*)::integer as "n" from written`,
+    )
+    written += n
+  }
+  return written
 }
 
 /** Writes usage by cycle, new cycles and known ones. */
@@ -292,11 +398,7 @@ export async function upsertUsageCycles(
   cycles: readonly UsageCycleRow[],
 ): Promise<void> {
   if (cycles.length === 0) return
-  const rows = cycles.map((cycle) => ({
-    ...cycle,
-    total: decimalText(cycle.total),
-    invoiced: cycle.invoiced === null ? null : decimalText(cycle.invoiced),
-  }))
+  const rows = usageTexts(cycles)
   await tx.rows(sql`
     insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, invoiced, next_part, is_free)
     select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],

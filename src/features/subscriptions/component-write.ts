@@ -6,8 +6,11 @@ import {
   type ComponentChange,
   deleteUsageCycles,
   insertComponents,
+  moveComponents,
+  movesOf,
   raiseRevision,
   updateComponents,
+  updateOpenUsage,
   type UsageCycleRow,
   upsertUsageCycles,
 } from './component-queries.ts'
@@ -19,6 +22,17 @@ export interface ComponentsMoved {
   after: readonly ComponentState[]
 }
 
+interface Sorted {
+  added: ComponentChange[]
+  /** Billing moved where they stand, and nothing else of them. */
+  moved: ComponentChange[]
+  changed: ComponentChange[]
+  /** Cycles of usage that were open, and others. */
+  open: UsageCycleRow[]
+  cycles: UsageCycleRow[]
+  gone: Pick<UsageCycleRow, 'subscriptionId' | 'componentId' | 'from'>[]
+}
+
 /** Writes what plans made of components, of one subscription or of thousands, in a few statements. */
 export async function writeComponents(
   tx: Transaction,
@@ -26,26 +40,52 @@ export async function writeComponents(
   today: IsoDate,
 ): Promise<void> {
   if (moved.length === 0) return
-  const added: ComponentChange[] = []
-  const changed: ComponentChange[] = []
-  const cycles: UsageCycleRow[] = []
-  const gone: Pick<UsageCycleRow, 'subscriptionId' | 'componentId' | 'from'>[] = []
-  for (const { subscriptionId, before, after } of moved) {
-    for (const state of after) {
-      const known = before.find(({ componentId }) => componentId === state.componentId)
-      if (known === state) continue
-      if (known === undefined) added.push({ subscriptionId, state })
-      else changed.push({ subscriptionId, state, areVersionsKept: known.versions === state.versions })
-      const { componentId, usage } = state
-      for (const cycle of usage)
-        if (!known?.usage.includes(cycle)) cycles.push({ ...cycle, subscriptionId, componentId })
-      for (const { from } of known?.usage ?? [])
-        if (!usage.some((cycle) => cycle.from === from)) gone.push({ subscriptionId, componentId, from })
+  const sorted: Sorted = { added: [], moved: [], changed: [], open: [], cycles: [], gone: [] }
+  for (const one of moved)
+    for (const state of one.after) {
+      const known = one.before.find(({ componentId }) => componentId === state.componentId)
+      if (known !== state) sortComponent(sorted, one.subscriptionId, known, state)
     }
-  }
+  const { added, changed, open, cycles, gone } = sorted
   await insertComponents(tx, tx.account, added, today)
   await updateComponents(tx, tx.account, changed, today)
+  await moveComponents(tx, tx.account, movesOf(sorted.moved))
   if (gone.length > 0) await deleteUsageCycles(tx, tx.account, gone)
+  // One that a report has closed meanwhile is not found open.
+  if ((await updateOpenUsage(tx, tx.account, open)) !== open.length) cycles.push(...open)
   await upsertUsageCycles(tx, tx.account, cycles)
   for (const id of new Set(added.map(({ subscriptionId }) => subscriptionId))) await raiseRevision(tx, tx.account, id)
 }
+
+function sortComponent(
+  to: Sorted,
+  subscriptionId: SubscriptionId,
+  known: ComponentState | undefined,
+  state: ComponentState,
+): void {
+  const { componentId, usage } = state
+  if (known === undefined) to.added.push({ subscriptionId, state })
+  else if (isOnlyMoved(known, state)) to.moved.push({ subscriptionId, state })
+  else to.changed.push({ subscriptionId, state, areVersionsKept: known.versions === state.versions })
+  const before = known?.usage ?? []
+  for (const cycle of usage) {
+    const { from, until, total, invoiced, nextPart, isFree } = cycle
+    const was = before.find((one) => one.from === from)
+    if (was === cycle) continue
+    const row = { subscriptionId, componentId, from, until, total, invoiced, nextPart, isFree }
+    if (was) to.open.push(row)
+    else to.cycles.push(row)
+  }
+  for (const { from } of before)
+    if (!usage.some((cycle) => cycle.from === from)) to.gone.push({ subscriptionId, componentId, from })
+}
+
+/** With more than one version, which of them is named as pending may change with the day. */
+const isOnlyMoved = (known: ComponentState, state: ComponentState): boolean =>
+  known.versions === state.versions &&
+  known.versions.length === 1 &&
+  known.quantity === state.quantity &&
+  known.cycle === state.cycle &&
+  known.stretch === state.stretch &&
+  known.chargesFrom === state.chargesFrom &&
+  known.leftOutOn === state.leftOutOn

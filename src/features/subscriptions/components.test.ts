@@ -29,7 +29,7 @@ describe('a quantity', () => {
     await moveTo(client, '2027-02-01')
     expect(await rows(client)).toEqual([
       '2027-01-01: Seats 2027-01-01 to 2027-01-31 15.5',
-      '2027-02-01: Seats 2027-02-01 to 2027-02-28 24.8 + Seats 2027-01-11 to 2027-01-31, 21 of 31 days 10.5',
+      '2027-02-01: Seats 2027-02-01 to 2027-02-28 24.8 + Seats 2027-01-11 to 2027-01-31, 21 of 31 days, 5 → 10 units 10.5',
     ])
     await checkBooks(service, client)
   })
@@ -42,11 +42,13 @@ describe('a quantity', () => {
     const wish = [{ componentID, NumUnits: 10 }]
     const preview = await modify(client, id, wish, { When: 'now' }, '?preview=true')
     expect(preview.body.Invoices.map(linesOf)).toEqual([
-      '2027-01-11: Seats 2027-01-11 to 2027-01-31, 21 of 31 days 10.5',
+      '2027-01-11: Seats 2027-01-11 to 2027-01-31, 21 of 31 days, 5 → 10 units 10.5',
     ])
     expect((await readSubscription(client, id)).componentUsage[0].NumUnits).toBe(5)
     expect((await modify(client, id, wish, { When: 'now' })).status).toBe(204)
-    expect((await rows(client)).at(-1)).toBe('2027-01-11: Seats 2027-01-11 to 2027-01-31, 21 of 31 days 10.5')
+    expect((await rows(client)).at(-1)).toBe(
+      '2027-01-11: Seats 2027-01-11 to 2027-01-31, 21 of 31 days, 5 → 10 units 10.5',
+    )
   })
 
   test('shares the invoice of the renewal, lead days included; without a renewal on its day it has its own', async () => {
@@ -92,13 +94,15 @@ describe('a quantity', () => {
     await moveTo(client, '2027-01-21')
     const preview = await client.put(`/v1/subscriptions/${first}/cancel/prorata?preview=true`, {})
     // The rise: 10 of 31 days of 15.50; given back: 11 of 31 days of 15.50.
-    expect(preview.body.Invoices.map(linesOf)).toEqual(['2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days 5'])
+    expect(preview.body.Invoices.map(linesOf)).toEqual([
+      '2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days, 5 → 10 units 5',
+    ])
     expect(preview.body.CreditNotes.map(({ Amount }: any) => Amount)).toEqual([5.5])
     expect((await client.put(`/v1/subscriptions/${first}/cancel/prorata`, {})).status).toBe(204)
     expect((await client.put(`/v1/subscriptions/${second}/cancel/norefund`, {})).status).toBe(204)
     expect((await rows(client)).slice(2)).toEqual([
-      '2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days 5',
-      '2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days 5',
+      '2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days, 5 → 10 units 5',
+      '2027-01-21: Seats 2027-01-11 to 2027-01-20, 10 of 31 days, 5 → 10 units 5',
     ])
     await moveTo(client, '2027-04-01')
     expect(await rows(client)).toHaveLength(4)
@@ -122,7 +126,7 @@ describe('a quantity', () => {
     expect(await rows(client)).toEqual([
       '2027-01-01: Seats 2027-01-01 to 2027-01-31 15.5',
       '2027-02-01: Seats 2027-02-01 to 2027-02-28 15.5',
-      '2027-05-01: Seats 2027-05-01 to 2027-05-31 9.3 + Seats 2027-04-11 to 2027-04-30, 20 of 30 days 6.2',
+      '2027-05-01: Seats 2027-05-01 to 2027-05-31 9.3 + Seats 2027-04-11 to 2027-04-30, 20 of 30 days, 0 → 3 units 6.2',
     ])
   })
 
@@ -208,7 +212,7 @@ describe('a quantity', () => {
     await moveTo(client, '2027-02-01')
     await client.put(`/v1/subscriptions/${id}/reactivate`, {})
     expect(await rows(client)).toEqual([
-      '2027-01-01: Seats 2027-01-01 to 2027-01-10, 10 of 31 days 10',
+      '2027-01-01: Seats 2027-01-01 to 2027-01-10, 10 of 31 days, 10 units 10',
       '2027-01-01: Seats 2027-01-11 to 2027-01-20, 10 of 31 days 10',
       '2027-02-01: Seats 2027-02-01 to 2027-02-28 31',
     ])

@@ -52,7 +52,6 @@ export function writePreview(facts: PreviewFacts): string {
         ...charge,
         description: null,
         grossMinor: composed.grossMinor[line] ?? 0n,
-        brackets: null,
         subscriptionId: null,
       })),
     },

@@ -65,6 +65,8 @@ export interface Subscription {
   isCompany: boolean
   customerVersion: number
   pausedOn: IsoDate | null
+  /** Why it is not billed while `pausedOn` stands: archived, or else suspended. */
+  isCustomerArchived: boolean
   countryId: bigint | null
   countryStateId: bigint | null
   isWaiveTaxes: boolean
@@ -89,6 +91,7 @@ type ShownOnly = Pick<
   | 'customerName'
   | 'customerLastName'
   | 'isCompany'
+  | 'isCustomerArchived'
 >
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
@@ -109,7 +112,8 @@ export const PACKAGE_COLUMNS = fragment`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
   s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
-  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany"`
+  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
+  c.archived_at is not null as "isCustomerArchived"`
 
 export const SUBSCRIPTION_JOINED = fragment`
   join subscription_billing b on b.account_id = s.account_id and b.subscription_id = s.subscription_id

@@ -1,6 +1,7 @@
 import type { PendingChange, SubscriptionState } from '../../engine/subscription.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { cursorOf, termsOf } from './facts.ts'
+import { cursorOf } from './facts.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 
 /** Between a stored subscription and the state that changes are planned on. */
@@ -12,15 +13,25 @@ function pendingOf(s: BillableSubscription, offer: PendingOffer | undefined): Pe
   return offer ? { kind: s.pendingKind, on: s.pendingOn, offer } : null
 }
 
+/** Fields one by one: a copy that is then added to is a slow object, and every plan copies it again. */
 export const stateOf = (s: BillableSubscription, offer?: PendingOffer): SubscriptionState => ({
-  ...termsOf(s),
+  packageId: s.packageId,
+  packageName: s.packageName,
+  stretch: s.stretch,
+  price: s.price,
+  setupFeeMinor: s.setupFeeMinor,
+  trialFeeMinor: s.trialFeeMinor,
+  digits: digitsOf(s.currency),
   startDate: s.startDate,
   trialEndDate: s.trialEndDate,
   syncDate: s.syncDate,
   endDate: s.endDate,
   cancelledOn: s.cancelledOn,
   pending: pendingOf(s, offer),
+  cycle: { anchor: s.anchor, dayOfMonth: s.anchorDay, term: s.term, termType: s.termType },
   componentAnchor: s.componentAnchor,
+  isProRata: s.isProRata,
+  leadDays: s.leadDays,
   cursor: cursorOf(s),
 })
 

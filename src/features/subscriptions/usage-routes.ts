@@ -50,18 +50,14 @@ function reportsOf(body: Partial<RecordUsageBody>, s: SubscriptionView, problems
   return [reportOf({ ...body, componentID: body.componentID, NumUnits: body.NumUnits }, s.id, '')]
 }
 
-const bulkReports = (list: readonly Partial<BulkBody>[] | undefined): UsageReport[] =>
-  (list ?? []).flatMap((entry, index) =>
-    entry.subscriptionID === undefined || entry.componentID === undefined || entry.NumUnits === undefined
-      ? []
-      : [
-          reportOf(
-            { ...entry, componentID: entry.componentID, NumUnits: entry.NumUnits },
-            entry.subscriptionID,
-            `Usage[${index}]`,
-          ),
-        ],
-  )
+function bulkReports(list: readonly Partial<BulkBody>[] | undefined): UsageReport[] {
+  const reports: UsageReport[] = []
+  list?.forEach((entry, index) => {
+    if (entry.subscriptionID === undefined || entry.componentID === undefined || entry.NumUnits === undefined) return
+    reports.push(reportOf(entry as BulkBody, entry.subscriptionID, `Usage[${index}]`))
+  })
+  return reports
+}
 
 export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
   writeOperation({

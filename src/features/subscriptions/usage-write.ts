@@ -48,7 +48,7 @@ type UsedKey = Pick<KnownKey, 'subscriptionId' | 'componentId' | 'units' | 'isSe
 /** Keys that were used, in the database or earlier in the same request. */
 export class UsedKeys {
   // By the text alone: callers' keys hardly ever meet, and no longer text need be made of ten thousand of them.
-  readonly #used = new Map<string, UsedKey[]>()
+  readonly #used = new Map<string, UsedKey | UsedKey[]>()
 
   constructor(known: readonly KnownKey[]) {
     for (const one of known) this.#add(one.key, one)
@@ -56,17 +56,23 @@ export class UsedKeys {
 
   #add(key: string, one: UsedKey): void {
     const same = this.#used.get(key)
-    if (same) same.push(one)
-    else this.#used.set(key, [one])
+    if (same === undefined) this.#used.set(key, one)
+    else if (Array.isArray(same)) same.push(one)
+    else this.#used.set(key, [same, one])
+  }
+
+  #find(key: string, of: UsageReport): UsedKey | undefined {
+    const same = this.#used.get(key)
+    if (same === undefined) return undefined
+    const isOf = (one: UsedKey) => one.subscriptionId === of.subscriptionId && one.componentId === of.componentId
+    return Array.isArray(same) ? same.find(isOf) : isOf(same) ? same : undefined
   }
 
   /** Whether a report repeats one that is known. Rule: with other values that is refused (409). Its day may be left out, then any fits. */
   isRepeated(report: UsageReport, today: IsoDate): boolean {
     const { key, subscriptionId, componentId, units, isSet } = report
     if (key === null) return false
-    const known = this.#used
-      .get(key)
-      ?.find((one) => one.subscriptionId === subscriptionId && one.componentId === componentId)
+    const known = this.#find(key, report)
     if (!known) {
       this.#add(key, { subscriptionId, componentId, units, isSet, day: report.day ?? today })
       return false

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
 import {
   addPackage,
   checkBooks,
@@ -54,7 +55,7 @@ describe('usage', () => {
     await moveTo(client, '2027-03-01')
     expect(await rows(client)).toEqual([
       '2027-02-01: Messages 2027-01-01 to 2027-01-31 40',
-      '2027-03-01: Messages 2027-01-01 to 2027-01-31 22',
+      '2027-03-01: Messages 2027-01-01 to 2027-01-31, late: 8 → 13 units 22',
     ])
     const read = (await client.get(`/v1/subscriptions/${id}/usage`)).body
     const [first, second] = await invoicesOf(client)
@@ -63,6 +64,40 @@ describe('usage', () => {
       [5, second.invoiceID],
     ])
     expect((await client.get(`/v1/subscriptions/${id}/usage?from=2027-01-25&to=2027-01-31`)).body).toHaveLength(1)
+    await checkBooks(service, client)
+  })
+
+  test('is explained by what its cycle was spread by and how much it was in all, also where a bracket costs nothing', async () => {
+    const { client, report } = await meteredShop({
+      brackets: [
+        [0, 10],
+        [5, 20],
+        [4, null],
+      ],
+    })
+    await report({ NumUnits: 25 })
+    await moveTo(client, '2027-02-03')
+    await report({ NumUnits: 3, Date: '2027-01-30' })
+    await moveTo(client, '2027-03-01')
+    const [first, second] = await invoicesOf(client)
+    const explained = async ({ invoiceID }: any) =>
+      (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body.Lines
+    const Brackets = [
+      { QtyFrom: 1, QtyTill: 10, Price: 0 },
+      { QtyFrom: 11, QtyTill: 20, Price: 5 },
+      { QtyFrom: 21, QtyTill: null, Price: 4 },
+    ]
+    const common = { Scheme: 'tiered', Brackets }
+    expect(await explained(first)).toMatchObject([
+      { Facts: { ...common, Price: 5, Quantity: 10, TotalQuantity: 25, QuantityBefore: null } },
+      {
+        Facts: { ...common, Price: 4, Quantity: 5, TotalQuantity: 25, QuantityBefore: null },
+        Sentence: 'Messages, usage from 2027-01-01 to 2027-01-31: 4.00 × 5 = 20.00 USD, for 5 of 25 units (tiered).',
+      },
+    ])
+    expect(await explained(second)).toMatchObject([
+      { Facts: { ...common, Quantity: 28, TotalQuantity: 28, QuantityBefore: 25 } },
+    ])
     await checkBooks(service, client)
   })
 
@@ -80,7 +115,7 @@ describe('usage', () => {
     await moveTo(client, '2027-01-12')
     expect((await rows(client)).slice(1)).toEqual([
       ...preview.body.Invoices.map(linesOf),
-      '2027-01-11: Messages 2027-01-01 to 2027-01-10 4',
+      '2027-01-11: Messages 2027-01-01 to 2027-01-10, late: 12 → 13 units 4',
     ])
     await checkBooks(service, client)
   })
@@ -229,6 +264,10 @@ test('a subscription to come keeps the usage it opens with when its start moves,
   const id = (await add(body)).body.subscriptionID
   const other = (await add(body)).body.subscriptionID
   expect((await client.delete(`/v1/subscriptions/${other}`)).status).toBe(204)
+  const left = await service.db
+    .reader(client.id)
+    .rows(sql`select subscription_id as "id" from usage_entries where account_id = ${client.id} order by usage_id`)
+  expect(left).toEqual([{ id: BigInt(id) }])
   expect((await modify(client, id, [{ componentID, Memo: 'kept' }])).status).toBe(204)
   expect((await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })).status).toBe(204)
   await moveTo(client, '2027-04-10')
@@ -280,7 +319,7 @@ describe('usage in bulk', () => {
     const late = { subscriptionID: id, componentID, NumUnits: 5, Date: '2027-01-31', UsageKey: 'late' }
     expect((await client.post('/v1/usage', { Usage: [late] })).body).toEqual({ Recorded: 1, Duplicates: 0 })
     await moveTo(client, '2027-03-01')
-    expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31 22')
+    expect((await rows(client)).at(-1)).toBe('2027-03-01: Messages 2027-01-01 to 2027-01-31, late: 8 → 13 units 22')
   })
 
   test('only adds: a report that lowers or sets is refused, naming the field', async () => {

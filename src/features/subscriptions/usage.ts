@@ -226,11 +226,10 @@ export async function findUsage(
 /** Rule: usage is neither in the future nor before the start. */
 export function checkDay(report: UsageReport, startDate: IsoDate, today: IsoDate, problems: Problems): void {
   const { day } = report
+  if (day === null || (day <= today && day >= startDate)) return
   const field = fieldIn(report, 'Date')
-  if (day === null) return
   if (day > today) problems.add('date_future', field, `${field} ${day} lies in the future; today is ${today}.`)
-  else if (day < startDate)
-    problems.add('date_order', field, `${field} ${day} lies before the start of the subscription, ${startDate}.`)
+  else problems.add('date_order', field, `${field} ${day} lies before the start of the subscription, ${startDate}.`)
 }
 
 /** Records entries of many subscriptions, all or none, in a few statements. Only metered components take them. */

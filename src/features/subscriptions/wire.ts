@@ -257,7 +257,7 @@ export const SubscriptionIn = objectOf(inputs, { ignored: COMPUTED })
 export type SubscriptionBody = BodyOf<typeof inputs>
 
 export const SubscriptionQuery = listQuery({
-  comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true })),
+  comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
   packageID: optional(reference()),
   customerID: optional(reference()),
 })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { clientConfig, type Connection } from '../database/database.ts'
+import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
 import { APP_ROLE } from '../database/roles.ts'
@@ -60,6 +61,31 @@ export async function checkDatabase(config: Config, root: string): Promise<Findi
       ),
     ]
   return withClient(connection, 'database', folder.root, (client, sentMs) => checkServer(client, sentMs, config, root))
+}
+
+/** The mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
+export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<string | null | undefined> {
+  const folder = dataFolderAt(config.dataDir)
+  if (config.databaseUrl === undefined && !findOwner(folder)) return null
+  try {
+    const connection = config.databaseUrl ? { connectionString: config.databaseUrl } : connectionTo(folder.cluster)
+    const client = new pg.Client({
+      ...clientConfig(connection, undefined),
+      connectionTimeoutMillis: WAIT_MS,
+      query_timeout: WAIT_MS,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ mark: string }>(READ_MARK)
+      return rows[0]?.mark
+    } finally {
+      await client.end().catch(() => {})
+    }
+  } catch {
+    // Why it cannot be asked is told by the check of the database itself.
+    return undefined
+  }
 }
 
 async function withClient(

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls } from 'node:tls'
 import type { Config } from '../config.ts'
+import { MARK_HEADER } from '../database/mark.ts'
 import { errorCodeOf } from '../postgres/start-failure.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
@@ -12,7 +13,11 @@ import { broken, doubtful, fine, type Finding } from './finding.ts'
 const WAIT_MS = 5_000
 const SMTP_PORTS: Record<string, number> = { 'smtp:': 587, 'smtps:': 465 }
 
-export async function checkAddress({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding> {
+/** `mark` is that of the database that the settings name; null when it does not run, undefined when that could not be found out. */
+export async function checkAddress(
+  { host, port }: Pick<Config, 'host' | 'port'>,
+  mark: string | null | undefined,
+): Promise<Finding> {
   const address = await ownAddress(host)
   if (address === undefined)
     return broken(
@@ -28,7 +33,15 @@ export async function checkAddress({ host, port }: Pick<Config, 'host' | 'port'>
   const near = isEverywhere ? '127.0.0.1' : address
   const answer = await reach(() => connect({ host: near, port }), false)
   if (answer.state !== 'connected') return fine('PORT', `${port} on ${host} is free`)
-  if (await isPerennial(near, port)) return fine('PORT', `${port} on ${host} is served by Perennial now`)
+  const served = await perennialAt(near, port)
+  if (served && (mark === undefined || served.mark === undefined || served.mark === mark))
+    return fine('PORT', `${port} on ${host} is served by Perennial now`)
+  if (served)
+    return broken(
+      'PORT',
+      `${port} on ${host} is served by a Perennial of another database`,
+      'set DATA_DIR (or DATABASE_URL) as that service has it, or set PORT to a free one',
+    )
   return broken(
     'PORT',
     `${port} on ${host} is in use by another program`,
@@ -37,12 +50,13 @@ export async function checkAddress({ host, port }: Pick<Config, 'host' | 'port'>
 }
 
 /** What answers there tells of itself as this program does. */
-async function isPerennial(address: string, port: number): Promise<boolean> {
+async function perennialAt(address: string, port: number): Promise<{ mark: string | undefined } | undefined> {
   const host = address.includes(':') ? `[${address}]` : address
-  const answer = await fetch(`http://${host}:${port}/healthz`, { signal: AbortSignal.timeout(WAIT_MS) }).catch(
-    () => null,
-  )
-  return answer !== null && (await answer.text().catch(() => '')) === '{"Status":"alive"}'
+  const ask = (path: string) =>
+    fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(WAIT_MS) }).catch(() => null)
+  const health = await ask('/healthz')
+  if (health === null || (await health.text().catch(() => '')) !== '{"Status":"alive"}') return undefined
+  return { mark: (await ask('/readyz'))?.headers.get(MARK_HEADER) ?? undefined }
 }
 
 async function ownAddress(host: string): Promise<string | undefined> {

@@ -152,19 +152,22 @@ function shapesFrom<Row>(rows: readonly Row[], start: number, keys: readonly (ke
   const shapes: Row[] = []
   const places: number[] = []
   const known = new Map<string, number>()
-  let last: Row | undefined
   let place = 0
   for (let index = start; index < rows.length; index += 1) {
     const row = rows[index] as Row
-    if (last === undefined || !isAlike(row, last, keys)) {
-      const key = shapeKey(row, keys)
-      place = known.get(key) ?? 0
-      if (place === 0) {
-        if (shapes.length === SHAPES_MOST) break
-        place = shapes.push(row)
-        known.set(key, place)
+    if (place === 0 || !isAlike(row, shapes[place - 1] as Row, keys)) {
+      // What belongs together mostly has the same few shapes one after the other, so the next in turn is tried before a key is made.
+      const next = shapes[place % shapes.length]
+      if (next !== undefined && isAlike(row, next, keys)) place = (place % shapes.length) + 1
+      else {
+        const key = shapeKey(row, keys)
+        place = known.get(key) ?? 0
+        if (place === 0) {
+          if (shapes.length === SHAPES_MOST) break
+          place = shapes.push(row)
+          known.set(key, place)
+        }
       }
-      last = row
     }
     places.push(place)
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { dataFolderAt, hasDatabase } from '../postgres/data-folder.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
@@ -16,8 +17,11 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-/** Who may own the embedded database: 'own' starts it, 'join' wants a running one, 'any' joins one or starts it for its own duration. */
-export type Ownership = 'own' | 'join' | 'any'
+/**
+ * Who may own the embedded database: 'own' starts it, 'join' wants a running one, 'any' joins one or starts it for its own duration, making
+ * it where there is none, and 'present' does so only where there is one.
+ */
+export type Ownership = 'own' | 'join' | 'any' | 'present'
 
 interface Home {
   connection: Connection
@@ -34,6 +38,12 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
     if (ownership === 'join') {
       throw new StartFailure(
         `No service runs on ${config.dataDir}: start one with "perennial serve", or set DATABASE_URL to use a server.`,
+      )
+    }
+    // A mistyped folder must not become a second, empty database that answers as if all were lost.
+    if (ownership === 'present' && !hasDatabase(config.dataDir)) {
+      throw new StartFailure(
+        `There is no database in ${dataFolderAt(config.dataDir).root}: set DATA_DIR to the folder that the service uses, or make a database there with "perennial serve" or "perennial account create".`,
       )
     }
   }

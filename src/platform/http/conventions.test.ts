@@ -314,6 +314,28 @@ describe('bodies', () => {
     expect((await client.post('/v1/customers', body, { prefer: 'handling=lenient' })).status).toBe(201)
   })
 
+  test('a filter in other letters is refused with the one that is meant; an unknown one only where strictness is asked', async () => {
+    const client = await service.newAccount()
+    for (const [sent, meant] of [
+      ['/v1/invoices?customerId=1', 'customerID'],
+      ['/v1/invoices?Status=Paid', 'status'],
+      ['/v1/invoices?startdate=2027-01-01', 'startDate'],
+      ['/v1/customers?PAGE=2', 'page'],
+    ] as const) {
+      const { status, body } = await client.get(sent)
+      expect([status, body.Errors?.[0].Code], sent).toEqual([400, 'wrong_letter_case'])
+      expect(body.Errors[0].Message).toContain(`did you mean ${meant}?`)
+    }
+    for (const path of ['/v1/customers', '/v1/subscriptions'])
+      for (const name of ['comp_status', 'comp_Status'])
+        expect((await client.get(`${path}?${name}=Active`)).status, `${path}?${name}`).toBe(200)
+    for (const path of ['/v1/customers', '/v1/account']) {
+      expect((await client.get(`${path}?colour=red`)).status).toBe(200)
+      const refused = await client.get(`${path}?colour=red`, undefined, { prefer: 'handling=strict' })
+      expect([refused.status, refused.body.Errors?.[0].Field]).toEqual([400, 'colour'])
+    }
+  })
+
   test('a record that was read can be sent back, strictly even', async () => {
     const client = await service.newAccount()
     const { body } = await client.post('/v1/customers', { ...company, VatNo: 4123456789 })

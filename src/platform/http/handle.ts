@@ -10,7 +10,7 @@ import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
 import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, takeKey } from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
-import { queryAsJson } from './query.ts'
+import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
 
 /** One request through one operation, in the order of checks that the whole interface keeps. */
@@ -200,12 +200,8 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
   }
   const key = sent.operation.kind === 'read' ? undefined : idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key === 'object') problems.add(key.code, key.field, key.message)
-  const query = sent.operation.query
-    ? sent.operation.query.read(queryAsJson(sent.query, sent.operation.query, problems), '', {
-        ...reading,
-        isStrict: false,
-      })
-    : {}
+  const declared = sent.operation.query ?? NO_QUERY
+  const query = declared.read(queryAsJson(sent.query, declared, problems), '', reading)
   const body = sent.operation.body ? readBody(sent, reading) : undefined
   return {
     params: sent.params,

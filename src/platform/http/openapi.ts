@@ -2,6 +2,7 @@ import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
 import { components } from '../wire/write.ts'
 import { errorSchema } from './errors.ts'
 import { exampleOf } from './examples.ts'
+import { OPERATION_EXAMPLES } from './operation-examples.ts'
 import { type Operation, permissionOf } from './operation.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
@@ -16,7 +17,7 @@ const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoic
 
 **Changes.** A PUT replaces the record: what is left out returns to its default, except what each operation keeps. \`ETag\` and \`If-Match\` guard against overwriting another's change. \`Idempotency-Key\` makes every POST, PUT and DELETE safe to repeat for 24 hours.
 
-**Unknown fields** are ignored, unless their name differs from a known one in letter case only, or \`Prefer: handling=strict\` is sent.
+**Unknown fields** are ignored, unless their name differs from a known one in letter case only, or \`Prefer: handling=strict\` is sent. The same holds for query parameters.
 
 **Dates.** Calendar dates are answered as midnight with the offset of the account's zone, instants in UTC. Sent are ISO dates and date-times, \`20260403\` and \`03 Apr 2026\`.
 
@@ -124,11 +125,11 @@ function describe(operation: Operation): Schema {
   }
 }
 
-function requestBody({ body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
+function requestBody({ id, body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
   if (rawBody)
     return { requestBody: { required: true, content: Object.fromEntries(rawBody.types.map((type) => [type, {}])) } }
   if (!body) return {}
-  const example = exampleOf(body.schema, { components, isInput: true })
+  const example = OPERATION_EXAMPLES[id] ?? exampleOf(body.schema, { components, isInput: true })
   const content = { 'application/json': { schema: body.schema, example } }
   return { requestBody: { required: !(isBodyOptional || takesAnyBody), content } }
 }

@@ -42,6 +42,9 @@ export const pageOf = (query: { page?: number | null; page_size?: number | null 
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
+/** What operations without parameters declare: unknown ones are ignored here as elsewhere, and refused where that is wanted. */
+export const NO_QUERY = objectOf({})
+
 /** Texts of a query string as the JSON values that the declared fields read. */
 export function queryAsJson(
   raw: Record<string, unknown>,
@@ -51,12 +54,13 @@ export function queryAsJson(
   const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
   const found: { [name: string]: Json } = {}
   for (const [name, value] of Object.entries(raw)) {
-    if (!Object.hasOwn(properties, name)) continue
     if (typeof value !== 'string') {
+      if (!Object.hasOwn(properties, name)) continue
       problems.add('repeated', name, `${name} may be given once.`)
       continue
     }
-    found[name] = asJson(value, properties[name]?.type)
+    // A name that is not known is looked at like one in a body: it may differ from a known one in letter case only.
+    found[name] = Object.hasOwn(properties, name) ? asJson(value, properties[name]?.type) : value
   }
   return found
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../database/database.ts'
+import { DATABASE_MARK, MARK_HEADER } from '../database/mark.ts'
 import { sql } from '../database/sql.ts'
 import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
@@ -110,9 +111,12 @@ function addReadiness(app: FastifyInstance, db: Database): void {
   app.get('/readyz', isPublic, async (_, reply) => {
     if (isStopping) return notReady(reply, 'The service is stopping.')
     // Whatever asks gives up sooner than a connection would: no answer in time is an answer.
-    const found = await within(READY_WAIT_MS, db.unscoped.rows(sql`select account_exists()`))
+    const found = await within(
+      READY_WAIT_MS,
+      db.unscoped.rows<{ mark: string }>(sql`select account_exists(), ${DATABASE_MARK} as "mark"`),
+    )
     if (!found) return notReady(reply, 'The database cannot be reached at the moment.')
-    return json(reply, 200, '{"Status":"ready"}')
+    return json(reply.header(MARK_HEADER, found[0]?.mark ?? ''), 200, '{"Status":"ready"}')
   })
 }
 

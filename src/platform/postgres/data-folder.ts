@@ -38,6 +38,9 @@ export function dataFolderAt(dataDir: string): DataFolder {
   }
 }
 
+/** Whether a database lies in the data folder, started or not. Only looked at. */
+export const hasDatabase = (dataDir: string): boolean => existsSync(dataFolderAt(dataDir).cluster)
+
 /**
  * Makes the data folder (mode 0700) where it is missing and proves that it can be written.
  * Throws a StartFailure when it cannot.

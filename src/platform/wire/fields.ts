@@ -87,6 +87,15 @@ const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.,;:"()<>[\]\\]+(\.[^\s@.,;:"()<>[\]\\
 export const email = (): Field<string> =>
   text({ check: (value) => (EMAIL.test(value) ? undefined : 'must be an e-mail address') })
 
+const LANGUAGE_TAG = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
+
+/** The language of documents and mails, as de or de-CH. */
+export const languageTag = (): Field<string> =>
+  text({
+    max: 35,
+    check: (tag) => (LANGUAGE_TAG.test(tag) ? undefined : 'must be a language tag such as en or de-CH'),
+  })
+
 export const flag = (): Field<boolean> => ({
   isBlankNull: false,
   schema: { type: 'boolean' },
