@@ -21,11 +21,11 @@ import { applyPlans, planContext, planSubscription } from '../subscriptions/bill
 import {
   countDue as countDueSubscriptions,
   findDueAfter as findSubscriptionDueAfter,
+  findPausedEndAfter,
   listDueCustomers as listDueSubscriptionCustomers,
   listDueForPlanning,
   listDueSubscriptions,
 } from '../subscriptions/due-queries.ts'
-import { findPausedEndAfter } from '../subscriptions/paused-ends.ts'
 import type { RecordType, RunFailure } from './queries.ts'
 
 /** What a billing run bills: subscriptions and recurring invoices. The run itself knows neither, only that something is due on a day. */

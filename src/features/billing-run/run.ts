@@ -7,8 +7,8 @@ import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../platform/http/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { lockBilledCustomers } from '../subscriptions/due-queries.ts'
-import { endPaused, listPausedEnds, type PausedEnd } from '../subscriptions/paused-ends.ts'
+import { listPausedEnds, lockBilledCustomers, type PausedEnd } from '../subscriptions/due-queries.ts'
+import { endPaused } from '../subscriptions/paused-ends.ts'
 import { type BilledKind, type Chunk, countDue, failureOf, findDueAfter, KINDS, listDueCustomers } from './kinds.ts'
 import {
   addProgress,

@@ -4,11 +4,12 @@ import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
+import { listOpenUsage } from './usage-cycle-queries.ts'
 
-/** The components of subscriptions and their usage by cycle: whole chunks a statement. */
+/** The components of subscriptions: whole chunks a statement. */
 
 /** A component on a subscription: what planning needs of it, and what only answers show. */
 export interface StoredComponent {
@@ -58,11 +59,6 @@ interface ComponentRow {
   versions: string
   invoiced: string
   owed: string
-}
-
-export interface UsageCycleRow extends CycleUsage {
-  subscriptionId: SubscriptionId
-  componentId: ComponentId
 }
 
 /** The components of subscriptions by subscription, in the order of their identifiers. */
@@ -160,39 +156,6 @@ const storedOf = (row: ComponentRow, usage: CycleUsage[], read: ShapeReader): St
     usage,
   },
 })
-
-/** What stands and what was cancelled of a cycle that is invoiced; no row where no invoice of it was cancelled. */
-const CANCELLED_OF_CYCLE = fragment`
-      left join lateral (
-        select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
-               coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as cancelled
-          from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
-         where u.invoiced is not null and c.account_id = u.account_id and c.subscription_id = u.subscription_id and c.item_id = u.component_id
-           and c.period_from = u.cycle_from and c.kind in ('metered', 'late_usage')
-        having bool_or(i.cancelled_at is not null)) x on true`
-const CYCLE_COLUMNS = fragment`
-    u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
-    u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"`
-
-/** Usage that is not invoiced yet, or differs from what was. */
-export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<UsageCycleRow>(sql`
-    select ${CYCLE_COLUMNS} from usage_cycles u ${CANCELLED_OF_CYCLE}
-     where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
-     order by u.cycle_from`)
-
-/** Named cycles, invoiced ones too: what late reports change. */
-export const listUsageCycles = (
-  db: Queryable,
-  account: AccountId,
-  cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
-) =>
-  db.rows<UsageCycleRow>(sql`
-    select ${CYCLE_COLUMNS}
-      from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
-             as w(subscription_id, component_id, cycle_from)
-      join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-                         and u.cycle_from = w.cycle_from ${CANCELLED_OF_CYCLE}`)
 
 const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, today: IsoDate) => {
   const newest = c.versions.at(-1)!
@@ -345,81 +308,6 @@ export async function moveComponents(
          ${range ? fragment`and c.subscription_id between ${range.first} and ${range.last}` : NOTHING}`)
   }
 }
-
-const CYCLE_SHAPE = ['componentId', 'from', 'until', 'total', 'invoiced', 'nextPart', 'isFree'] as const
-
-/** Usage of a cycle as it travels: numbers as texts. */
-const usageTexts = (cycles: readonly UsageCycleRow[]) =>
-  cycles.map(({ subscriptionId, componentId, from, until, total, invoiced, nextPart, isFree }) => ({
-    subscriptionId,
-    componentId,
-    from,
-    until,
-    total: decimalText(total),
-    invoiced: invoiced === null ? null : decimalText(invoiced),
-    nextPart,
-    isFree,
-  }))
-
-/** Writes cycles of usage that are open, one or thousands; answers how many were found open. */
-export async function updateOpenUsage(
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly UsageCycleRow[],
-): Promise<number> {
-  let written = 0
-  for (const { rows, shapes: s, places } of shaped(usageTexts(cycles), CYCLE_SHAPE)) {
-    const range = rangeOf(rows, 'subscriptionId')
-    // Asked for as what is open, so that its small index is walked and not the cycles of years.
-    const { n } = await oneRow<{ n: number }>(
-      tx,
-      sql`
-      with written as (
-        update usage_cycles u set cycle_until = (${dates(s, 'until')}::date[])[r.shape], total = (${column(s, 'total')}::numeric[])[r.shape],
-          invoiced = (${column(s, 'invoiced')}::numeric[])[r.shape], next_part = (${column(s, 'nextPart')}::smallint[])[r.shape],
-          is_free = (${column(s, 'isFree')}::boolean[])[r.shape]
-          from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
-            unnest(${dates(rows, 'from')}::date[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
-            as r(subscription, component, cycle_from, shape)
-         where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
-           ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}
-        returning 1)
-      select count(*)::integer as "n" from written`,
-    )
-    written += n
-  }
-  return written
-}
-
-/** Writes usage by cycle, new cycles and known ones. */
-export async function upsertUsageCycles(
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly UsageCycleRow[],
-): Promise<void> {
-  if (cycles.length === 0) return
-  const rows = usageTexts(cycles)
-  await tx.rows(sql`
-    insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, invoiced, next_part, is_free)
-    select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
-      ${column(rows, 'from')}::date[], ${column(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
-      ${column(rows, 'invoiced')}::numeric[], ${column(rows, 'nextPart')}::smallint[], ${column(rows, 'isFree')}::boolean[])
-    on conflict (account_id, subscription_id, component_id, cycle_from) do update set cycle_until = excluded.cycle_until,
-      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`)
-}
-
-/** Forgets cycles of usage: of a start that is another now, nothing is counted any more. */
-export const deleteUsageCycles = (
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
-) =>
-  tx.rows(sql`
-    delete from usage_cycles u
-     using unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
-             as w(subscription_id, component_id, cycle_from)
-     where u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-       and u.cycle_from = w.cycle_from`)
 
 /** Tells that the last report of components added to their units. */
 export const clearSetUnits = (

@@ -4,16 +4,13 @@ import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import {
   type ComponentChange,
-  deleteUsageCycles,
   insertComponents,
   moveComponents,
   movesOf,
   raiseRevision,
   updateComponents,
-  updateOpenUsage,
-  type UsageCycleRow,
-  upsertUsageCycles,
 } from './component-queries.ts'
+import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './usage-cycle-queries.ts'
 
 /** What a plan made of a subscription's components: only what became another is written. */
 export interface ComponentsMoved {

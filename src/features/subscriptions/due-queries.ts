@@ -135,3 +135,42 @@ export const countDue = async (db: Queryable, account: AccountId, until: IsoDate
       )
     ).n,
   )
+
+// The index subscriptions_ending holds exactly this.
+const ENDS_ON = fragment`least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end)`
+const PAUSED_ENDING = fragment`
+  subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id and c.paused_on is not null
+   where not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')`
+
+export interface PausedEnd {
+  id: SubscriptionId
+  customerId: CustomerId
+  dueOn: IsoDate
+}
+
+/** The next ones that end on a day, in the order of their identifiers. */
+export const listPausedEnds = (
+  db: Queryable,
+  account: AccountId,
+  { day, after, limit }: { day: IsoDate; after: SubscriptionId; limit: number },
+) =>
+  db.rows<PausedEnd>(sql`
+    select s.subscription_id as "id", s.customer_id as "customerId", ${ENDS_ON} as "dueOn" from ${PAUSED_ENDING}
+       and s.account_id = ${account} and ${ENDS_ON} = ${day} and s.subscription_id > ${after}
+     order by s.subscription_id limit ${limit}`)
+
+/** The first day after another on which one ends. */
+export const findPausedEndAfter = async (
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> =>
+  (
+    await oneRow<{ day: IsoDate | null }>(
+      db,
+      sql`select (select ${ENDS_ON} from ${PAUSED_ENDING}
+                     and s.account_id = ${account} and ${ENDS_ON} > ${day} and ${ENDS_ON} <= ${until}
+                   order by ${ENDS_ON} limit 1) as "day"`,
+    )
+  ).day

@@ -363,7 +363,7 @@ describe('usage on a cancelled invoice', () => {
     await moveTo(client, '2027-04-01')
     expect((await rows(client)).slice(2)).toEqual([
       '2027-03-01: Plan 2027-03-01 to 2027-03-31 31',
-      '2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31 10',
+      '2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31, late: 5 → 10 units 10',
     ])
     const { invoiceID } = (await invoicesOf(client)).at(-1)
     const { Lines } = (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body
@@ -383,7 +383,9 @@ describe('usage on a cancelled invoice', () => {
     await report({ NumUnits: -6, Date: '2027-01-20' })
     const preview = (await client.get(`/v1/subscriptions/${id}/preview`)).body
     await moveTo(client, '2027-04-01')
-    expect(linesOf(preview)).toBe('2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31 -5')
+    expect(linesOf(preview)).toBe(
+      '2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Messages 2027-01-01 to 2027-01-31, late: 13 → 7 units -5',
+    )
     expect((await rows(client)).at(-1)).toBe(linesOf(preview))
     expect(await differencesOf(service, client)).toEqual([])
   })
