@@ -1246,7 +1246,6 @@ $function$
 CREATE OR REPLACE FUNCTION delete_usage_of_components()
  RETURNS trigger
  LANGUAGE plpgsql
- SECURITY DEFINER
  SET search_path TO 'perennial'
 AS $function$
 begin

@@ -18,7 +18,7 @@ alter table subscription_components
 alter table usage_entries drop constraint usage_entries_account_id_subscription_id_component_id_fkey;
 
 create function delete_usage_of_components() returns trigger
-  language plpgsql security definer set search_path = perennial as $$
+  language plpgsql set search_path = perennial as $$
 begin
   delete from usage_entries u using deleted d
    where u.account_id = d.account_id and u.subscription_id = d.subscription_id and u.component_id = d.component_id;
