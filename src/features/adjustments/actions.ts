@@ -162,7 +162,7 @@ export async function addAdjustment(
 /** Rule: a refund stays a refund, a credit note a credit note. */
 function checkKind(now: AdjustmentKind, wanted: AdjustmentKind): void {
   if (now !== wanted)
-    throw conflict('kind_fixed', `The adjustment is a ${now} and cannot become a ${wanted}.`, 'AdjustmentType')
+    throw conflict('kind_fixed', `The kind of an adjustment cannot change from ${now} to ${wanted}.`, 'AdjustmentType')
 }
 
 /** Edits a record as a right body says. A credit note's number is generated: left out it stays. */

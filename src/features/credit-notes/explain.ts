@@ -27,11 +27,15 @@ export interface ExplainedNote {
   sentence: string
 }
 
+const NOT_ALLOCATED = 'nothing of it is allocated to an invoice with taxes'
+const TAKEN_BACK = 'the taxes of the invoices that it is allocated to have been taken back already'
+const MEANS = 'the service applied it when an invoice was made, as a means of payment'
+
 /** Reads what the amounts of a note follow from. `Net` and `Taxes` come to its Amount. */
 export async function explainNote(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedNote> {
   if (note.invoiceId === null) {
-    const { taxes, isAllocated } = await taxesOfCaller(db, account, note)
-    return explained(note, taxes, [], isAllocated)
+    const { taxes, whyNone } = await taxesOfCaller(db, account, note)
+    return explained(note, taxes, [], whyNone)
   }
   const { invoiceId } = note
   const taxes = (await listNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
@@ -43,11 +47,13 @@ async function taxesOfCaller(
   db: Queryable,
   account: AccountId,
   note: NegativeAdjustment,
-): Promise<{ taxes: ExplainedTax[]; isAllocated: boolean }> {
+): Promise<{ taxes: ExplainedTax[]; whyNone: string }> {
   const isTaking = (a: AllocationState) => a.takesTax && a.owedKind === 'invoice'
-  const own = (await listAllocationsOfGiven(db, account, 'negative_adjustment', [note.id])).filter(isTaking)
+  const allocations = await listAllocationsOfGiven(db, account, 'negative_adjustment', [note.id])
+  const own = allocations.filter(isTaking)
+  const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
   const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
-  if (invoiceIds.length === 0) return { taxes: [], isAllocated: false }
+  if (invoiceIds.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_ALLOCATED }
   const all = (await listAllocationsOfOwed(db, account, 'invoice', invoiceIds)).filter(isTaking)
   const taxes = await listTaxesOfInvoices(db, account, invoiceIds)
   const given = invoiceIds.flatMap((invoiceId) => {
@@ -61,7 +67,7 @@ async function taxesOfCaller(
         .flatMap(({ id }) => (shares.get(id) ?? []).map((share) => ({ ...share, invoiceId }))),
     )
   })
-  return { taxes: given, isAllocated: taxes.length > 0 }
+  return { taxes: given, whyNone: taxes.length > 0 ? TAKEN_BACK : NOT_ALLOCATED }
 }
 
 /** Shares of several allocations to one invoice, one sum for each of its taxes. */
@@ -78,15 +84,12 @@ function explained(
   note: NegativeAdjustment,
   taxes: ExplainedTax[],
   lines: CreditLine[],
-  isAllocated = false,
+  whyNone = NOT_ALLOCATED,
 ): ExplainedNote {
   const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
   const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(note.currency))} ${note.currency}`
   const netMinor = note.amountMinor - taxMinor
   const label = `Credit note ${note.ref} of ${text(note.amountMinor)}`
-  const whyNone = isAllocated
-    ? 'the taxes of the invoices that it is allocated to have been taken back already'
-    : 'nothing of it is allocated to an invoice with taxes'
   const sentence =
     note.invoiceId !== null
       ? `${label} gives back ${text(netMinor)} of invoice ${note.invoiceId} and ${text(taxMinor)} of its taxes.`

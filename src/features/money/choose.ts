@@ -141,7 +141,12 @@ async function checkTargetsExist(
   names: EntryNames,
   problems: Problems,
 ): Promise<OwedDocument[]> {
-  const targets = wanted.map(({ target }) => target)
+  // Also what is named beside an amount that could not be read: of that only the amount is wrong.
+  const named = asked.flatMap(({ invoiceId, positiveAdjustmentId }): OwedRef[] => [
+    ...(invoiceId === null ? [] : [{ kind: 'invoice' as const, id: invoiceId }]),
+    ...(positiveAdjustmentId === null ? [] : [{ kind: 'positive_adjustment' as const, id: positiveAdjustmentId }]),
+  ])
+  const targets = [...wanted.map(({ target }) => target), ...named]
   const found = targets.length === 0 ? [] : await listOwed(tx, tx.account, targets)
   const isKnown = (kind: OwedRef['kind'], id: Id) =>
     found.some((document) => document.kind === kind && document.id === id)

@@ -136,3 +136,41 @@ describe('correcting a payment', () => {
     expect((await client.delete(`/v1/payments/${body.paymentID}`)).status).toBe(404)
   })
 })
+
+describe('what a body means', () => {
+  test('an edit of the memo moves nothing, though the account has moved to another zone', async () => {
+    const { client, customerID } = await shop()
+    await client.put('/v1/account', { TimeZone: 'Africa/Johannesburg' })
+    const body = { ...paymentOf(customerID, 10), Date: '2027-03-10' }
+    const { paymentID } = (await client.post('/v1/payments', { ...body, allocations: [] })).body
+    await client.put('/v1/account', { TimeZone: 'America/New_York' })
+    const posted = await ledgerOf(service, client)
+    const shown = (await client.get(`/v1/payments/${paymentID}`)).body
+    expect((await client.put(`/v1/payments/${paymentID}`, { ...shown, Memo: 'found' })).status).toBe(204)
+    expect(await ledgerOf(service, client)).toEqual(posted)
+    expect((await client.get('/v1/payments?startDate=2027-03-10&endDate=2027-03-10')).body).toHaveLength(1)
+  })
+
+  test('with AutoApply the list is not looked at, whatever stands in it', async () => {
+    const { client, customerID, invoices } = await shop()
+    for (const allocations of [[{}], [{ amountApplied: 'q' }], 'x', 5, [{ invoiceID: 999999, amountApplied: 1 }]]) {
+      const added = await client.post('/v1/payments', { ...paymentOf(customerID, 1), AutoApply: true, allocations })
+      expect([added.status, added.body.Allocations?.[0]?.invoiceID]).toEqual([201, invoices[0]])
+    }
+  })
+
+  test('a problem names the field as it was sent, and no second one is invented', async () => {
+    const { client, customerID, invoices } = await shop()
+    const fieldsOf = async (key: string, entry: object) =>
+      (await client.post('/v1/payments', { ...paymentOf(customerID, 5), [key]: [entry] })).body.Errors.map(
+        ({ Field }: { Field: string }) => Field,
+      )
+    const unknown = { amountApplied: 5, invoiceID: 999999 }
+    expect(await fieldsOf('allocations', unknown)).toEqual(['allocations[0].invoiceID'])
+    expect(await fieldsOf('Allocations', unknown)).toEqual(['Allocations[0].invoiceID'])
+    expect(await fieldsOf('allocations', { invoiceID: invoices[0] })).toEqual(['allocations[0].amountApplied'])
+    expect(await fieldsOf('allocations', { amountApplied: 5, invoiceNumber: 1, positiveAdjustmentID: 11 })).toEqual([
+      'allocations[0].positiveAdjustmentID',
+    ])
+  })
+})
