@@ -47,7 +47,7 @@ export function demoClient(send: Send): DemoClient {
     all: async (path) => {
       const found: Json[] = []
       for (let page = 1; ; page += 1) {
-        const { body } = await ask('GET', `${path}?page=${page}&page_size=${PAGE_SIZE}`)
+        const { body } = await ask('GET', `${path}${path.includes('?') ? '&' : '?'}page=${page}&page_size=${PAGE_SIZE}`)
         found.push(...(body as Json[]))
         if ((body as Json[]).length < PAGE_SIZE) return found
       }

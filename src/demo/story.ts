@@ -4,6 +4,7 @@ import type { DemoClient } from './client.ts'
 import { type Draw, drawOf } from './draw.ts'
 import { type Customer, isFriday, lifeOf, type Step, type World } from './life.ts'
 import { isOfFirms, kindOf, LIVES } from './lives.ts'
+import { isPayday, receivePayments } from './payments.ts'
 import { prospectOf } from './people.ts'
 
 /** A year of a firm and its customers, lived through day by day on the clock of a test account. */
@@ -37,7 +38,7 @@ export interface StoryOutcome {
   failed: unknown[]
 }
 
-const SALTS = { joining: 1, days: 2, usage: 3, customers: 1000 }
+const SALTS = { joining: 1, days: 2, usage: 3, payments: 4, customers: 1000 }
 /** Customers who come with the opening, out of a hundred; the others find the firm over the year. */
 const OPENING_PERCENT = 15
 const OPENING_DAYS = 9
@@ -53,6 +54,7 @@ export async function liveStory(client: DemoClient, wish: StoryWish, events: Sto
   const byDay = stepsByDay(steps)
   const usage = drawOf(wish.seed, SALTS.usage)
   const hours = drawOf(wish.seed, SALTS.days)
+  const payments = drawOf(wish.seed, SALTS.payments)
   const failed: unknown[] = []
   for (let day = 0; day <= total; day += 1) {
     const today = addDays(wish.firstDay, day)
@@ -66,6 +68,7 @@ export async function liveStory(client: DemoClient, wish: StoryWish, events: Sto
     const world: World = { client, shop, today, beside }
     for (const { act } of byDay.get(day) ?? []) await act(world)
     if (dayToRead) await readMeters(world, customers, usage)
+    if (dayToRead && isPayday(today)) await receivePayments(world, payments)
     await ended()
     events.lived({ day: today, done: day, total })
   }
