@@ -58,10 +58,22 @@ const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promi
     ? Promise.resolve([])
     : listApplied(db, account, invoice.id)
 
+/** The days of a line, and how many units it is for where its quantity does not tell: as answers in JSON describe it. */
+function describe(charge: Charge, locale: string): string | null {
+  const days = daysText(charge, locale)
+  if (days === null || charge.brackets === null) return days
+  const formats = formatsOf(locale)
+  const words = wordsOf(formats.language)
+  const { quantity, before } = charge.brackets
+  const bought = words.units(formats.number(quantity))
+  const change = before === null ? bought : `${formats.number(before)} → ${bought}`
+  return `${days}, ${charge.kind === 'late_usage' ? `${words.late}: ` : ''}${change}`
+}
+
 /** Lines of the rules are told in the document's language; what a caller wrote stays as it is. */
 function lineOf(charge: Charge, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)
   const ownName = kind === 'setup' ? words.setup : kind === 'trial' ? words.trial : name
-  return { name: ownName, description: description ?? daysText(charge, locale), quantity, unitPrice, netMinor }
+  return { name: ownName, description: description ?? describe(charge, locale), quantity, unitPrice, netMinor }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { invoicesOf, subscribe } from '../subscriptions/billing.testing.ts'
+import { invoicesOf, moveTo, subscribe } from '../subscriptions/billing.testing.ts'
+import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { momentOf } from '../../platform/http/context.ts'
 import { getAccount } from '../accounts/queries.ts'
@@ -140,6 +141,20 @@ describe('what an invoice shows', () => {
     expect(after.applied).toMatchObject([{ kind: 'credit_note', date: '2027-01-11', amountMinor: 21_00n }])
     expect([after.applied[0]?.reference, after.balanceMinor]).toEqual([expect.stringMatching(/\d/), 5_00n])
   })
+})
+
+test('a line whose quantity does not tell it says how many units it is for, as the JSON does', async () => {
+  const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const { componentID } = await addComponent(client, { type: 'metered', brackets: TIERS, name: 'Messages' })
+  const wish = { componentUsage: [{ componentID, NumUnits: 8 }] }
+  const { subscriptionID } = await subscribe(client, { price: 31 }, wish, { Locale: 'de' })
+  await moveTo(client, '2027-02-03')
+  const late = { componentID, NumUnits: 5, Date: '2027-01-20' }
+  expect((await use(client, subscriptionID, late)).status).toBe(204)
+  await moveTo(client, '2027-03-01')
+  const { invoiceID } = (await invoicesOf(client)).at(-1)
+  const descriptions = (await documentOf(client, invoiceID)).lines.map(({ description }) => description)
+  expect(descriptions.at(-1)).toBe('01.01.2027 bis 31.01.2027, nachgemeldet: 8 → 13 Einheiten')
 })
 
 describe('PUT /v1/invoices/{invoiceID}/send', () => {

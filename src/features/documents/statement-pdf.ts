@@ -49,10 +49,10 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
   const amount = (minor: bigint) => formats.amount(minor, currency)
   const side = (minor: bigint) => (minor === 0n ? '' : amount(minor))
   const columns: Column[] = [
-    { title: words.date, width: 64 },
+    { title: words.date, width: 74 },
     { title: words.type, width: 76 },
     { title: words.number, width: 56 },
-    { title: words.description, width: sheet.width - 402 },
+    { title: words.description, width: sheet.width - 412 },
     { title: words.debit, width: 66, align: 'right' },
     { title: words.credit, width: 66, align: 'right' },
     { title: words.balance, width: 74, align: 'right' },

@@ -56,6 +56,9 @@ interface Words {
   page(page: number, pages: number): string
   span(from: string, to: string): string
   partOf(days: number, wholeDays: number): string
+  /** How many units a line is for whose quantity of 1 does not tell it. */
+  units(count: string): string
+  late: string
   setup: string
   trial: string
   type: string
@@ -123,6 +126,8 @@ const en: Words = {
   page: (page, pages) => `Page ${page} of ${pages}`,
   span: (from, to) => `${from} to ${to}`,
   partOf: (days, wholeDays) => `${days} of ${wholeDays} days`,
+  units: (count) => (count === '1' ? '1 unit' : `${count} units`),
+  late: 'late',
   setup: 'Set-up fee',
   trial: 'Trial fee',
   type: 'Type',
@@ -215,6 +220,8 @@ const de: Words = {
   page: (page, pages) => `Seite ${page} von ${pages}`,
   span: (from, to) => `${from} bis ${to}`,
   partOf: (days, wholeDays) => `${days} von ${wholeDays} Tagen`,
+  units: (count) => (count === '1' ? '1 Einheit' : `${count} Einheiten`),
+  late: 'nachgemeldet',
   setup: 'Einrichtungsgebühr',
   trial: 'Gebühr für die Probezeit',
   type: 'Vorgang',
