@@ -6,14 +6,14 @@ import type { World } from './life.ts'
 
 /** A mistaken invoice is cancelled within a week; what is younger is not paid yet. */
 const YOUNGEST_DAYS = 8
-const OLDEST_DAYS = 75
+const OLDEST_DAYS = 100
 const PAYING_PERCENT = 82
 const IN_PART_PERCENT = 4
 
-/** Payments come in on the first Friday of a month. */
-export const isPayday = (day: IsoDate): boolean => Number(day.slice(8)) <= 7
+/** The bank is looked at on the first Friday of every second month. */
+export const isPayday = (day: IsoDate): boolean => Number(day.slice(8)) <= 7 && Number(day.slice(5, 7)) % 2 === 1
 
-/** Records what the bank shows: for most open invoices all of it, for a few a round part. */
+/** Records what the bank shows: one payment for all that a customer pays at once, of a few a round part. */
 export async function receivePayments({ client, today, beside }: World, draw: Draw): Promise<void> {
   const period = `startDate=${addDays(today, -OLDEST_DAYS)}&endDate=${addDays(today, -YOUNGEST_DAYS)}`
   // All is read before anything is paid: what is paid would leave the lists.
@@ -21,12 +21,18 @@ export async function receivePayments({ client, today, beside }: World, draw: Dr
     ...(await client.all(`/v1/invoices?${period}&status=Due`)),
     ...(await client.all(`/v1/invoices?${period}&status=Past%20Due`)),
   ]
-  for (const { invoiceID, invoiceNum, customerID, CurrencyCode, Balance } of open) {
-    if (!draw.chance(PAYING_PERCENT)) continue
-    const part = Math.floor(Balance / 2)
-    const Amount = draw.chance(IN_PART_PERCENT) && part > 0 ? part : Balance
+  const paid = new Map<unknown, typeof open>()
+  for (const invoice of open)
+    if (draw.chance(PAYING_PERCENT)) paid.set(invoice.customerID, [...(paid.get(invoice.customerID) ?? []), invoice])
+  for (const [customerID, invoices] of paid) {
+    const [{ invoiceNum, CurrencyCode }] = invoices
+    const isInPart = draw.chance(IN_PART_PERCENT)
+    const allocations = invoices.map(({ invoiceID, Balance }) => ({
+      invoiceID,
+      amountApplied: isInPart && Balance >= 2 ? Math.floor(Balance / 2) : Balance,
+    }))
+    const Amount = Number(allocations.reduce((sum, { amountApplied }) => sum + amountApplied, 0).toFixed(2))
     const Method = draw.chance(30) ? 'credit_card' : 'eft'
-    const allocations = [{ invoiceID, amountApplied: Amount }]
     const Ref = `Invoice ${invoiceNum}`
     beside(client.post('/v1/payments', { customerID, Amount, CurrencyCode, Date: today, Method, Ref, allocations }))
   }
