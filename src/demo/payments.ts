@@ -1,4 +1,5 @@
 import { addDays, type IsoDate } from '../kernel/calendar.ts'
+import { add, decimal, decimalText, ZERO } from '../kernel/decimal.ts'
 import type { Draw } from './draw.ts'
 import type { World } from './life.ts'
 
@@ -31,7 +32,8 @@ export async function receivePayments({ client, today, beside }: World, draw: Dr
       invoiceID,
       amountApplied: isInPart && Balance >= 2 ? Math.floor(Balance / 2) : Balance,
     }))
-    const Amount = Number(allocations.reduce((sum, { amountApplied }) => sum + amountApplied, 0).toFixed(2))
+    const total = allocations.reduce((sum, { amountApplied }) => add(sum, decimal(amountApplied)), ZERO)
+    const Amount = Number(decimalText(total))
     const Method = draw.chance(30) ? 'credit_card' : 'eft'
     const Ref = `Invoice ${invoiceNum}`
     beside(client.post('/v1/payments', { customerID, Amount, CurrencyCode, Date: today, Method, Ref, allocations }))
