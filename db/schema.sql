@@ -1120,7 +1120,7 @@ create table usage_entries (
 );
 alter table usage_entries enable row level security;
 create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
-grant insert, select on usage_entries to perennial_app;
+grant delete, insert, select on usage_entries to perennial_app;
 
 create table verifications (
   account_id bigint not null,
@@ -1196,23 +1196,6 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION count_deleted_records()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'perennial'
-AS $function$
-begin
-  -- Waits for a sealing that has begun, and holds off the next until this deletion is committed: else one of them would not see the other.
-  perform 1 from list_watermarks where list = tg_table_name for share;
-  execute format(
-    'update list_blocks b set records = b.records - d.gone
-       from (select account_id, %I / 4096 as block, count(*)::int as gone from deleted group by 1, 2) d
-      where b.account_id = d.account_id and b.list = %L and b.block = d.block', tg_argv[0], tg_table_name);
-  return null;
-end $function$
-;
-
 CREATE OR REPLACE FUNCTION delete_old_billing_runs(before_instant timestamp with time zone)
  RETURNS bigint
  LANGUAGE sql
@@ -1241,18 +1224,6 @@ CREATE OR REPLACE FUNCTION delete_old_mail(before_instant timestamp with time zo
 AS $function$
   with gone as (delete from outbox where written_at < before_instant and status in ('sent', 'failed') returning 1) select count(*) from gone
 $function$
-;
-
-CREATE OR REPLACE FUNCTION delete_usage_of_components()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'perennial'
-AS $function$
-begin
-  delete from usage_entries u using deleted d
-   where u.account_id = d.account_id and u.subscription_id = d.subscription_id and u.component_id = d.component_id;
-  return null;
-end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
@@ -1398,6 +1369,23 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION uncount_deleted(list_name text, ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  account bigint := current_setting('app.account_id');
+begin
+  -- Waits for a sealing that has begun, and holds off the next until this deletion is committed: else one of them would not see the other.
+  perform 1 from list_watermarks where list = list_name for share;
+  update list_blocks b set records = b.records - d.gone
+    from (select id / 4096 as block, count(*)::int as gone from unnest(ids) as id group by 1) d
+   where b.account_id = account and b.list = list_name and b.block = d.block;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION verification_state()
  RETURNS TABLE(differences bigint, oldest timestamp with time zone)
  LANGUAGE sql
@@ -1408,8 +1396,3 @@ AS $function$
 $function$
 ;
 
-CREATE TRIGGER customers_deleted AFTER DELETE ON customers REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('customer_id');
-CREATE TRIGGER invoices_deleted AFTER DELETE ON invoices REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('invoice_id');
-CREATE TRIGGER payments_deleted AFTER DELETE ON payments REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('payment_id');
-CREATE TRIGGER subscription_components_deleted AFTER DELETE ON subscription_components REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION delete_usage_of_components();
-CREATE TRIGGER subscriptions_deleted AFTER DELETE ON subscriptions REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_records('subscription_id');

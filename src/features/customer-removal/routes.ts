@@ -8,7 +8,7 @@ import { recordEvent } from '../events/record.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/by-hand.ts'
 import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
-import { deleteEndedSubscriptions } from '../subscriptions/queries.ts'
+import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 
 /** Deleting a customer, or making it anonymous, reaches into everything that belongs to it, so it stands above all of it. */

@@ -1,6 +1,7 @@
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { CustomValues } from './custom-value-queries.ts'
@@ -242,4 +243,5 @@ export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, 
 /** Ended subscriptions go with their customer; nothing else of it may be left by then. */
 export async function deleteCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<void> {
   await tx.rows(sql`delete from customers where account_id = ${account} and customer_id = ${id}`)
+  sendUncount(tx, 'customers', [id])
 }

@@ -1,6 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import type { CollectionMethod } from './queries.ts'
 
@@ -150,8 +151,15 @@ export const deleteInvoiceTaxes = (tx: Transaction, id: InvoiceId) =>
 export const deleteDraft = (tx: Transaction, id: InvoiceId) =>
   tx.rows(sql`delete from invoice_drafts where account_id = ${tx.account} and invoice_id = ${id}`)
 
-export const deleteInvoice = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(sql`delete from invoices where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null`)
+export async function deleteInvoice(tx: Transaction, id: InvoiceId): Promise<void> {
+  const deleted = await tx.rows<{ id: InvoiceId }>(sql`
+    delete from invoices where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null returning invoice_id as "id"`)
+  sendUncount(
+    tx,
+    'invoices',
+    deleted.map((row) => row.id),
+  )
+}
 
 export const listDraftIds = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<InvoiceId[]> =>
   (

@@ -2,6 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { GivenFilter } from './adjustment-queries.ts'
@@ -104,5 +105,7 @@ export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
            memo = ${row.memo}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 
-export const sendPaymentDelete = (tx: Transaction, id: Id): void =>
+export const sendPaymentDelete = (tx: Transaction, id: Id): void => {
   tx.send(sql`delete from payments where account_id = ${tx.account} and payment_id = ${id}`)
+  sendUncount(tx, 'payments', [id])
+}

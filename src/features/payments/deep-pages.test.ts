@@ -2,6 +2,8 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
+import { sql } from '../../platform/database/sql.ts'
 
 const service = await startTestService()
 
@@ -27,7 +29,16 @@ test('deep pages of payments and of ledger entries hold what counting from the f
     await owner.query(`select pg_current_xact_id()`)
     await owner.query(`select seal_list($1)`, [list])
   }
-  await owner.query('delete from payments where account_id = $1 and payment_id % 5 = 0', [client.id])
+  await service.db.transaction(client.id, async (tx) => {
+    const deleted = await tx.rows<{ id: bigint }>(
+      sql`delete from payments where account_id = ${client.id} and payment_id % 5 = 0 returning payment_id as "id"`,
+    )
+    sendUncount(
+      tx,
+      'payments',
+      deleted.map(({ id }) => id),
+    )
+  })
   const blocks = await owner.query<{ list: string }>('select distinct list from list_blocks where account_id = $1', [
     client.id,
   ])

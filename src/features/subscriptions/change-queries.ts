@@ -142,9 +142,6 @@ export const updateDetails = (
       last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
-export const deleteSubscription = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
-  tx.rows(sql`delete from subscriptions where account_id = ${account} and subscription_id = ${id}`)
-
 /** Writes the new package and term of a subscription whose pending change took effect. */
 export const updateTaken = (tx: Transaction, account: AccountId, to: BillableSubscription) =>
   tx.rows(sql`

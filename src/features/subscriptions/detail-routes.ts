@@ -3,7 +3,8 @@ import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { lockedSubscription, record, reread, unknownSubscription } from './actions.ts'
 import { billSubscription } from './bill.ts'
-import { deleteSubscription, updateDetails } from './change-queries.ts'
+import { updateDetails } from './change-queries.ts'
+import { deleteSubscriptions } from './delete-queries.ts'
 import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
 import { checkUnavailable } from './choose.ts'
 import { nextActionWith } from './facts.ts'
@@ -63,7 +64,7 @@ export const detailOperations = (): Operation[] => [
       if (!isNew)
         throw conflict('subscription_begun', `Subscription ${given.id} has begun or was invoiced; cancel it instead.`)
       await record(tx, context, 'subscription.deleted', await reread(tx, given.id))
-      await deleteSubscription(tx, tx.account, given.id)
+      await deleteSubscriptions(tx, tx.account, [given.id])
       return noContent()
     },
   }),

@@ -7,7 +7,6 @@ import type { PackageOffer } from '../../engine/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
 import { listStoredComponents, type StoredComponent } from './component-queries.ts'
-import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 import type { CollectionMethod } from '../invoices/queries.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
@@ -340,13 +339,3 @@ export const insertSubscription = async (
       returning subscription_id as "id"`,
     )
   ).id
-
-/** Subscriptions that have ended go with their customer, and so do their periods that were billed at zero. */
-export async function deleteEndedSubscriptions(
-  tx: Transaction,
-  account: AccountId,
-  customerId: CustomerId,
-): Promise<void> {
-  await deleteZeroCharges(tx, account, customerId)
-  await tx.rows(sql`delete from subscriptions where account_id = ${account} and customer_id = ${customerId}`)
-}

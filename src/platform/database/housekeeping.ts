@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { Database } from './database.ts'
-import { sql } from './sql.ts'
+import type { Database, Transaction } from './database.ts'
+import { arrayLiteral, sql } from './sql.ts'
 
 /** What a worker does now and then for the whole database. */
 
@@ -9,6 +9,14 @@ export const SEALED_LISTS = ['customers', 'subscriptions', 'invoices', 'events',
 /** Counts the blocks of long lists that can get no new records, so that deep pages can skip them. */
 export async function sealLists(db: Pick<Database, 'unscoped'>): Promise<void> {
   for (const list of SEALED_LISTS) await db.unscoped.rows(sql`select seal_list(${list})`)
+}
+
+/**
+ * Takes records that the transaction deleted out of the counts of their blocks. Belongs right behind the deletion: from here until the
+ * commit no block of the list is sealed, so that neither a sealing nor this misses the other.
+ */
+export const sendUncount = (tx: Transaction, list: (typeof SEALED_LISTS)[number], deleted: readonly bigint[]): void => {
+  if (deleted.length > 0) tx.send(sql`select uncount_deleted(${list}, ${arrayLiteral(deleted)}::bigint[])`)
 }
 
 /** Forgets idempotent answers that are older than promised. */

@@ -2,6 +2,8 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../database/database.ts'
+import { sendUncount } from '../database/housekeeping.ts'
+import { sql } from '../database/sql.ts'
 
 const service = await startTestService({ publicUrl: 'https://billing.example/base/' })
 const relative = await startTestService()
@@ -91,8 +93,16 @@ describe('lists', () => {
     await owner.query(`select pg_current_xact_id()`)
     const sealed = await owner.query<{ seal_list: number }>(`select seal_list('customers')`)
     expect(sealed.rows[0]?.seal_list).toBeGreaterThan(2)
-    await owner.query(`delete from customers where account_id = $1 and customer_id % 3 = 0`, [client.id])
-    await owner.query(`delete from customers where account_id = $1 and customer_id between 6000 and 6500`, [client.id])
+    await service.db.transaction(client.id, async (tx) => {
+      const deleted = await tx.rows<{ id: bigint }>(sql`
+        delete from customers where account_id = ${client.id} and (customer_id % 3 = 0 or customer_id between 6000 and 6500)
+        returning customer_id as "id"`)
+      sendUncount(
+        tx,
+        'customers',
+        deleted.map(({ id }) => id),
+      )
+    })
     const { rows } = await owner.query<{ id: string }>(
       `select customer_id as id from customers where account_id = $1 order by customer_id`,
       [client.id],

@@ -1,0 +1,39 @@
+import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { deleteZeroCharges } from '../invoices/issue-queries.ts'
+
+/** Deletes subscriptions with all that they are made of. Reports of usage have no foreign key, so they are deleted by name. */
+export async function deleteSubscriptions(
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+): Promise<void> {
+  if (ids.length === 0) return
+  const list = arrayLiteral(ids)
+  await tx.rows(
+    sql`delete from usage_entries where account_id = ${account} and subscription_id = any(${list}::bigint[])`,
+  )
+  await tx.rows(
+    sql`delete from subscriptions where account_id = ${account} and subscription_id = any(${list}::bigint[])`,
+  )
+  sendUncount(tx, 'subscriptions', ids)
+}
+
+/** Deletes the subscriptions of a customer, which have all ended, and their periods that were billed at zero. */
+export async function deleteEndedSubscriptions(
+  tx: Transaction,
+  account: AccountId,
+  customerId: CustomerId,
+): Promise<void> {
+  await deleteZeroCharges(tx, account, customerId)
+  const ended = await tx.rows<{ id: SubscriptionId }>(
+    sql`select subscription_id as "id" from subscriptions where account_id = ${account} and customer_id = ${customerId}`,
+  )
+  await deleteSubscriptions(
+    tx,
+    account,
+    ended.map(({ id }) => id),
+  )
+}
