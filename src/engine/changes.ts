@@ -237,7 +237,9 @@ export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null,
     throw invalid('end_before_start', `EndDate ${endDate} must be after the start ${state.startDate}.`, 'EndDate')
   if (endDate !== null && endDate < today)
     throw conflict('end_before_today', `EndDate ${endDate} lies before today, ${today}.`, 'EndDate')
-  const next: SubscriptionState = { ...state, endDate }
+  // An end that comes now drops what was pending; one to come drops it on its day.
+  const pending = endDate === today ? null : state.pending
+  const next: SubscriptionState = { ...state, endDate, pending }
   const isEarlier = endDate !== null && (state.endDate === null || endDate < state.endDate)
   if (!isEarlier) return endOf(next) === endOf(state) ? planOnly(next) : extendedPlan(next, facts)
   const givenBack = unusedFrom(coveredDays(charges), endDate)

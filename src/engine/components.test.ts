@@ -119,7 +119,7 @@ describe('a quantity', () => {
     life.on('2027-01-11')
     life.components = [attachComponent(life.state, seats, '2027-01-11')]
     life.on('2027-01-15')
-    life.set(0, (component) => leaveOut(component, '2027-01-15'))
+    life.set(0, (component) => leaveOut(component, life.state, '2027-01-15'))
     life.on('2027-01-20')
     life.set(0, (component) =>
       reattachComponent(component, life.state, { ...seats, quantity: decimal('6') }, '2027-01-20'),
@@ -127,7 +127,7 @@ describe('a quantity', () => {
     expect(life.on('2027-02-01')).toEqual([
       '2027-02-01: component 02-01..03-01 18.60 + rise 01-11..02-01 10.50 + rise 01-20..02-01 1.20',
     ])
-    life.set(0, (component) => leaveOut(component, '2027-02-01'))
+    life.set(0, (component) => leaveOut(component, life.state, '2027-02-01'))
     expect(life.on('2027-03-10')).toEqual([])
     life.set(0, (component) => reattachComponent(component, life.state, seats, '2027-03-10'))
     expect(life.on('2027-04-01')).toEqual(['2027-04-01: component 04-01..05-01 15.50 + rise 03-10..04-01 11.00'])
@@ -280,7 +280,7 @@ describe('usage', () => {
     const life = new Life(subscription(), [messages])
     life.on('2027-01-10')
     life.use(0, '8')
-    life.set(0, (component) => leaveOut(component, '2027-01-10'))
+    life.set(0, (component) => leaveOut(component, life.state, '2027-01-10'))
     expect(life.on('2027-01-31')).toEqual([])
     expect(life.on('2027-05-01')).toEqual(['2027-02-01: metered 01-01..02-01 40.00'])
     expect(nextInvoiceOn({ ...life.facts, state: { ...life.state, endDate: '2027-06-01' } }, '2027-05-01')).toBeNull()

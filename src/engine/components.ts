@@ -193,11 +193,19 @@ function riseOf(
   return { from, cycleFrom: cycle.from, wholeFrom, wholeUntil, quantity, before: highest, part: nextPart }
 }
 
-/** Rule: leaving out is a fall to 0; a metered one has its usage so far invoiced at the end of its cycle. */
-export const leaveOut = (component: ComponentState, today: IsoDate): ComponentState => ({
+/**
+ * Leaves a component out. Rules: that is a fall to 0, and usage so far is invoiced at the end of its cycle; before the start of the
+ * subscription the usage that it opened with is dropped with it, late usage of an earlier life is not.
+ */
+export const leaveOut = (
+  component: ComponentState,
+  state: Pick<SubscriptionState, 'startDate'>,
+  today: IsoDate,
+): ComponentState => ({
   ...component,
   quantity: ZERO,
   leftOutOn: today,
+  usage: today < state.startDate ? component.usage.filter(isLate) : component.usage,
 })
 
 /**

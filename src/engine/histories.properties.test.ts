@@ -188,7 +188,9 @@ function perform(life: Life, given: Act, from: Start): void {
   if (given.act === 'quantity' && components[0]!.leftOutOn === null)
     return life.set(0, (component) => setQuantity(component, decimal(given.n), state, today))
   if (given.act === 'leave')
-    return life.set(given.n % 2, (component) => (component.leftOutOn === null ? leaveOut(component, today) : component))
+    return life.set(given.n % 2, (component) =>
+      component.leftOutOn === null ? leaveOut(component, state, today) : component,
+    )
   if (given.act === 'attach') {
     const index = given.n % 2
     const offer = index === 0 ? from.seats : from.usage

@@ -1,4 +1,5 @@
 import type { IsoDate } from '../kernel/calendar.ts'
+import { compare, ZERO } from '../kernel/decimal.ts'
 import type { PlannedCharge } from './charges.ts'
 import type { ChangeFacts, ChangePlan } from './changes.ts'
 import { usageFrom } from './componentCycles.ts'
@@ -18,6 +19,7 @@ import {
 import type { GivenBack } from './coverage.ts'
 import { cancel, type CancelKind, reactivate } from './endings.ts'
 import { periodContaining } from './period.ts'
+import type { PlanOptions } from './extras.ts'
 import { planSubscriptionDue } from './plan.ts'
 import type { PlannedInvoice } from './renewal.ts'
 import { withUsage } from './usage.ts'
@@ -92,6 +94,35 @@ export function reactivateSubscription(
 }
 
 /**
+ * Plans what another set of components makes now. Of a customer that is not billed now (`isPaused`) nothing is invoiced: what waits goes
+ * on waiting for the return.
+ */
+export function planModified(
+  { state, components }: SubscriptionFacts,
+  today: IsoDate,
+  { isPaused, ...options }: PlanOptions & { isPaused: boolean },
+): OperationPlan {
+  if (isPaused) return { state, components, invoices: [], credited: [], givenBack: [] }
+  return { ...planSubscriptionDue({ state, components }, today, options), givenBack: [] }
+}
+
+/**
+ * Tells whether a change of components would charge, were its customer billed: more is owed than before, or a number is higher in a
+ * running cycle of which nothing is charged because it began while nothing was billed.
+ */
+export const isRaised = (
+  before: readonly ComponentState[],
+  after: readonly ComponentState[],
+  today: IsoDate,
+): boolean =>
+  after.some((component) => {
+    const known = before.find(({ componentId }) => componentId === component.componentId)
+    if (component.owed.length > (known?.owed.length ?? 0)) return true
+    const isRunning = !isMetered(component) && component.nextFrom <= today
+    return isRunning && compare(component.quantity, known?.quantity ?? ZERO) > 0
+  })
+
+/**
  * The components after a list that is the whole set: new ones join, those not in it are left out, the others take quantity and version.
  * A rise is owed afterwards; `planSubscriptionDue` invoices it (at once with `extrasNow`). Opening usage of a new metered component is
  * reported by the caller; a metered one's quantity is ignored.
@@ -103,7 +134,7 @@ export function modifyComponents(
 ): ComponentState[] {
   const known = components.map((component): ComponentState => {
     const offer = offers.find(({ componentId }) => componentId === component.componentId)
-    if (offer === undefined) return component.leftOutOn === null ? leaveOut(component, today) : component
+    if (offer === undefined) return component.leftOutOn === null ? leaveOut(component, state, today) : component
     if (component.leftOutOn !== null) return reattachComponent(component, state, offer, today)
     const versioned = changeVersion(component, offer.version, today)
     return isMetered(versioned) ? versioned : setQuantity(versioned, offer.quantity, state, today)

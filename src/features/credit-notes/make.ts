@@ -10,6 +10,7 @@ import {
 import { taxShares } from '../../engine/creditTax.ts'
 import { allocationDay } from '../../engine/moneyChange.ts'
 import { postingsOfNegative } from '../../engine/postings.ts'
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
@@ -37,6 +38,13 @@ export interface CreditCause {
   isAutoApply: boolean
 }
 
+/** The cycle of a component whose usage was corrected downward: half-open days. */
+export interface CorrectedUsage {
+  name: string
+  from: IsoDate
+  until: IsoDate
+}
+
 export interface MadeCreditNote {
   id: Id
   number: string
@@ -61,7 +69,7 @@ export async function makeCreditNotes(
 export async function makeCorrection(
   tx: Transaction,
   context: IssueContext,
-  cause: Omit<CreditCause, 'givenBack'>,
+  cause: Cause & { usage: CorrectedUsage },
   amountMinor: bigint,
   charges: readonly InvoicedCharge[],
 ): Promise<MadeCreditNote[]> {
@@ -77,7 +85,7 @@ export async function makeCorrection(
   return writeNotes(tx, context, cause, notes)
 }
 
-type Cause = Omit<CreditCause, 'givenBack'>
+type Cause = Omit<CreditCause, 'givenBack'> & { usage?: CorrectedUsage }
 
 async function writeNotes(
   tx: Transaction,
@@ -269,10 +277,13 @@ async function freeNumber(tx: Transaction): Promise<string> {
   }
 }
 
-/** Names the subscription and the days that are given back. */
-function memoOf(cause: Cause, { lines }: PlannedCreditNote): string {
+/** Names the subscription and the days that are given back, or the cycle whose usage was corrected: both days are covered. */
+function memoOf({ subscriptionId, usage }: Cause, { lines }: PlannedCreditNote): string {
+  if (usage)
+    return `Subscription ${subscriptionId}, usage of ${usage.name} ${usage.from} to ${addDays(usage.until, -1)} corrected`
   const froms = lines.flatMap(({ from }) => (from === null ? [] : [from])).toSorted()
   const untils = lines.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
-  const days = froms.length > 0 ? `, unused from ${froms[0]} until ${untils.at(-1)}` : ''
-  return `Subscription ${cause.subscriptionId}${days}`
+  const last = untils.at(-1)
+  const days = froms[0] && last ? `, unused ${froms[0]} to ${addDays(last, -1)}` : ''
+  return `Subscription ${subscriptionId}${days}`
 }

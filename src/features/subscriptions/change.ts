@@ -1,7 +1,7 @@
 import { dropPending } from '../../engine/changes.ts'
 import type { ComponentState } from '../../engine/components.ts'
-import { type OperationPlan, withComponents } from '../../engine/operations.ts'
-import { hasEnded, type SubscriptionState } from '../../engine/subscription.ts'
+import { isRaised, type OperationPlan, withComponents } from '../../engine/operations.ts'
+import { hasEnded, isFuture, type SubscriptionState } from '../../engine/subscription.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
@@ -69,7 +69,7 @@ export async function changeSubscription(
   const subject = await subjectOf(tx, given.id)
   const charges = await listChargesBeyond(tx, tx.account, given.id, context.moment.today)
   const planned = plan(subject, charges)
-  checkPaused(subject, planned.plan)
+  checkPaused(subject, planned.plan, context.moment.today)
   const made = await writeChange(tx, issuing, subject, planned)
   if (planned.shown) {
     await keepShown(tx, subject, planned.shown)
@@ -99,9 +99,15 @@ export const pauseOf = ({ isCustomerArchived }: Pick<Subscription, 'isCustomerAr
   isCustomerArchived ? 'archived' : 'suspended'
 
 /** Rule: while a customer is suspended or archived, what would charge is refused. */
-export function checkPaused({ subscription: s, components }: ChangeSubject, plan: OperationPlan): void {
-  const owes = (some: readonly ComponentState[]) => some.reduce((sum, { owed }) => sum + owed.length, 0)
-  if (s.pausedOn === null || (plan.invoices.length === 0 && owes(plan.components) <= owes(components))) return
+export function checkPaused(
+  { subscription: s, state, components }: ChangeSubject,
+  plan: OperationPlan,
+  today: IsoDate,
+): void {
+  if (s.pausedOn === null) return
+  // A start brought forward to today or earlier bills at once.
+  const isBegun = isFuture(state, today) && !isFuture(plan.state, today)
+  if (plan.invoices.length === 0 && !isBegun && !isRaised(components, plan.components, today)) return
   throw conflict(
     'customer_not_billed',
     `Customer ${s.customerId} is ${pauseOf(s)}: a change that charges is not possible meanwhile.`,

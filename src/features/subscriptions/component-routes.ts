@@ -1,4 +1,4 @@
-import { planSubscriptionDue } from '../../engine/plan.ts'
+import { planModified } from '../../engine/operations.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { shownOf } from './actions.ts'
 import { answerChange, checkRunning, recordOf } from './change-routes.ts'
@@ -35,11 +35,12 @@ export const componentOperations = (): Operation[] => [
         checkRunning(subject, today)
         const { state } = subject
         const set = wantedComponents(wished, subject, s.currency, today)
-        const plan = planSubscriptionDue({ state, components: set.components }, today, {
+        const plan = planModified({ state, components: set.components }, today, {
+          isPaused: s.pausedOn !== null,
           extrasNow: body.When === 'now',
         })
         return {
-          plan: { ...plan, givenBack: [] },
+          plan,
           opening: set.opening,
           shown: shownOf(body.componentUsage),
           event: 'subscription.changed',

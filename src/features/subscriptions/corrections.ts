@@ -28,10 +28,11 @@ export async function creditNegativeLines(
   made: readonly InvoiceId[],
 ): Promise<MadeCreditNote[]> {
   const notes: MadeCreditNote[] = []
-  for (const { itemId, from, netMinor } of credited) {
-    if (from === null) continue
+  for (const { itemId, name, from, until, netMinor } of credited) {
+    if (from === null || until === null) continue
     const charges = await listUsageCharges(tx, tx.account, s.id, { componentId: itemId, from })
-    notes.push(...(await makeCorrection(tx, context, causeOf(context, s, made), -netMinor, charges)))
+    const cause = { ...causeOf(context, s, made), usage: { name, from, until } }
+    notes.push(...(await makeCorrection(tx, context, cause, -netMinor, charges)))
   }
   return notes
 }

@@ -128,6 +128,8 @@ export interface SubscriptionView extends Subscription {
   pendingPackageVersionId: Id | null
   pendingTerm: number | null
   pendingTermType: TermType | null
+  pendingPackageName: string | null
+  pendingPrice: Decimal | null
 }
 
 /** With its components: what answers and events tell. */
@@ -147,11 +149,12 @@ export async function withShownComponents(
 }
 
 const VIEW_COLUMNS = fragment`${SUBSCRIPTION_COLUMNS}, nv.package_id as "pendingPackageId", s.pending_package_version_id as "pendingPackageVersionId",
-  nt.term as "pendingTerm", nt.term_type as "pendingTermType"`
+  nt.term as "pendingTerm", nt.term_type as "pendingTermType", np.name as "pendingPackageName", nt.price as "pendingPrice"`
 
 const VIEW_JOINED = fragment`${SUBSCRIPTION_JOINED}
   left join package_versions nv on nv.account_id = s.account_id and nv.package_version_id = s.pending_package_version_id
-  left join package_rate_terms nt on nt.account_id = s.account_id and nt.package_rate_term_id = s.pending_package_rate_term_id`
+  left join package_rate_terms nt on nt.account_id = s.account_id and nt.package_rate_term_id = s.pending_package_rate_term_id
+  left join packages np on np.account_id = nv.account_id and np.package_id = nv.package_id`
 
 export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
   firstRow<SubscriptionView>(

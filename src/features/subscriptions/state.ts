@@ -1,20 +1,20 @@
-import type { PendingChange, SubscriptionState } from '../../engine/subscription.ts'
+import type { PackageOffer, PendingChange, SubscriptionState } from '../../engine/subscription.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { cursorOf } from './facts.ts'
-import type { BillableSubscription, PendingOffer } from './queries.ts'
+import type { BillableSubscription } from './queries.ts'
 
 /** Between a stored subscription and the state that changes are planned on. */
 
 /** A pending change as the engine sees it; `offer` is what a pending change of package or term was asked for. */
-function pendingOf(s: BillableSubscription, offer: PendingOffer | undefined): PendingChange | null {
+function pendingOf(s: BillableSubscription, offer: PackageOffer | undefined): PendingChange | null {
   if (s.pendingKind === null || s.pendingOn === null) return null
   if (s.pendingKind === 'cancellation') return { kind: 'cancellation', on: s.pendingOn }
   return offer ? { kind: s.pendingKind, on: s.pendingOn, offer } : null
 }
 
 /** Fields one by one: a copy that is then added to is a slow object, and every plan copies it again. */
-export const stateOf = (s: BillableSubscription, offer?: PendingOffer): SubscriptionState => ({
+export const stateOf = (s: BillableSubscription, offer?: PackageOffer): SubscriptionState => ({
   packageId: s.packageId,
   packageName: s.packageName,
   stretch: s.stretch,

@@ -114,7 +114,7 @@ export function componentOf({ components }: CountedSubscription, report: UsageRe
   )
 }
 
-/** The day that a report counts for. Rules: a subscription that ended takes only what is dated before its end, one to come nothing yet. */
+/** The day that a report counts for. Rule: a subscription that ended takes only what is dated before its end. */
 export function dayOf({ state }: CountedSubscription, report: UsageReport, today: IsoDate): IsoDate {
   const day = report.day ?? today
   const end = endOf(state)
@@ -124,13 +124,17 @@ export function dayOf({ state }: CountedSubscription, report: UsageReport, today
       `Subscription ${report.subscriptionId} ended on ${end}: only usage dated before that day is taken.`,
       fieldIn(report, 'Date'),
     )
-  if (day < state.startDate)
-    throw conflict(
-      'subscription_not_begun',
-      `Subscription ${report.subscriptionId} begins on ${state.startDate}: there is no usage before that day.`,
-      fieldIn(report, 'Date'),
-    )
   return day
+}
+
+/** Refuses usage (409) of a subscription to come; a set number may change before its start. */
+export function checkBegun({ state }: CountedSubscription, report: UsageReport, day: IsoDate): void {
+  if (day >= state.startDate) return
+  throw conflict(
+    'subscription_not_begun',
+    `Subscription ${report.subscriptionId} begins on ${state.startDate}: there is no usage before that day.`,
+    fieldIn(report, 'Date'),
+  )
 }
 
 /** Loads the cycles that reports count for and that are invoiced already: billing does not look at those any more. */

@@ -1,6 +1,5 @@
 import { type ComponentState, isMetered, setQuantity } from '../../engine/components.ts'
-import type { OperationPlan } from '../../engine/operations.ts'
-import { planSubscriptionDue } from '../../engine/plan.ts'
+import { planModified } from '../../engine/operations.ts'
 import { hasEnded } from '../../engine/subscription.ts'
 import { nextTotal } from '../../engine/usage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -32,6 +31,7 @@ import {
   type UsageEntry,
 } from './usage-queries.ts'
 import {
+  checkBegun,
   componentOf,
   type CountedSubscription,
   dayOf,
@@ -109,8 +109,10 @@ export async function recordUsage(
     if (keys.isRepeated(report, today)) continue
     const day = dayOf(counted, report, today)
     const component = componentOf(counted, report, day)
-    if (isMetered(component)) entries.push(tallies.count(counted, report, day))
-    else {
+    if (isMetered(component)) {
+      checkBegun(counted, report, day)
+      entries.push(tallies.count(counted, report, day))
+    } else {
       isSetChanged = true
       counted.components.set(report.componentId, quantityAfter(counted, component, report, today))
       entries.push({ ...report, day, cycleFrom: null, part: null })
@@ -124,8 +126,8 @@ export async function recordUsage(
     await moveDueOn(tx, [{ counted, was: subscription.dueOn }], today)
     return
   }
-  const plan: OperationPlan = { ...planSubscriptionDue(facts, today), givenBack: [] }
-  checkPaused(subject, plan)
+  const plan = planModified(facts, today, { isPaused: subscription.pausedOn !== null })
+  checkPaused(subject, plan, today)
   await writeChange(tx, context, subject, { plan, event: 'subscription.changed' })
   await raiseRevision(tx, tx.account, given.id)
   const changed = await reread(tx, given.id)
@@ -255,6 +257,7 @@ export async function recordBulk(
         `Component ${report.componentId} is charged by its set number: change it on its subscription.`,
         fieldIn(report, 'componentID'),
       )
+    checkBegun(one, report, day)
     entries.push(tallies.count(one, report, day))
   }
   await keepUsage(tx, context, entries, tallies, (id) => counted.get(id)!.subscription.customerId)

@@ -3,7 +3,7 @@ import { nextInvoiceOn } from '../../engine/extras.ts'
 import { nextRenewalOnOrAfter } from '../../engine/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/renewal.ts'
 import { subscriptionStatus } from '../../engine/status.ts'
-import type { SubscriptionState } from '../../engine/subscription.ts'
+import { hasEnded, type PackageOffer, type SubscriptionState } from '../../engine/subscription.ts'
 import { cycleOfUsage } from '../../engine/usage.ts'
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -103,6 +103,20 @@ export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerL
 export const statusOf = (s: Subscription, today: IsoDate) =>
   subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })
 
+/** What a pending change of package or term asks for; undefined where none is pending. */
+function pendingOfferOf(s: ShownSubscription): PackageOffer | undefined {
+  const { pendingPackageId, pendingPackageName, pendingPrice, pendingTerm, pendingTermType } = s
+  if (pendingPackageId === null || pendingPrice === null || pendingTerm === null || pendingTermType === null)
+    return undefined
+  return {
+    packageId: pendingPackageId,
+    packageName: pendingPackageName ?? '',
+    price: pendingPrice,
+    term: pendingTerm,
+    termType: pendingTermType,
+  }
+}
+
 /** The dates that are shown of what comes next; none of an ended subscription. */
 function comingDates(
   s: ShownSubscription,
@@ -110,7 +124,7 @@ function comingDates(
   today: IsoDate,
 ): { renewal: IsoDate | null; invoice: IsoDate | null } {
   const components = s.components.map(({ state }) => state)
-  const facts: SubscriptionFacts = { state: stateOf(s), components }
+  const facts: SubscriptionFacts = { state: stateOf(s, pendingOfferOf(s)), components }
   if (status === 'Cancelled' || status === 'Expired')
     return { renewal: null, invoice: components.length === 0 || s.pausedOn ? null : nextInvoiceOn(facts, today) }
   const terms = termsOf(s)
@@ -121,15 +135,19 @@ function comingDates(
   return {
     renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursor),
     invoice:
-      components.length > 0
+      components.length > 0 || facts.state.pending !== null
         ? nextInvoiceShown(facts, today)
         : (nextInvoiceWithLines(terms, cursor, today)?.scheduledOn ?? null),
   }
 }
 
-/** Rule: what is metered shows the usage of its running cycle, before the first one that of the trial; anything else the number set last. */
+/**
+ * Rule: what is metered shows the usage of its running cycle, before the first one that of the trial, and 0 after the end, where none
+ * runs; anything else shows the number set last.
+ */
 function unitsOf({ state: component }: StoredComponent, state: SubscriptionState, today: IsoDate): Decimal {
   if (!isMetered(component)) return component.quantity
+  if (hasEnded(state, today)) return ZERO
   const running = cycleOfUsage(component, state, today)
   return component.usage.find(({ from }) => from === (running?.from ?? state.startDate))?.total ?? ZERO
 }
