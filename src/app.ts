@@ -102,7 +102,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerRemovalOperations(),
   ...statementOperations(deps),
   ...contactOperations(deps),
-  ...noteOperations(deps),
+  ...noteOperations(),
   ...customFieldOperations(deps),
   ...subscriptionOperations(deps),
   ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, hasMailServer: deps.hasMailServer }),
@@ -147,6 +147,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
     caller,
     actor: `key ${caller.keyId}`,
     hasMailServer: settings.hasMailServer,
+    publicUrl: settings.publicUrl,
   })
   const server = buildServer(
     {

@@ -67,6 +67,11 @@ export async function foundCustomerId(db: Queryable, account: AccountId, params:
   return id
 }
 
+/** The parent of lists that a customer has: adds its identifier to their conditions. */
+export const ofCustomerInPath = async (db: Queryable, { account }: RequestContext, params: PathParams) => ({
+  customerId: await foundCustomerId(db, account.id, params),
+})
+
 /** Checks that a body's customerID is one of this account, and holds that customer until the commit. */
 export async function checkCustomerReference(
   tx: Transaction,

@@ -1,6 +1,7 @@
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import type { RecordKind } from '../../platform/http/record.ts'
 import { type EventType, sendEvents } from './queries.ts'
 
 /** Records one change made by a request. `record` is the JSON text of the record as it now is. */
@@ -21,4 +22,19 @@ export async function recordEvent(
       actor: context.actor,
     },
   ])
+}
+
+/**
+ * Records that a declared record was added, changed or deleted, with its fields as they now are. Returns their JSON text, which an answer
+ * may carry as well.
+ */
+export async function recordChange<Row, Code extends string>(
+  tx: Transaction,
+  context: RequestContext,
+  kind: RecordKind<Row, Code>,
+  change: { type: EventType & `${Code}.${string}`; row: Row; customerId?: Id; reason?: string | null },
+): Promise<string> {
+  const record = kind.write(change.row, context)
+  await recordEvent(tx, context, { ...change, recordId: kind.idOf(change.row), record })
+  return record
 }

@@ -1,7 +1,8 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 export const NOTE_TYPES = [
   'General',
@@ -40,30 +41,22 @@ export const lockNote = (tx: Transaction, account: AccountId, id: Id) =>
     sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id} for update`,
   )
 
-const ofCustomer = (customerId: CustomerId | null) =>
-  customerId === null ? NOTHING : fragment`and customer_id = ${customerId}`
+/** Conditions of a list of notes; null: those of all customers. */
+export interface NoteFilter {
+  customerId: CustomerId | null
+}
 
-/** Notes in the order of creation, of one customer or of all. */
-export const listNotes = (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId | null,
-  skip: number,
-  limit: number,
-) =>
+const conditions = ({ customerId }: NoteFilter) =>
+  customerId == null ? NOTHING : fragment`and customer_id = ${customerId}`
+
+/** Notes in the order of creation. */
+export const listNotes = (db: Queryable, account: AccountId, filter: NoteFilter, start: PageStart, limit: number) =>
   db.rows<Note>(sql`
-    select ${COLUMNS} from customer_notes where account_id = ${account} ${ofCustomer(customerId)}
-     order by note_id offset ${skip} limit ${limit}`)
+    select ${COLUMNS} from customer_notes where account_id = ${account} ${conditions(filter)}
+     order by note_id offset ${start.skip} limit ${limit}`)
 
-export const countNotes = async (db: Queryable, account: AccountId, customerId: CustomerId | null): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from customer_notes where account_id = ${account} ${ofCustomer(customerId)}`,
-      )
-    ).n,
-  )
+export const countNotes = (db: Queryable, account: AccountId, filter: NoteFilter) =>
+  countOf(db, sql`select count(*) as "n" from customer_notes where account_id = ${account} ${conditions(filter)}`)
 
 export const insertNote = (tx: Transaction, account: AccountId, note: NoteInput, createdAt: Instant) =>
   oneRow<Note>(

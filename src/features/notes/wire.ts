@@ -1,20 +1,17 @@
 import { etagOf } from '../../platform/http/etag.ts'
 import { longText, requiredReference } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
-import { outDate, outId, outList, outObject, outText, outWord } from '../../platform/wire/write.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
+import { outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type Note, NOTE_TYPES, type NoteInput } from './queries.ts'
 
-export const NoteOut = outObject(
-  {
-    customerNoteID: outId(),
-    customerID: outId(),
-    DateUTC: outDate('Instant'),
-    Note: outText(),
-    NoteType: outWord(NOTE_TYPES),
-  },
-  'CustomerNote',
-)
-export const NotesOut = outList(NoteOut)
+export const noteShape = recordShape<Note>()('CustomerNote', {
+  customerNoteID: [outId(), ({ id }) => id],
+  customerID: [outId(), ({ customerId }) => customerId],
+  DateUTC: [outDate('Instant'), ({ createdAt }) => createdAt],
+  Note: [outText(), ({ text }) => text],
+  NoteType: [outWord(NOTE_TYPES), ({ type }) => type],
+})
 
 const inputs = {
   customerID: required(requiredReference()),
@@ -29,14 +26,6 @@ export const noteFromWire = (body: NoteBody): NoteInput => ({
   customerId: body.customerID,
   text: body.Note,
   type: body.NoteType ?? 'General',
-})
-
-export const noteToWire = (note: Note) => ({
-  customerNoteID: note.id,
-  customerID: note.customerId,
-  DateUTC: note.createdAt,
-  Note: note.text,
-  NoteType: note.type,
 })
 
 /** Changes with whatever a PUT would replace. */

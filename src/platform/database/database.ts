@@ -315,3 +315,7 @@ export async function oneRow<Row>(db: Queryable, statement: Statement): Promise<
   assert(row !== undefined, `one row is answered by ${statement.text}`)
   return row
 }
+
+/** The number that a statement `select count(*) as "n" …` answers. */
+export const countOf = async (db: Queryable, statement: Statement): Promise<number> =>
+  Number((await oneRow<{ n: bigint }>(db, statement)).n)

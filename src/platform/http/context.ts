@@ -1,5 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { Writing } from '../wire/columns.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 
 /** The facts of an account that every request needs: its zone, clock, currency and billing defaults. */
@@ -52,4 +53,12 @@ export interface RequestContext {
   actor: string
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
+  /** The address of the service as its callers know it; left out: links are relative. */
+  publicUrl?: string | undefined
 }
+
+/** Derives what the fields of an answer depend on beside their record. */
+export const writingOf = ({ account, moment }: Pick<RequestContext, 'account' | 'moment'>): Writing => ({
+  timeZone: account.timeZone,
+  today: moment.today,
+})

@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/database.ts'
 import { firstRow, oneRow } from '../database/database.ts'
+import type { SEALED_LISTS } from '../database/housekeeping.ts'
 import { sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 import type { Page } from './query.ts'
@@ -24,7 +25,7 @@ export const startOf = ({ page, size }: Page): PageStart => ({ fromId: 0n, skip:
 export async function pageStart(
   db: Queryable,
   account: bigint,
-  list: string,
+  list: CountedList,
   { page, size }: Page,
 ): Promise<PageStart> {
   const offset = (page - 1) * size
@@ -51,24 +52,33 @@ interface ListPage<Row> {
   count(): Promise<number>
 }
 
-/** Answers a list: rows were read with one more than the page holds, so that "next" is told only when there is one. */
-export async function listAnswer<Row>(
-  list: ListPage<Row>,
-  write: (rows: Row[]) => string,
+/** Answers one page of a list with the links to its neighbours. */
+export async function pageAnswer(
+  list: { hasNext: boolean; isEmpty: boolean; page: Page; url: string; count(): Promise<number> },
+  body: string,
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const { page, size } = list.page
-  const hasNext = list.rows.length > size
-  const rows = hasNext ? list.rows.slice(0, size) : list.rows
   const links: string[] = []
   const link = (target: number, rel: string) =>
     links.push(`<${pageUrl(list.url, target, size, publicUrl)}>; rel="${rel}"`)
-  if (hasNext) link(page + 1, 'next')
+  if (list.hasNext) link(page + 1, 'next')
   if (page > 1) {
-    const previous = rows.length > 0 ? page - 1 : Math.min(page - 1, Math.ceil((await list.count()) / size))
+    const previous = list.isEmpty ? Math.min(page - 1, Math.ceil((await list.count()) / size)) : page - 1
     if (previous >= 1) link(previous, 'prev')
   }
-  return { status: 200, body: write(rows), ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
+  return { status: 200, body, ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
+}
+
+/** Answers a list: rows were read with one more than the page holds, so that "next" is told only when there is one. */
+export function listAnswer<Row>(
+  { rows, page, url, count }: ListPage<Row>,
+  write: (rows: Row[]) => string,
+  publicUrl: string | undefined,
+): Promise<Answer> {
+  const hasNext = rows.length > page.size
+  const shown = hasNext ? rows.slice(0, page.size) : rows
+  return pageAnswer({ hasNext, isEmpty: rows.length === 0, page, url, count }, write(shown), publicUrl)
 }
 
 function pageUrl(url: string, page: number, size: number, publicUrl: string | undefined): string {
@@ -80,12 +90,11 @@ function pageUrl(url: string, page: number, size: number, publicUrl: string | un
   return `${publicUrl?.replace(/\/$/, '') ?? ''}${path}?${query}`
 }
 
+/** Lists whose blocks of identifiers are counted. */
+export type CountedList = (typeof SEALED_LISTS)[number]
+
 /** Records of an account-wide list: counted blocks plus an index-only walk of the newest. */
-export async function countList(
-  db: Queryable,
-  account: bigint,
-  list: 'customers' | 'subscriptions' | 'invoices' | 'events' | 'payments' | 'ledger_entries',
-): Promise<number> {
+export async function countList(db: Queryable, account: bigint, list: CountedList): Promise<number> {
   const { counted, fromBlock } = await oneRow<{ counted: bigint; fromBlock: bigint }>(
     db,
     sql`select coalesce(sum(records), 0)::bigint as "counted", coalesce(max(block) + 1, 0) as "fromBlock"

@@ -1,0 +1,84 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Queryable } from '../database/database.ts'
+import type { BodyOf, Field, Properties } from '../wire/read.ts'
+import type { RecordShape } from '../wire/columns.ts'
+import { type RequestContext, writingOf } from './context.ts'
+import { type Operation, type PathParams, readOperation } from './operation.ts'
+import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
+import { listQuery, pageOf } from './query.ts'
+
+/** A list of records, declared: its filters, its rows and their columns. Paging, links and the counting of deep pages follow from that. */
+export interface ListDeclaration<Row, Filter extends object, Filters extends Properties, Item> {
+  id: string
+  path: string
+  tag: string
+  summary: string
+  /** The columns of a record of the list. */
+  out: RecordShape<Item>
+  /** Filters of the query string, beside page and page_size. */
+  filters?: Filters
+  /** Turns the query into conditions; throws 400 where they contradict each other. */
+  filterOf?(query: BodyOf<Filters>, context: RequestContext): Filter
+  /** Finds the record that the list belongs to (404) and returns the conditions that it adds. */
+  parent?(db: Queryable, context: RequestContext, params: PathParams): Promise<Partial<Filter>>
+  /** The list whose blocks are counted, so that deep pages of the whole list are fast. */
+  blocks?: CountedList
+  rows(
+    db: Queryable,
+    account: AccountId,
+    filter: Filter,
+    start: PageStart,
+    limit: number,
+    today: IsoDate,
+  ): Promise<Row[]>
+  count(db: Queryable, account: AccountId, filter: Filter, today: IsoDate): Promise<number>
+  /** Completes the rows of one page by what belongs to them. Left out: a row is the record. */
+  complete?(db: Queryable, context: RequestContext, rows: Row[]): Promise<Item[]>
+}
+
+const isWhole = (filter: object): boolean => Object.values(filter).every((value) => value == null)
+
+/** Declares the operation of one list. */
+export function listOperation<
+  Row,
+  Filter extends object = object,
+  Filters extends Properties = Record<never, never>,
+  Item = Row,
+>(list: ListDeclaration<Row, Filter, Filters, Item>): Operation {
+  const { id, path, tag, summary, parent } = list
+  return readOperation({
+    id,
+    method: 'GET',
+    path,
+    tag,
+    summary,
+    query: listQuery(list.filters ?? {}) as Field<BodyOf<Properties>>,
+    success: { status: 200, schema: list.out.list.schema },
+    ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
+    read: async (db, context, { params, query, url }) => {
+      const { account, moment } = context
+      const page = pageOf(query)
+      const filter = {
+        ...list.filterOf?.(query as BodyOf<Filters>, context),
+        ...(await parent?.(db, context, params)),
+      } as Filter
+      const blocks = isWhole(filter) ? list.blocks : undefined
+      const start = blocks ? await pageStart(db, account.id, blocks, page) : startOf(page)
+      const rows = await list.rows(db, account.id, filter, start, page.size + 1, moment.today)
+      const shown = rows.slice(0, page.size)
+      const items = list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[])
+      return pageAnswer(
+        {
+          hasNext: rows.length > page.size,
+          isEmpty: rows.length === 0,
+          page,
+          url,
+          count: () => (blocks ? countList(db, account.id, blocks) : list.count(db, account.id, filter, moment.today)),
+        },
+        list.out.list.write(items, writingOf(context)),
+        context.publicUrl,
+      )
+    },
+  })
+}

@@ -1,0 +1,66 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { outList, outObject, type Shape } from './write.ts'
+
+/** Facts about the reader's account that a row does not hold: the zone its dates are written in, and the day that is today there. */
+export interface Writing {
+  timeZone: string
+  today: IsoDate
+}
+
+/** One field of a record: the shape it is written in, and where its value comes from. */
+export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
+
+export type Columns<Row> = Readonly<Record<string, Column<Row>>>
+
+/**
+ * The fields of a record as data, under the names of the interface and in the order in which they are written. One declaration gives the
+ * JSON text, the schema in the OpenAPI document, and the columns for whatever else shows, searches or exports such records.
+ */
+export interface RecordShape<Row> {
+  schema: Shape<unknown>['schema']
+  columns: Columns<Row>
+  write(row: Row, writing: Writing): string
+  list: {
+    schema: Shape<unknown>['schema']
+    write(rows: readonly Row[], writing: Writing): string
+  }
+}
+
+/**
+ * Declares the columns of a record of type Row: `recordShape<Note>()('CustomerNote', { Note: [outText(), (note) => note.text] })`. A named
+ * one becomes a component of the OpenAPI document. The two calls let TypeScript infer the columns while Row is said.
+ */
+export const recordShape =
+  <Row>() =>
+  <Values extends Record<string, unknown>>(
+    name: string,
+    columns: { readonly [K in keyof Values]: Column<Row, Values[K]> },
+  ): RecordShape<Row> => {
+    const names = Object.keys(columns)
+    const known = columns as unknown as Columns<Row>
+    const object = outObject(Object.fromEntries(names.map((field) => [field, known[field]![0]])), name)
+    const writers = names.map((field, index) => ({
+      field,
+      prefix: `${index === 0 ? '{' : ','}${JSON.stringify(field)}:`,
+      write: known[field]![0].write,
+      valueOf: known[field]![1],
+    }))
+    const write = (row: Row, writing: Writing): string => {
+      let text = ''
+      for (const { field, prefix, write: writeValue, valueOf } of writers) {
+        const value = valueOf(row, writing)
+        if (value === undefined) throw new Error(`assertion failed: ${name} is answered without ${field}`)
+        text += prefix + writeValue(value)
+      }
+      return `${text}}`
+    }
+    return {
+      schema: object.schema,
+      columns: known,
+      write,
+      list: {
+        schema: outList(object).schema,
+        write: (rows, writing) => `[${rows.map((row) => write(row, writing)).join(',')}]`,
+      },
+    }
+  }
