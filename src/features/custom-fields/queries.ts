@@ -1,18 +1,17 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import type { CustomLabel } from '../customers/custom-value-queries.ts'
 
 const COLUMNS = fragment`custom_field_id as "id", label`
 
-export const listCustomFields = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listCustomFields = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<CustomLabel>(sql`
-    select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id offset ${skip} limit ${limit}`)
+    select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id offset ${start.skip} limit ${limit}`)
 
-export const countCustomFields = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number(
-    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from custom_fields where account_id = ${account}`)).n,
-  )
+export const countCustomFields = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from custom_fields where account_id = ${account}`)
 
 export const lockCustomField = (tx: Transaction, account: AccountId, label: string) =>
   firstRow<CustomLabel>(

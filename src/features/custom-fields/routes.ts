@@ -1,13 +1,13 @@
 import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { listQuery, pageOf } from '../../platform/http/query.ts'
+import { type RequestContext, writingOf } from '../../platform/http/context.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { objectOf, required } from '../../platform/wire/read.ts'
-import { outList, outObject, outText } from '../../platform/wire/write.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
+import { outText } from '../../platform/wire/write.ts'
 import { type CustomLabel, dropCustomValues } from '../customers/custom-value-queries.ts'
 import { labelKey } from '../customers/rules.ts'
 import { CUSTOM_FIELDS_MAX } from '../customers/wire.ts'
@@ -23,9 +23,7 @@ import {
 
 const tag = 'Custom fields'
 
-const CustomFieldOut = outObject({ Key: outText() }, 'CustomField')
-const CustomFieldsOut = outList(CustomFieldOut)
-const toWire = ({ label }: CustomLabel) => ({ Key: label })
+const customFieldShape = recordShape<CustomLabel>()('CustomField', { Key: [outText(), ({ label }) => label] })
 
 /** Adds a label. Throws a Fault when the account has it, in whatever letter case, or has as many as it may. */
 async function addLabel(tx: Transaction, context: RequestContext, label: string): Promise<string> {
@@ -40,29 +38,20 @@ async function addLabel(tx: Transaction, context: RequestContext, label: string)
         'Key',
       ),
   })
-  const record = CustomFieldOut.write(toWire(field))
+  const record = customFieldShape.write(field, writingOf(context))
   await recordEvent(tx, context, { type: 'custom_field.created', recordId: field.id, record })
   return record
 }
 
-export const customFieldOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
-  readOperation({
+export const customFieldOperations = (): Operation[] => [
+  listOperation({
     id: 'listCustomFields',
-    method: 'GET',
     path: '/v1/customfields',
     tag,
     summary: 'List the labels of custom fields',
-    query: listQuery({}),
-    success: { status: 200, schema: CustomFieldsOut.schema },
-    read: async (db, { account }, { query, url }) => {
-      const page = pageOf(query)
-      const rows = await listCustomFields(db, account.id, (page.page - 1) * page.size, page.size + 1)
-      return listAnswer(
-        { rows, page, url, count: () => countCustomFields(db, account.id) },
-        (some) => CustomFieldsOut.write(some.map(toWire)),
-        publicUrl,
-      )
-    },
+    out: customFieldShape,
+    rows: listCustomFields,
+    count: countCustomFields,
   }),
   writeOperation({
     id: 'addCustomField',
@@ -71,7 +60,7 @@ export const customFieldOperations = ({ publicUrl }: { publicUrl: string | undef
     tag,
     summary: 'Define a label that every customer can have a value for',
     body: objectOf({ Key: required(text()) }),
-    success: { status: 201, schema: CustomFieldOut.schema },
+    success: { status: 201, schema: customFieldShape.schema },
     refusals: { 409: 'The account has a custom field of that name' },
     write: async (tx, context, { body }) => ({ status: 201, body: await addLabel(tx, context, body.Key) }),
   }),
@@ -97,7 +86,7 @@ export const customFieldOperations = ({ publicUrl }: { publicUrl: string | undef
     write: async (tx, context, _input, field: CustomLabel) => {
       await dropCustomValues(tx, tx.account, field.id)
       await deleteCustomField(tx, tx.account, field.id)
-      const record = CustomFieldOut.write(toWire(field))
+      const record = customFieldShape.write(field, writingOf(context))
       await recordEvent(tx, context, { type: 'custom_field.deleted', recordId: field.id, record })
       return noContent()
     },

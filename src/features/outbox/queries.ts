@@ -1,7 +1,8 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 export const TEMPLATES = ['welcome', 'invoice', 'credit_note', 'statement', 'payment_receipt'] as const
 export type Template = (typeof TEMPLATES)[number]
@@ -48,13 +49,13 @@ const COLUMNS = fragment`
 export const findMail = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Mail>(db, sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
 
-export const listMails = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listMails = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Mail>(
-    sql`select ${COLUMNS} from outbox where account_id = ${account} order by outbox_id offset ${skip} limit ${limit}`,
+    sql`select ${COLUMNS} from outbox where account_id = ${account} order by outbox_id offset ${start.skip} limit ${limit}`,
   )
 
-export const countMails = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)).n)
+export const countMails = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)
 
 export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =>
   tx.rows(sql`

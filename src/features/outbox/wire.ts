@@ -1,4 +1,5 @@
-import { orNull, outDate, outId, outList, outObject, outText, outWord } from '../../platform/wire/write.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
+import { orNull, outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type Mail, type MailStatus, TEMPLATES } from './queries.ts'
 
 const STATUS_WORDS = {
@@ -9,30 +10,14 @@ const STATUS_WORDS = {
   unknown: 'Unknown',
 } as const satisfies Record<MailStatus, string>
 
-export const MailOut = outObject(
-  {
-    outboxID: outId(),
-    To: outText(),
-    Template: outWord(TEMPLATES),
-    Subject: outText(),
-    Text: outText(),
-    Html: outText(),
-    Status: outWord(Object.values(STATUS_WORDS)),
-    CreatedDate: outDate('Instant'),
-    SentDate: orNull(outDate('Instant')),
-  },
-  'OutboxMail',
-)
-export const MailsOut = outList(MailOut)
-
-export const mailToWire = (mail: Mail) => ({
-  outboxID: mail.id,
-  To: mail.to,
-  Template: mail.template,
-  Subject: mail.subject,
-  Text: mail.text,
-  Html: mail.html,
-  Status: STATUS_WORDS[mail.status],
-  CreatedDate: mail.createdAt,
-  SentDate: mail.sentAt,
+export const mailShape = recordShape<Mail>()('OutboxMail', {
+  outboxID: [outId(), ({ id }) => id],
+  To: [outText(), ({ to }) => to],
+  Template: [outWord(TEMPLATES), ({ template }) => template],
+  Subject: [outText(), ({ subject }) => subject],
+  Text: [outText(), ({ text }) => text],
+  Html: [outText(), ({ html }) => html],
+  Status: [outWord(Object.values(STATUS_WORDS)), ({ status }) => STATUS_WORDS[status]],
+  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+  SentDate: [orNull(outDate('Instant')), ({ sentAt }) => sentAt],
 })

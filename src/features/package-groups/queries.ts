@@ -1,6 +1,7 @@
 import type { AccountId, PackageGroupId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 export interface PackageGroup {
   id: PackageGroupId
@@ -22,14 +23,12 @@ export const lockPackageGroup = (tx: Transaction, account: AccountId, id: Packag
     sql`select ${COLUMNS} from package_groups where account_id = ${account} and package_group_id = ${id} for update`,
   )
 
-export const listPackageGroups = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listPackageGroups = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<PackageGroup>(sql`
-    select ${COLUMNS} from package_groups where account_id = ${account} order by package_group_id offset ${skip} limit ${limit}`)
+    select ${COLUMNS} from package_groups where account_id = ${account} order by package_group_id offset ${start.skip} limit ${limit}`)
 
-export const countPackageGroups = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number(
-    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from package_groups where account_id = ${account}`)).n,
-  )
+export const countPackageGroups = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from package_groups where account_id = ${account}`)
 
 export const insertPackageGroup = (tx: Transaction, account: AccountId, name: string) =>
   oneRow<PackageGroup>(

@@ -1,19 +1,9 @@
-import { conflict, missing } from '../../kernel/fault.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import { conflict } from '../../kernel/fault.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
-import { pathId } from '../../platform/http/handle.ts'
-import {
-  noContent,
-  type Operation,
-  type PathParams,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { listQuery, pageOf } from '../../platform/http/query.ts'
-import type { EventType } from '../events/queries.ts'
-import { recordEvent } from '../events/record.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { recordKind } from '../../platform/http/record.ts'
+import { recordChange } from '../events/record.ts'
 import {
   countPackageGroups,
   deletePackageGroup,
@@ -21,24 +11,23 @@ import {
   insertPackageGroup,
   listPackageGroups,
   lockPackageGroup,
-  type PackageGroup,
   updatePackageGroup,
 } from './queries.ts'
-import { packageGroupEtag, PackageGroupIn, PackageGroupOut, PackageGroupsOut, packageGroupToWire } from './wire.ts'
+import { packageGroupEtag, PackageGroupIn, packageGroupShape } from './wire.ts'
 
 const tag = 'Package groups'
 
-const unknownGroup = (id: bigint | string) =>
-  missing('package_group_unknown', `There is no package group ${id}.`, 'packageGroupID')
-
-const groupId = (params: PathParams): bigint => pathId(params, 'packageGroupID', unknownGroup)
-
-async function lockedGroup(tx: Transaction, params: PathParams): Promise<PackageGroup> {
-  const id = groupId(params)
-  const group = await lockPackageGroup(tx, tx.account, id)
-  if (!group) throw unknownGroup(id)
-  return group
-}
+const packageGroup = recordKind({
+  code: 'package_group',
+  name: 'package group',
+  param: 'packageGroupID',
+  path: '/v1/packagegroups',
+  out: packageGroupShape,
+  idOf: ({ id }) => id,
+  find: (db, { account }, id) => findPackageGroup(db, account.id, id),
+  lock: (tx, { account }, id) => lockPackageGroup(tx, account.id, id),
+  etag: packageGroupEtag,
+})
 
 const nameTaken = (name: string) => ({
   package_groups_name_key: () =>
@@ -49,50 +38,17 @@ const nameTaken = (name: string) => ({
     ),
 })
 
-async function recordGroup(
-  tx: Transaction,
-  context: RequestContext,
-  type: EventType,
-  group: PackageGroup,
-): Promise<string> {
-  const record = PackageGroupOut.write(packageGroupToWire(group))
-  await recordEvent(tx, context, { type, recordId: group.id, record })
-  return record
-}
-
-export const packageGroupOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
-  readOperation({
+export const packageGroupOperations = (): Operation[] => [
+  listOperation({
     id: 'listPackageGroups',
-    method: 'GET',
     path: '/v1/packagegroups',
     tag,
     summary: 'List package groups',
-    query: listQuery({}),
-    success: { status: 200, schema: PackageGroupsOut.schema },
-    read: async (db, { account }, { query, url }) => {
-      const page = pageOf(query)
-      const rows = await listPackageGroups(db, account.id, (page.page - 1) * page.size, page.size + 1)
-      return listAnswer(
-        { rows, page, url, count: () => countPackageGroups(db, account.id) },
-        (some) => PackageGroupsOut.write(some.map(packageGroupToWire)),
-        deps.publicUrl,
-      )
-    },
+    out: packageGroupShape,
+    rows: listPackageGroups,
+    count: countPackageGroups,
   }),
-  readOperation({
-    id: 'getPackageGroup',
-    method: 'GET',
-    path: '/v1/packagegroups/{packageGroupID}',
-    tag,
-    summary: 'Read a package group',
-    success: { status: 200, schema: PackageGroupOut.schema },
-    read: async (db, { account }, { params }) => {
-      const id = groupId(params)
-      const group = await findPackageGroup(db, account.id, id)
-      if (!group) throw unknownGroup(id)
-      return { status: 200, body: PackageGroupOut.write(packageGroupToWire(group)), etag: packageGroupEtag(group) }
-    },
-  }),
+  packageGroup.readOperation({ id: 'getPackageGroup', tag, summary: 'Read a package group' }),
   writeOperation({
     id: 'addPackageGroup',
     method: 'POST',
@@ -100,47 +56,35 @@ export const packageGroupOperations = (deps: { publicUrl: string | undefined }):
     tag,
     summary: 'Add a package group',
     body: PackageGroupIn,
-    success: { status: 201, schema: PackageGroupOut.schema },
+    success: { status: 201, schema: packageGroupShape.schema },
     refusals: { 409: 'Another package group has the GroupName' },
     write: async (tx, context, { body }) => {
       const group = await refuseOn(insertPackageGroup(tx, tx.account, body.GroupName), nameTaken(body.GroupName))
-      return {
-        status: 201,
-        body: await recordGroup(tx, context, 'package_group.created', group),
-        etag: packageGroupEtag(group),
-        headers: { location: `/v1/packagegroups/${group.id}` },
-      }
+      await recordChange(tx, context, packageGroup, { type: 'package_group.created', row: group })
+      return packageGroup.created(group, context)
     },
   }),
   writeOperation({
+    ...packageGroup.editing,
     id: 'editPackageGroup',
-    method: 'PUT',
-    path: '/v1/packagegroups/{packageGroupID}',
     tag,
     summary: 'Rename a package group',
     body: PackageGroupIn,
-    success: { status: 204 },
     refusals: { 409: 'Another package group has the GroupName' },
-    record: (tx, _context, { params }) => lockedGroup(tx, params),
-    etag: packageGroupEtag,
     write: async (tx, context, { body }, present) => {
       const group = { ...present, name: body.GroupName }
       await refuseOn(updatePackageGroup(tx, tx.account, group), nameTaken(group.name))
-      await recordGroup(tx, context, 'package_group.updated', group)
-      return noContent(packageGroupEtag(group))
+      await recordChange(tx, context, packageGroup, { type: 'package_group.updated', row: group })
+      return packageGroup.edited(group)
     },
   }),
   writeOperation({
+    ...packageGroup.deleting,
     id: 'deletePackageGroup',
-    method: 'DELETE',
-    path: '/v1/packagegroups/{packageGroupID}',
     tag,
     summary: 'Delete a package group that holds nothing',
-    success: { status: 204 },
     refusals: { 409: 'The group has packages or components' },
-    record: (tx, _context, { params }) => lockedGroup(tx, params),
-    etag: packageGroupEtag,
-    write: async (tx, context, _input, group: PackageGroup) => {
+    write: async (tx, context, _input, group) => {
       const used = (what: string) => () =>
         conflict(
           'package_group_used',
@@ -151,7 +95,7 @@ export const packageGroupOperations = (deps: { publicUrl: string | undefined }):
         packages_group_fkey: used('packages'),
         components_group_fkey: used('components'),
       })
-      await recordGroup(tx, context, 'package_group.deleted', group)
+      await recordChange(tx, context, packageGroup, { type: 'package_group.deleted', row: group })
       return noContent()
     },
   }),

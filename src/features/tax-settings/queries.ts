@@ -1,8 +1,9 @@
 import type { TaxRule } from '../../engine/tax.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, TaxRuleId, TaxSettingId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 export interface SettingRule {
   id: TaxRuleId
@@ -34,18 +35,17 @@ const SETTING = fragment`tax_setting_id as "id", name`
 export async function listTaxSettings(
   db: Queryable,
   account: AccountId,
-  skip: number,
+  _all: object,
+  start: PageStart,
   limit: number,
 ): Promise<TaxSetting[]> {
   const rows = await db.rows<SettingRow>(sql`
-    select ${SETTING} from tax_settings where account_id = ${account} order by tax_setting_id offset ${skip} limit ${limit}`)
+    select ${SETTING} from tax_settings where account_id = ${account} order by tax_setting_id offset ${start.skip} limit ${limit}`)
   return rows.length === 0 ? [] : withRules(db, account, rows)
 }
 
-export const countTaxSettings = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number(
-    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from tax_settings where account_id = ${account}`)).n,
-  )
+export const countTaxSettings = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from tax_settings where account_id = ${account}`)
 
 export async function findTaxSetting(
   db: Queryable,

@@ -2,42 +2,35 @@ import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { rate, reference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
 import { decimalDigits, orNull, outId, outList, outNumber, outObject, outText } from '../../platform/wire/write.ts'
-import type { TaxSetting } from './queries.ts'
+import type { SettingRule, TaxSetting } from './queries.ts'
 
 const RULES_MAX = 500
 
-export const TaxSettingOut = outObject(
+const TaxRuleOut = outObject(
   {
-    taxSettingID: outId(),
-    Name: outText(),
-    rules: outList(
-      outObject(
-        {
-          taxRuleID: outId(),
-          Perc: outNumber('A fraction from 0 to 1'),
-          countryID: orNull(outId('ISO 3166-1 numeric code; null: every country')),
-          countryStateID: orNull(outId('Null: the whole country')),
-          TaxNumber: orNull(outText()),
-        },
-        'TaxRule',
-      ),
-    ),
+    taxRuleID: outId(),
+    Perc: outNumber('A fraction from 0 to 1'),
+    countryID: orNull(outId('ISO 3166-1 numeric code; null: every country')),
+    countryStateID: orNull(outId('Null: the whole country')),
+    TaxNumber: orNull(outText()),
   },
-  'TaxSetting',
+  'TaxRule',
 )
-export const TaxSettingsOut = outList(TaxSettingOut)
 
-export const taxSettingToWire = ({ id, name, rules }: TaxSetting) => ({
-  taxSettingID: id,
-  Name: name,
-  rules: rules.map((rule) => ({
-    taxRuleID: rule.id,
-    Perc: decimalDigits(rule.rate),
-    countryID: rule.countryId,
-    countryStateID: rule.countryStateId,
-    TaxNumber: rule.taxNumber,
-  })),
+const ruleToWire = (rule: SettingRule) => ({
+  taxRuleID: rule.id,
+  Perc: decimalDigits(rule.rate),
+  countryID: rule.countryId,
+  countryStateID: rule.countryStateId,
+  TaxNumber: rule.taxNumber,
+})
+
+export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
+  taxSettingID: [outId(), ({ id }) => id],
+  Name: [outText(), ({ name }) => name],
+  rules: [outList(TaxRuleOut), ({ rules }) => rules.map(ruleToWire)],
 })
 
 /** Changes with whatever a PUT would replace. */

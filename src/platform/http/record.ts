@@ -13,8 +13,8 @@ import {
   type WriteOperation,
 } from './operation.ts'
 
-/** One kind of record that requests name in their path, declared: how it is found, locked, written and told apart from an older state. */
-export interface RecordDeclaration<Row, Code extends string> {
+/** One kind of record that requests name in their path, declared: how it is found and written. */
+export interface ReadableDeclaration<Row, Code extends string> {
   /** The snake_case word of its events and of the code of a 404: customer_note. */
   code: Code
   /** Its name in a sentence: customer note. */
@@ -26,28 +26,38 @@ export interface RecordDeclaration<Row, Code extends string> {
   out: RecordShape<Row>
   idOf(row: Row): Id
   find(db: Queryable, context: RequestContext, id: Id): Promise<Row | undefined>
-  /** Locks it for a change. */
-  lock(tx: Transaction, context: RequestContext, id: Id): Promise<Row | undefined>
   /** Changes with whatever a PUT would replace. */
+  etag?(row: Row): string
+}
+
+/** One that requests change: locked first, and told apart from an older state by its ETag. */
+export interface RecordDeclaration<Row, Code extends string> extends ReadableDeclaration<Row, Code> {
+  lock(tx: Transaction, context: RequestContext, id: Id): Promise<Row | undefined>
   etag(row: Row): string
 }
 
-type OneRecord<Row> = Pick<WriteOperation<Row>, 'method' | 'path' | 'success' | 'etag'> & {
-  record(tx: Transaction, context: RequestContext, input: { params: PathParams }): Promise<Row>
-}
-
-export interface RecordKind<Row, Code extends string> extends RecordDeclaration<Row, Code> {
+export interface ReadableKind<Row, Code extends string> extends ReadableDeclaration<Row, Code> {
   /** Makes the 404 of an identifier that no record has. */
   unknown(id: Id | string): Fault
   /** Reads the identifier of a path; one that cannot be is a 404. */
   pathId(params: PathParams): Id
   /** Finds the record of a path, or throws its 404. */
   found(db: Queryable, context: RequestContext, params: PathParams): Promise<Row>
+  write(row: Row, context: RequestContext): string
+  /** Answers the record, with its ETag where it has one. */
+  answer(row: Row, context: RequestContext): Answer
+  /** Declares the operation that reads one record. */
+  readOperation(about: { id: string; tag: string; summary: string }): Operation
+}
+
+type OneRecord<Row> = Pick<WriteOperation<Row>, 'method' | 'path' | 'success' | 'etag'> & {
+  record(tx: Transaction, context: RequestContext, input: { params: PathParams }): Promise<Row>
+}
+
+export interface RecordKind<Row, Code extends string> extends ReadableKind<Row, Code> {
+  etag(row: Row): string
   /** Locks the record of a path, or throws its 404. */
   locked(tx: Transaction, context: RequestContext, params: PathParams): Promise<Row>
-  write(row: Row, context: RequestContext): string
-  /** Answers the record with its ETag. */
-  answer(row: Row, context: RequestContext): Answer
   /** Answers 201 with a record that was added, and where it is. */
   created(row: Row, context: RequestContext): Answer
   /** Answers 204 with the ETag of what the record is now. */
@@ -56,43 +66,29 @@ export interface RecordKind<Row, Code extends string> extends RecordDeclaration<
   editing: OneRecord<Row>
   /** The same of the operation that deletes it. */
   deleting: OneRecord<Row>
-  /** Declares the operation that reads one record. */
-  readOperation(about: { id: string; tag: string; summary: string }): Operation
 }
 
-/** Completes the declaration of a record by what follows from it. */
-export function recordKind<Row, Code extends string>(declared: RecordDeclaration<Row, Code>): RecordKind<Row, Code> {
+/** Completes the declaration of a record that is only read by what follows from it. */
+export function readableKind<Row, Code extends string>(
+  declared: ReadableDeclaration<Row, Code>,
+): ReadableKind<Row, Code> {
   const { code, name, param, path, out } = declared
-  const unknown = (id: Id | string) => missing(`${code}_unknown`, `There is no ${name} ${id}.`, param)
-  const idIn = (params: PathParams) => pathId(params, param, unknown)
-  const orUnknown = async (id: Id, row: Promise<Row | undefined>): Promise<Row> => {
-    const found = await row
-    if (found === undefined) throw unknown(id)
-    return found
-  }
-  const one = {
-    path: `${path}/{${param}}`,
-    success: { status: 204 },
-    record: (tx: Transaction, context: RequestContext, input: { params: PathParams }) =>
-      kind.locked(tx, context, input.params),
-    etag: (row: Row) => declared.etag(row),
-  }
-  const kind: RecordKind<Row, Code> = {
+  const kind: ReadableKind<Row, Code> = {
     ...declared,
-    unknown,
-    pathId: idIn,
-    found: (db, context, params) => orUnknown(idIn(params), declared.find(db, context, idIn(params))),
-    locked: (tx, context, params) => orUnknown(idIn(params), declared.lock(tx, context, idIn(params))),
-    editing: { ...one, method: 'PUT' },
-    deleting: { ...one, method: 'DELETE' },
+    unknown: (id) => missing(`${code}_unknown`, `There is no ${name} ${id}.`, param),
+    pathId: (params) => pathId(params, param, kind.unknown),
+    found: async (db, context, params) => {
+      const id = kind.pathId(params)
+      const row = await declared.find(db, context, id)
+      if (row === undefined) throw kind.unknown(id)
+      return row
+    },
     write: (row, context) => out.write(row, writingOf(context)),
-    answer: (row, context) => ({ status: 200, body: kind.write(row, context), etag: declared.etag(row) }),
-    created: (row, context) => ({
-      ...kind.answer(row, context),
-      status: 201,
-      headers: { location: `${path}/${declared.idOf(row)}` },
+    answer: (row, context) => ({
+      status: 200,
+      body: kind.write(row, context),
+      ...(declared.etag ? { etag: declared.etag(row) } : {}),
     }),
-    edited: (row) => noContent(declared.etag(row)),
     readOperation: (about) =>
       readOperation({
         ...about,
@@ -103,4 +99,35 @@ export function recordKind<Row, Code extends string>(declared: RecordDeclaration
       }),
   }
   return kind
+}
+
+/** Completes the declaration of a record that requests change by what follows from it. */
+export function recordKind<Row, Code extends string>(declared: RecordDeclaration<Row, Code>): RecordKind<Row, Code> {
+  const readable = readableKind(declared)
+  const locked: RecordKind<Row, Code>['locked'] = async (tx, context, params) => {
+    const id = readable.pathId(params)
+    const row = await declared.lock(tx, context, id)
+    if (row === undefined) throw readable.unknown(id)
+    return row
+  }
+  const one = {
+    path: `${declared.path}/{${declared.param}}`,
+    success: { status: 204 },
+    record: (tx: Transaction, context: RequestContext, input: { params: PathParams }) =>
+      locked(tx, context, input.params),
+    etag: (row: Row) => declared.etag(row),
+  }
+  return {
+    ...readable,
+    etag: (row) => declared.etag(row),
+    locked,
+    created: (row, context) => ({
+      ...readable.answer(row, context),
+      status: 201,
+      headers: { location: `${declared.path}/${declared.idOf(row)}` },
+    }),
+    edited: (row) => noContent(declared.etag(row)),
+    editing: { ...one, method: 'PUT' },
+    deleting: { ...one, method: 'DELETE' },
+  }
 }
