@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { allOperations } from '../src/app.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
+import { Places } from '../src/platform/places.ts'
 import { makeSealer } from '../src/platform/sealing.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
@@ -26,6 +27,7 @@ function openApiText(): string {
     forgetAccount: () => {},
     sealer: makeSealer(Buffer.alloc(32), 'nothing'),
     hasMailServer: false,
+    hashing: new Places({ running: 0, waiting: 0, perOwner: 0 }),
   })
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
 }

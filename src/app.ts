@@ -41,6 +41,7 @@ import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
+import { Places } from './platform/places.ts'
 import { makeSealer, type Sealer } from './platform/sealing.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
@@ -88,6 +89,8 @@ interface FeatureDeps {
   sealer: Sealer
   /** Mail leaves the house; else it stays readable in the outbox. */
   hasMailServer: boolean
+  /** Bounds how many passwords are hashed at a time. */
+  hashing: Places
 }
 
 /** Everything of a customer that is billed again from today goes on. */
@@ -124,6 +127,9 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...eventOperations({ publicUrl: deps.publicUrl, writeIssuedRecords }),
 ]
 
+/** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */
+const HASHING = { running: 2, waiting: 1000, perOwner: 200 }
+
 export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock)
   const metrics = makeMetrics({
@@ -140,6 +146,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
     runFinished: metrics.runFinished,
     sealer: makeSealer(settings.encryptionKey, 'outbox'),
     hasMailServer: settings.hasMailServer,
+    hashing: new Places(HASHING),
   })
   const contextOf = (caller: Caller): RequestContext => ({
     account: caller.account,

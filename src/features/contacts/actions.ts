@@ -1,17 +1,19 @@
-import { conflict, missing } from '../../kernel/fault.ts'
+import { conflict, Fault, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { queueWelcomeMail } from '../outbox/mail.ts'
-import { generatedPassword, passwordHash } from './password.ts'
+import { generatedPassword, isStrongEnough, passwordHash } from './password.ts'
 import {
   type Contact,
   type ContactInput,
   deleteContact,
+  findContact,
   insertContact,
   listUsernameKeys,
   lockContact,
@@ -39,21 +41,47 @@ const usernameTaken = (username: string | null) => () =>
   )
 
 /** The password to be written, and as text for the mail to its owner only. */
-interface ChosenPassword {
+export interface ChosenPassword {
   plain: string
   hash: string
 }
 
-/** The given password, or a made one where the contact needs it; null: it stays as it is. */
-async function choosePassword(
-  contact: ContactInput,
-  body: ContactBody,
-  present: Contact | undefined,
-): Promise<ChosenPassword | null> {
+/** The password that a body sets, '' where one has to be made, null where it stays as it is. */
+function wishedPassword(body: ContactBody, present: Contact | undefined): string | null {
   const given = givenPassword(body)
   const asked = { given, hasPassword: present?.hasPassword ?? false, isChange: body.changePassword ?? false }
-  const plain = given ?? (needsPassword(contact, asked) ? generatedPassword() : null)
-  return plain === null ? null : { plain, hash: await passwordHash(plain) }
+  return given ?? (needsPassword(contactFromWire(body, present), asked) ? '' : null)
+}
+
+/**
+ * Hashes the password that a new contact, or one with an identifier, is to get. A hash takes long on purpose, so it is made before the
+ * transaction and in a place; null where none is needed, or where the request will be refused.
+ */
+export async function preparePassword(
+  db: Queryable,
+  { account }: RequestContext,
+  hashing: Places,
+  body: ContactBody,
+  id?: Id,
+): Promise<ChosenPassword | null> {
+  const present = id === undefined ? undefined : await findContact(db, account.id, id)
+  if (id !== undefined && !present) return null
+  const wished = wishedPassword(body, present)
+  if (wished === null || (wished !== '' && !isStrongEnough(wished))) return null
+  const plain = wished === '' ? generatedPassword() : wished
+  return { plain, hash: await hashing.run(account.id, () => passwordHash(plain)) }
+}
+
+/** The prepared password where the contact, locked by now, still needs it. Throws a Fault where it needs one only since a moment ago. */
+function choosePassword(
+  body: ContactBody,
+  present: Contact | undefined,
+  prepared: ChosenPassword | null,
+): ChosenPassword | null {
+  if (wishedPassword(body, present) === null) return null
+  if (prepared) return prepared
+  const message = 'The contact is being changed by another request; try again.'
+  throw new Fault('busy', [{ code: 'contact_changing', message, field: null }], 1)
 }
 
 /** The given username, or a made one for an active contact that has none. What is given is checked by the schema. */
@@ -92,16 +120,21 @@ async function tellCredentials(
   await queueWelcomeMail(tx, context, sealer, { customerId, to: email, ...about })
 }
 
+/** A body with the password that was prepared for it. */
+interface PreparedContact {
+  body: ContactBody
+  prepared: ChosenPassword | null
+}
+
 /** Adds a contact, with username and password made where it is active and they are blank. Throws a Fault when the username is taken. */
 export async function addContact(
   tx: Transaction,
   context: RequestContext,
   sealer: Sealer,
-  body: ContactBody,
+  { body, prepared }: PreparedContact,
 ): Promise<{ contact: Contact; json: string }> {
   const wanted = contactFromWire(body)
-  // Before usernames are locked: a hash takes a while on purpose.
-  const password = await choosePassword(wanted, body, undefined)
+  const password = choosePassword(body, undefined, prepared)
   const username = await chooseUsername(tx, wanted, null)
   const key = username === null ? null : usernameKey(username)
   const contact = await refuseOn(insertContact(tx, tx.account, { ...wanted, username }, key, password), {
@@ -117,10 +150,10 @@ export async function editContact(
   context: RequestContext,
   sealer: Sealer,
   present: Contact,
-  body: ContactBody,
+  { body, prepared }: PreparedContact,
 ): Promise<Contact> {
   const wanted = contactFromWire(body, present)
-  const password = await choosePassword(wanted, body, present)
+  const password = choosePassword(body, present, prepared)
   const username = await chooseUsername(tx, wanted, present.id)
   const hasPassword = present.hasPassword || password !== null
   const contact: Contact = { ...wanted, id: present.id, username, hasPassword }

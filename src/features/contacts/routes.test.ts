@@ -224,6 +224,29 @@ describe('editing', () => {
   })
 })
 
+test('many at once keep nobody from writing: their passwords are hashed a few at a time, without a connection', async () => {
+  const [client, neighbour] = [await service.newAccount(), await service.newAccount()]
+  const customerID = await newCustomer(client)
+  const done: string[] = []
+  const contacts = Array.from({ length: 24 }, async (_, index) => {
+    const added = await client.post(
+      '/v1/customercontacts',
+      jane(customerID, { isActive: true, Username: `jane${index}` }),
+    )
+    done.push('contact')
+    return added.status
+  })
+  const writes = Array.from({ length: 4 }, async (_, index) => {
+    await newCustomer(neighbour, { Name: `Other ${index}` })
+    done.push('customer')
+  })
+  await Promise.all(writes)
+  // The one that is being hashed and the one after it may be done; the others wait for their turn.
+  expect(done.filter((what) => what === 'contact').length).toBeLessThanOrEqual(4)
+  expect(await Promise.all(contacts)).toEqual(contacts.map(() => 201))
+  expect(await mailsOf(client)).toHaveLength(24)
+})
+
 describe('all of them', () => {
   test('are listed by customer and over all, and deleted', async () => {
     const client = await service.newAccount()

@@ -1,5 +1,5 @@
 import type { Problems } from '../../kernel/fault.ts'
-import type { CustomerId } from '../../kernel/ids.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
@@ -13,9 +13,18 @@ import {
 } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, type Page, pageOf } from '../../platform/http/query.ts'
+import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
 import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
-import { addContact, editContact, lockedContact, removeContact, unknownContact } from './actions.ts'
+import {
+  addContact,
+  type ChosenPassword,
+  editContact,
+  lockedContact,
+  preparePassword,
+  removeContact,
+  unknownContact,
+} from './actions.ts'
 import { type Contact, countContacts, findContact, listContacts } from './queries.ts'
 import { checkPassword } from './rules.ts'
 import {
@@ -33,6 +42,8 @@ const tag = 'Customer contacts'
 interface Deps {
   publicUrl: string | undefined
   sealer: Sealer
+  /** Bounds how many passwords are hashed at a time. */
+  hashing: Places
 }
 
 async function answerContacts(
@@ -84,7 +95,7 @@ const reading = ({ publicUrl }: Deps): Operation[] => [
     summary: 'Read a customer contact',
     success: { status: 200, schema: ContactOut.schema },
     read: async (db, { account }, { params }) => {
-      const id = pathId(params, 'customerContactID', unknownContact)
+      const id = contactIdIn(params)
       const contact = await findContact(db, account.id, id)
       if (!contact) throw unknownContact(id)
       return { status: 200, body: ContactOut.write(contactToWire(contact)), etag: contactEtag(contact) }
@@ -92,15 +103,16 @@ const reading = ({ publicUrl }: Deps): Operation[] => [
   }),
 ]
 
-const lockedByPath = (tx: Transaction, params: PathParams): Promise<Contact> =>
-  lockedContact(tx, pathId(params, 'customerContactID', unknownContact))
+const contactIdIn = (params: PathParams): Id => pathId(params, 'customerContactID', unknownContact)
+
+const lockedByPath = (tx: Transaction, params: PathParams): Promise<Contact> => lockedContact(tx, contactIdIn(params))
 
 async function checkBody(tx: Transaction, body: Partial<ContactBody>, problems: Problems): Promise<void> {
   checkPassword(body, problems)
   await checkCustomerReference(tx, body.customerID, problems)
 }
 
-const writing = ({ sealer }: Deps): Operation[] => [
+const writing = ({ sealer, hashing }: Deps): Operation[] => [
   writeOperation({
     id: 'addContact',
     method: 'POST',
@@ -110,9 +122,10 @@ const writing = ({ sealer }: Deps): Operation[] => [
     body: ContactIn,
     success: { status: 201, schema: ContactOut.schema },
     refusals: { 409: 'Another contact has the Username' },
+    prepare: (db, context, { body }): Promise<ChosenPassword | null> => preparePassword(db, context, hashing, body),
     references: (tx, _context, { body }, problems) => checkBody(tx, body, problems),
-    write: async (tx, context, { body }) => {
-      const { contact, json } = await addContact(tx, context, sealer, body)
+    write: async (tx, context, { body }, _record, _found, prepared) => {
+      const { contact, json } = await addContact(tx, context, sealer, { body, prepared })
       return {
         status: 201,
         body: json,
@@ -130,11 +143,13 @@ const writing = ({ sealer }: Deps): Operation[] => [
     body: ContactEditIn,
     success: { status: 204 },
     refusals: { 409: 'Another contact has the Username' },
+    prepare: (db, context, { params, body }): Promise<ChosenPassword | null> =>
+      preparePassword(db, context, hashing, body, contactIdIn(params)),
     record: (tx, _context, { params }) => lockedByPath(tx, params),
     etag: contactEtag,
     references: (tx, _context, { body }, problems) => checkBody(tx, body, problems),
-    write: async (tx, context, { body }, present) =>
-      noContent(contactEtag(await editContact(tx, context, sealer, present, body))),
+    write: async (tx, context, { body }, present, _found, prepared) =>
+      noContent(contactEtag(await editContact(tx, context, sealer, present, { body, prepared }))),
   }),
   writeOperation({
     id: 'deleteContact',

@@ -98,16 +98,17 @@ function addressIdentity({ operation, params, query }: Sent): string {
 
 async function handleWrite(
   deps: HttpDeps,
-  operation: WriteOperation<any, any, any, any>,
+  operation: WriteOperation<any, any, any, any, any>,
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
   const keyed = keyedRequest(deps, sent)
+  const prepared = await prepare(deps, operation, caller, sent)
   const work = async (tx: Transaction): Promise<Answer> => {
     const realNow = instantOf(deps.realClock())
     const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
     if (kept) return kept
-    const answer = await runWrite(deps, operation, caller, sent, tx)
+    const answer = await runWrite(deps, operation, caller, { ...sent, prepared }, tx)
     if (answer.isPreview) throw new Previewed(answer)
     if (keyed) keepAnswer(tx, keyed, answer, deps.secrets, realNow)
     return answer
@@ -118,6 +119,21 @@ async function handleWrite(
       if (thrown instanceof Previewed) return thrown.answer
       throw thrown
     })
+}
+
+/** Runs the slow part of a write before its transaction. What is wrong with the input is left for the transaction to find, in its order. */
+async function prepare(
+  deps: HttpDeps,
+  operation: WriteOperation<any, any, any, any, any>,
+  caller: Caller,
+  sent: Sent,
+): Promise<unknown> {
+  if (!operation.prepare) return undefined
+  const context = deps.contextOf(caller)
+  const problems = new Problems()
+  const input = gatherInput(sent, context, problems)
+  if (problems.found.length > 0) return undefined
+  return operation.prepare(deps.db.reader(caller.account.id, 'quick'), context, input)
 }
 
 /** Ends the transaction of a preview: the change was really made, so the answer is true, and is taken back. */
@@ -171,9 +187,9 @@ function bodyIdentity(body: SentBody): string {
 
 async function runWrite(
   deps: HttpDeps,
-  operation: WriteOperation<any, any, any, any>,
+  operation: WriteOperation<any, any, any, any, any>,
   caller: Caller,
-  sent: Sent,
+  sent: Sent & { prepared: unknown },
   tx: Transaction,
 ): Promise<Answer> {
   const context = await deps.freshContext(tx, caller)
@@ -186,7 +202,7 @@ async function runWrite(
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   nameAsSent(problems, sent)
   problems.throwIfAny()
-  return operation.write(tx, context, input, record, found)
+  return operation.write(tx, context, input, record, found, sent.prepared)
 }
 
 /** Everything that was sent, read as declared. Fields with a problem are left out, so that what they refer to can still be checked. */

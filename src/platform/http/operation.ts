@@ -69,8 +69,16 @@ export interface ReadOperation<Body = never, Query = never> extends Described {
   read(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export interface WriteOperation<Record = unknown, Body = never, Query = never, Found = unknown> extends Described {
+export interface WriteOperation<
+  Record = unknown,
+  Body = never,
+  Query = never,
+  Found = unknown,
+  Prepared = unknown,
+> extends Described {
   kind: 'write'
+  /** Does the slow part of the work before a connection is taken for the transaction; not called for input that could not be read. */
+  prepare?(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Prepared>
   /** Left out: lasting. Fitted for bodies of thousands of entries. */
   plans?: Plans
   /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
@@ -85,13 +93,14 @@ export interface WriteOperation<Record = unknown, Body = never, Query = never, F
     problems: Problems,
     record: Record,
   ): Promise<Found>
-  /** Does the work; `found` is what `references` found. */
+  /** Does the work; `found` is what `references` found, `prepared` what `prepare` made. */
   write(
     tx: Transaction,
     context: RequestContext,
     input: Input<Body, Query>,
     record: Record,
     found: Found,
+    prepared: Prepared,
   ): Promise<Answer>
 }
 
@@ -101,15 +110,15 @@ export interface LongOperation<Body = never, Query = never> extends Described {
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any, any> | LongOperation<any, any>
+export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any, any, any> | LongOperation<any, any>
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
   operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
 ): Operation => ({ kind: 'read', ...operation }) as Operation
 
-export const writeOperation = <Record = undefined, Body = undefined, Query = object, Found = void>(
-  operation: Omit<WriteOperation<Record, Body, Query, Found>, 'kind' | 'body' | 'query'> & {
+export const writeOperation = <Record = undefined, Body = undefined, Query = object, Found = void, Prepared = void>(
+  operation: Omit<WriteOperation<Record, Body, Query, Found, Prepared>, 'kind' | 'body' | 'query'> & {
     body?: Field<Body>
     query?: Field<Query>
   },

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { conflict } from '../kernel/fault.ts'
+import { Places } from './places.ts'
+
+/** Work whose end the test decides, and the order in which it was begun. */
+function gatedWork() {
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const work = (name: string) => () => {
+    begun.push(name)
+    return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
+  }
+  const end = async (name: string) => {
+    ends.get(name)?.()
+    await new Promise(setImmediate)
+  }
+  return { begun, work, end }
+}
+
+test('only so much runs at a time, and owners take turns whatever each of them asks for', async () => {
+  const places = new Places({ running: 2, waiting: 10, perOwner: 10 })
+  const { begun, work, end } = gatedWork()
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void places.run(1n, work(name))
+  void places.run(2n, work('b1'))
+  void places.run(3n, work('c1'))
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['a1', 'a2'])
+  await end('a1')
+  await end('a2')
+  await end('a3')
+  await end('b1')
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4'])
+})
+
+test('an owner has no more than its part, running and waiting together, and is refused at once in its own words', async () => {
+  const places = new Places({ running: 1, waiting: 10, perOwner: 1 })
+  const { begun, work, end } = gatedWork()
+  const first = places.run(1n, work('a1'))
+  const waiting = places.run(2n, work('b1'))
+  const refusal = () => conflict('only_one', 'Only one.')
+  await expect(places.run(1n, work('a2'), refusal)).rejects.toMatchObject({ kind: 'conflict' })
+  await expect(places.run(2n, work('b2'), refusal)).rejects.toMatchObject({ kind: 'conflict' })
+  await end('a1')
+  await end('b1')
+  expect(await Promise.all([first, waiting])).toEqual(['a1', 'b1'])
+  void places.run(1n, work('a3'))
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['a1', 'b1', 'a3'])
+})
+
+test('when enough waits, more is refused with 503 and a time to come back; what fails gives its place on', async () => {
+  const places = new Places({ running: 1, waiting: 1, perOwner: 10 })
+  const { work, end } = gatedWork()
+  let fail = () => {}
+  const failing = places.run(1n, () => new Promise((_, reject) => (fail = () => reject(new Error('no')))))
+  const waiting = places.run(2n, work('b1'))
+  await new Promise(setImmediate)
+  await expect(places.run(3n, work('c1'))).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+  fail()
+  await expect(failing).rejects.toThrow('no')
+  await end('b1')
+  expect(await waiting).toBe('b1')
+  const last = places.run(3n, work('c2'))
+  await end('c2')
+  expect(await last).toBe('c2')
+})
