@@ -43,6 +43,7 @@ import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
 import { makeSealer, type Sealer } from './platform/sealing.ts'
+import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
 /** The wiring of the service: what is made once, and who gets it. */
@@ -64,6 +65,8 @@ export interface AppDeps {
   db: Database
   log: Logger
   realClock: RealClock
+  /** Measures spans; left out: that of the process. */
+  clock?: SteadyClock
   settings: AppSettings
 }
 
@@ -130,12 +133,12 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
 /** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */
 const HASHING = { running: 2, waiting: 1000, perOwner: 200 }
 
-export async function buildApp({ db, log, realClock, settings }: AppDeps): Promise<App> {
-  const authenticator = makeAuthenticator(db, realClock)
+export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
+  const authenticator = makeAuthenticator(db, realClock, clock)
   const metrics = makeMetrics({
     db,
     readFigures: async () => [...(await readFigures(db, realClock)), ...(await listVerificationFigures(db.unscoped))],
-    realClock,
+    clock,
     version: settings.version,
   })
   const operations = allOperations({
@@ -168,7 +171,7 @@ export async function buildApp({ db, log, realClock, settings }: AppDeps): Promi
       authenticate: authenticator.authenticate,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
-      rateLimit: makeRateLimit(settings.rateLimitPerMinute),
+      rateLimit: makeRateLimit(settings.rateLimitPerMinute, clock),
       measured: metrics.measured,
     },
     operations,

@@ -56,7 +56,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     endSleep()
   }
   const stopListening = await db.listen('billing_run', wake)
-  const lastDone = { housekeeping: 0, forgetting: 0, verifying: 0 }
+  const lastDone = { housekeeping: -Infinity, forgetting: -Infinity, verifying: -Infinity }
   let verifying = Promise.resolve()
 
   async function loop(): Promise<void> {
@@ -84,7 +84,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     for (const { account, id } of runs) await workOne(deps, account, id, () => isStopping)
     // At a midnight of many accounts more wait than one look answers.
     if (runs.length >= RUNS_A_LOOK) isCalled = true
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     if (nowMs - lastDone.housekeeping >= HOUSEKEEPING_EVERY_MS) {
       lastDone.housekeeping = nowMs
       await sealLists(db)
@@ -138,7 +138,7 @@ async function verifyTonight({ db, log, realClock }: WorkerDeps, isStopping: () 
 }
 
 async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopping: () => boolean): Promise<void> {
-  const startedMs = Date.now()
+  const startedMs = performance.now()
   const stopBetweenChunks = () => {
     if (isStopping()) throw new Stopped()
   }
@@ -147,7 +147,7 @@ async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopp
     throw error
   })
   if (!totals) return
-  const seconds = (Date.now() - startedMs) / 1000
+  const seconds = (performance.now() - startedMs) / 1000
   deps.onRunFinished?.(totals.invoices, totals.failures.length, seconds)
   deps.log.info(
     {

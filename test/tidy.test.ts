@@ -131,6 +131,11 @@ describe('purity', () => {
     expect(placesOf(/\bawait\b|\basync\b|Date\.now|new Date\(\)/, rules)).toEqual([])
   })
 
+  test('the wall clock is an argument; spans are measured by a clock that never steps back', () => {
+    const others = SOURCES.filter((path) => layerOf(path) !== 'commands' && !path.startsWith('src/platform/checkup/'))
+    expect(placesOf(/Date\.now\(|new Date\(\)/, others)).toEqual([])
+  })
+
   test('the kernel never asks what time it is', () => {
     const kernel = SOURCES.filter((path) => layerOf(path) === 'kernel')
     expect(placesOf(/\bawait\b|Date\.now|new Date\(\)|Math\.random/, kernel)).toEqual([])

@@ -38,10 +38,10 @@ async function bar(label: string): Promise<Progress> {
 }
 
 function lines(label: string): Progress {
-  let lastMs = Date.now()
+  let lastMs = performance.now()
   return {
     update: (done, total, note) => {
-      const nowMs = Date.now()
+      const nowMs = performance.now()
       if (nowMs - lastMs < LINE_EVERY_MS) return
       lastMs = nowMs
       remark(`${label}: ${done} of ${Math.max(done, total)}, ${note}`)

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from './database/database.ts'
+import type { SteadyClock } from './steady-clock.ts'
 import { within } from './within.ts'
 
 /** What /metrics tells: about the service, and nothing about an account. Labels take few values, all of them known beforehand. */
@@ -21,7 +22,7 @@ export interface MetricsDeps {
   db: Pick<Database, 'poolState'>
   /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
   readFigures(): Promise<Figure[]>
-  realClock: () => number
+  clock: SteadyClock
   version: string
 }
 
@@ -93,7 +94,7 @@ const TOLD_FIGURES: Record<string, { metric: string; help: string; label?: strin
   },
 }
 
-export function makeMetrics({ db, readFigures, realClock, version }: MetricsDeps): Metrics {
+export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, invoiced, failed, runSeconds } = counters(registers)
@@ -103,7 +104,7 @@ export function makeMetrics({ db, readFigures, realClock, version }: MetricsDeps
 
   /** One question at a time; what was found is kept for a moment, a failure is not. */
   async function figures(): Promise<Figure[] | undefined> {
-    const nowMs = realClock()
+    const nowMs = clock()
     if (!kept || nowMs - kept.atMs >= FIGURES_KEPT_MS) kept = { atMs: nowMs, figures: readFigures() }
     const asked = kept
     const found = await within(FIGURES_WAIT_MS, asked.figures)

@@ -59,6 +59,8 @@ export const openTestDatabase = (connection: Connection): Database =>
 export async function startTestService(
   options: {
     now?: () => number
+    /** The clock of spans; left out: that of the process. */
+    clock?: () => number
     rateLimitPerMinute?: number
     publicUrl?: string
     hasMailServer?: boolean
@@ -72,6 +74,7 @@ export async function startTestService(
     db,
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
+    ...(options.clock ? { clock: options.clock } : {}),
     settings: {
       publicUrl: options.publicUrl,
       corsOrigins: [],

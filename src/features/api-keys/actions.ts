@@ -3,6 +3,7 @@ import { conflict, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Permission } from '../../platform/http/context.ts'
+import { notifyAccountChange } from '../accounts/queries.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { type ApiKey, insertKey, lockKeys, revokeKey } from './queries.ts'
 import { newSecret, secretHash } from './secret.ts'
@@ -34,7 +35,8 @@ export async function addKey(
 }
 
 /**
- * Ends a key; it stops working within a second in every process. Answers since when: a second try changes nothing.
+ * Ends a key and tells every process so at commit; one that cannot be told finds out within a second. Answers since when: a second try
+ * changes nothing.
  * Throws a Fault when there is no such key, and for the last usable one unless `isLastAllowed`: a typing mistake must not lock an account out.
  */
 export async function endKey(
@@ -54,6 +56,7 @@ export async function endKey(
       `API key ${id} is the last usable one of account ${tx.account}: make another first, or add --force.`,
     )
   await revokeKey(tx, tx.account, id, moment.realNow)
+  await notifyAccountChange(tx)
   await insertEvents(tx, [keyEvent('api_key.revoked', id, key, moment)])
   return { revokedAt: moment.realNow }
 }

@@ -1,13 +1,16 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openTestDatabase, startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { makeAuthenticator } from './authenticate.ts'
+import { endKey } from './actions.ts'
 import { insertKey, listKeys, revokeKey } from './queries.ts'
 import { newSecret, secretHash } from './secret.ts'
 import { WrongCredentials } from './wrong-credentials.ts'
 
 let realNow = Date.parse('2026-11-21T12:00:00Z')
 const service = await startTestService({ now: () => realNow })
+
+const DAYS_BACK_MS = 2 * 86_400_000
 
 const headerOf = (account: bigint | string, secret: string) =>
   `Basic ${Buffer.from(`${account}:${secret}`).toString('base64')}`
@@ -94,6 +97,77 @@ describe('keys', () => {
     await otherDatabase.close()
   })
 
+  test('a revoked one stops working within a second though the wall clock steps back by two days', async () => {
+    const client = await service.newAccount()
+    const { id, header } = await addKey(client)
+    let steadyMs = 0
+    const { authenticate } = makeAuthenticator(
+      service.db,
+      () => realNow,
+      () => steadyMs,
+    )
+    await authenticate(header, 'a')
+    await service.db.transaction(client.id, (tx) => revokeKey(tx, client.id, id, '2026-11-21T12:00:00Z'))
+    const wallClock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - DAYS_BACK_MS)
+    realNow -= DAYS_BACK_MS
+    await expect(authenticate(header, 'a')).resolves.toBeDefined()
+    steadyMs = 999
+    await expect(authenticate(header, 'a')).rejects.toMatchObject({ kind: 'unauthenticated' })
+    wallClock.mockRestore()
+    realNow += DAYS_BACK_MS
+  })
+
+  test('a look-up that takes long answers nobody who asks a second later', async () => {
+    const client = await service.newAccount()
+    const { id, header } = await addKey(client)
+    let steadyMs = 0
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    let toHold = 2
+    let sent = () => {}
+    const bothSent = new Promise<void>((resolve) => (sent = resolve))
+    const slow = {
+      ...service.db,
+      reader: (...about: Parameters<typeof service.db.reader>) => {
+        const reader = service.db.reader(...about)
+        return {
+          ...reader,
+          rows: async <Row>(statement: Parameters<typeof reader.rows>[0]): Promise<Row[]> => {
+            const found = await reader.rows<Row>(statement)
+            toHold -= 1
+            if (toHold === 0) sent()
+            if (toHold >= 0) await held
+            return found
+          },
+        }
+      },
+    }
+    const { authenticate } = makeAuthenticator(
+      slow,
+      () => realNow,
+      () => steadyMs,
+    )
+    const early = authenticate(header, 'a')
+    await bothSent
+    await service.db.transaction(client.id, (tx) => revokeKey(tx, client.id, id, '2026-11-21T12:00:00Z'))
+    steadyMs = 999
+    await expect(authenticate(header, 'a')).rejects.toMatchObject({ kind: 'unauthenticated' })
+    goOn()
+    await expect(early).resolves.toBeDefined()
+  })
+
+  test('ending one is told to every process', async () => {
+    const client = await service.newAccount()
+    const { id } = await addKey(client)
+    let hear = (_account: string) => {}
+    const heard = new Promise<string>((resolve) => (hear = resolve))
+    const stopListening = await service.db.listen('account_changed', (account) => hear(account))
+    const moment = { realNow: '2026-11-21T12:00:00Z', accountNow: '2027-01-01T00:00:00Z', actor: 'test' }
+    await service.db.transaction(client.id, (tx) => endKey(tx, id, moment, false))
+    expect(await heard).toBe(String(client.id))
+    await stopListening()
+  })
+
   test('last use is kept to the minute, written beside the requests', async () => {
     const client = await service.newAccount()
     const { header, id } = await addKey(client)
@@ -130,6 +204,46 @@ describe('wrong credentials', () => {
     await expect(authenticate(headerOf(client.id, client.secret), '10.0.0.1')).resolves.toBeDefined()
     await expect(authenticate(undefined, '10.0.0.1')).rejects.toMatchObject({ kind: 'unauthenticated' })
     await expect(authenticate(headerOf(client.id, 'x'), '10.0.0.2')).rejects.toMatchObject({ kind: 'unauthenticated' })
+  })
+
+  test('a wall clock that steps back by two days shuts nobody out for longer than a minute', () => {
+    let steadyMs = 0
+    const wrong = new WrongCredentials(() => steadyMs)
+    const isRefused = () => {
+      try {
+        wrong.refuse('10.0.2.1', undefined)
+        return false
+      } catch {
+        return true
+      }
+    }
+    for (let tries = 0; tries < 10; tries += 1) isRefused()
+    expect(isRefused()).toBe(true)
+    const wallClock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - DAYS_BACK_MS)
+    steadyMs = 60_000
+    expect(isRefused()).toBe(false)
+    wallClock.mockRestore()
+  })
+
+  test('of more addresses than are kept, the one that began first is forgotten, not all', () => {
+    let steadyMs = 0
+    const wrong = new WrongCredentials(() => steadyMs, 3)
+    const isRefused = (address: string) => {
+      try {
+        wrong.refuse(address, undefined)
+        return false
+      } catch {
+        return true
+      }
+    }
+    for (const address of ['first', 'second', 'third'])
+      for (let tries = 0; tries < 10; tries += 1) {
+        steadyMs += 1
+        isRefused(address)
+      }
+    isRefused('fourth')
+    expect(['second', 'third'].map(isRefused)).toEqual([true, true])
+    expect(isRefused('first')).toBe(false)
   })
 
   test('are slowed down per account too, from however many addresses they come, and say when to come back', () => {

@@ -4,14 +4,17 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Account, Caller, RealClock } from '../../platform/http/context.ts'
+import { dropOldest } from '../../platform/http/counted-windows.ts'
+import { steadyClock } from '../../platform/steady-clock.ts'
 import { findAccount } from '../accounts/queries.ts'
 import { type ApiKey, findKeyByHash, touchKey } from './queries.ts'
 import { secretHash } from './secret.ts'
 import { WrongCredentials } from './wrong-credentials.ts'
 
 /**
- * HTTP Basic: user name = account identifier, password = a key. What was found is kept for less than a second, so that a revoked key
- * stops working within one in every process, and a busy client costs no look-up per request.
+ * HTTP Basic: user name = account identifier, password = a key. What was found is kept for less than a second, so that a busy client costs
+ * no look-up per request, and a revoked key stops working within one second in a process that could not be told of it. Spans are measured
+ * by the steady clock; a key expires by real time.
  */
 
 const KEPT_MS = 700
@@ -21,7 +24,13 @@ const FLUSH_AFTER_MS = 20_000
 interface Known {
   account: Account
   key: ApiKey
+  /** The moment of the steady clock at which the look-up was sent. */
   loadedAtMs: number
+}
+
+interface LookUp {
+  sentAtMs: number
+  found: Promise<Known | undefined>
 }
 
 const unauthenticated = (code: string, message: string) =>
@@ -45,42 +54,50 @@ export interface Authenticator {
   flushLastUse(): Promise<void>
 }
 
-export function makeAuthenticator(db: Database, realClock: RealClock): Authenticator {
+/** Makes the authenticator of a process, which keeps what it found in memory. */
+export function makeAuthenticator(db: Database, realClock: RealClock, clock = steadyClock): Authenticator {
   const known = new Map<string, Known>()
-  const loading = new Map<string, Promise<Known | undefined>>()
+  const loading = new Map<string, LookUp>()
   const used = new Map<string, { account: AccountId; key: bigint; atMs: number }>()
-  const wrong = new WrongCredentials()
+  const wrong = new WrongCredentials(clock)
   // A look-up that was on its way while something changed must not be kept.
   let changes = 0
   let flushing: NodeJS.Timeout | undefined
 
   async function load(account: AccountId, hash: Buffer): Promise<Known | undefined> {
-    const loadedAtMs = Date.now()
+    const loadedAtMs = clock()
     const reader = db.reader(account, 'quick')
     const [key, facts] = await Promise.all([findKeyByHash(reader, account, hash), findAccount(reader, account)])
     return key && facts && timingSafeEqual(key.hash, hash) ? { account: facts, key, loadedAtMs } : undefined
   }
 
+  const isFresh = (sinceMs: number): boolean => clock() - sinceMs < KEPT_MS
+
+  /** Joins a look-up that is on its way, unless it is so old that the key may have been revoked since. */
   function look(name: string, account: AccountId, hash: Buffer): Promise<Known | undefined> {
-    let found = loading.get(name)
-    if (!found) {
-      found = load(account, hash).finally(() => loading.delete(name))
-      loading.set(name, found)
+    const present = loading.get(name)
+    if (present && isFresh(present.sentAtMs)) return present.found
+    const lookUp: LookUp = {
+      sentAtMs: clock(),
+      found: load(account, hash).finally(() => {
+        if (loading.get(name) === lookUp) loading.delete(name)
+      }),
     }
-    return found
+    loading.set(name, lookUp)
+    return lookUp.found
   }
 
   async function find(account: AccountId, secret: string): Promise<Known | undefined> {
     const hash = secretHash(secret)
     const name = `${account}:${hash.toString('latin1')}`
     const kept = known.get(name)
-    if (kept && Date.now() - kept.loadedAtMs < KEPT_MS) return kept
+    if (kept && isFresh(kept.loadedAtMs)) return kept
     const before = changes
     const found = await look(name, account, hash)
     if (before !== changes) return found
-    if (known.size > KEPT_MAX) known.clear()
+    known.delete(name)
+    if (known.size >= KEPT_MAX) dropOldest(known)
     if (found) known.set(name, found)
-    else known.delete(name)
     return found
   }
 

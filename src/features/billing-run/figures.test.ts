@@ -8,7 +8,7 @@ import { instantOf } from '../../kernel/zone.ts'
 
 // Each look is later than what was found before is kept.
 let nowMs = Date.parse('2027-03-01T12:00:00.000Z')
-const service = await startTestService({ now: () => nowMs })
+const service = await startTestService({ now: () => nowMs, clock: () => nowMs })
 
 /** The values of /metrics by name and label, as Prometheus reads them. */
 async function metrics(): Promise<Map<string, number>> {

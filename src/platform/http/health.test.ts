@@ -18,7 +18,7 @@ test('a database that is away makes the service not ready and takes its figures 
       if (isAway) throw new Error('away')
       return [{ name: 'runs', label: 'working', value: 3 }]
     },
-    realClock: () => 0,
+    clock: () => 0,
     version: '1',
   })
   expect(await metrics.text()).toMatch(/^perennial_runs\{state="working"\} 3$/m)
@@ -28,7 +28,7 @@ test('a database that is away makes the service not ready and takes its figures 
   const fresh = makeMetrics({
     db,
     readFigures: async () => Promise.reject(new Error('away')),
-    realClock: () => 0,
+    clock: () => 0,
     version: '1',
   })
   const text = await fresh.text()

@@ -1,13 +1,7 @@
 import { Fault } from '../../kernel/fault.ts'
+import { steadyClock } from '../steady-clock.ts'
 import type { Caller } from './context.ts'
-
-const WINDOW_MS = 60_000
-const ENTRIES_MAX = 50_000
-
-interface Used {
-  count: number
-  untilMs: number
-}
+import { CountedWindows } from './counted-windows.ts'
 
 /** Where a key stands: the RateLimit headers to show, and the 429 to answer when it is over its rate. */
 export interface RateState {
@@ -15,27 +9,18 @@ export interface RateState {
   refusal?: Fault
 }
 
-/** Requests per key and minute; 0 is off. */
-export function makeRateLimit(perMinute: number): (caller: Caller) => RateState {
+/** Counts the requests of each key against its limit a minute; 0 is off. */
+export function makeRateLimit(perMinute: number, clock = steadyClock): (caller: Caller) => RateState {
   if (perMinute === 0) return () => ({ headers: {} })
-  const used = new Map<string, Used>()
+  const requests = new CountedWindows(clock)
   return (caller) => {
-    const nowMs = Date.now()
-    const name = `${caller.account.id}:${caller.keyId}`
-    let entry = used.get(name)
-    if (!entry || entry.untilMs <= nowMs) {
-      if (used.size >= ENTRIES_MAX) used.clear()
-      entry = { count: 0, untilMs: nowMs + WINDOW_MS }
-      used.set(name, entry)
-    }
-    entry.count += 1
-    const reset = Math.ceil((entry.untilMs - nowMs) / 1000)
+    const { count, secondsLeft } = requests.add(`${caller.account.id}:${caller.keyId}`)
     const headers = {
       'ratelimit-limit': String(perMinute),
-      'ratelimit-remaining': String(Math.max(0, perMinute - entry.count)),
-      'ratelimit-reset': String(reset),
+      'ratelimit-remaining': String(Math.max(0, perMinute - count)),
+      'ratelimit-reset': String(secondsLeft),
     }
-    return entry.count > perMinute ? { headers, refusal: tooMany(perMinute, reset) } : { headers }
+    return count > perMinute ? { headers, refusal: tooMany(perMinute, secondsLeft) } : { headers }
   }
 }
 

@@ -98,8 +98,8 @@ function identMap(identity: Identity): string {
 
 // When the guard itself was killed, its reader stops the server a little later.
 async function noServerIn(folder: string): Promise<void> {
-  const since = Date.now()
-  while (findServersIn(folder).length > 0 && Date.now() - since < STOP_MS) await delay(RETRY_MS)
+  const since = performance.now()
+  while (findServersIn(folder).length > 0 && performance.now() - since < STOP_MS) await delay(RETRY_MS)
 }
 
 function follow(child: ChildProcess, folder: string, onLine: (line: string) => void): GuardedServer {

@@ -14,7 +14,7 @@ const WAIT_MS = 60_000
 export async function joinEmbeddedPostgres(given: { dataDir: string }): Promise<EmbeddedConnection | undefined> {
   const folder = dataFolderAt(given.dataDir)
   try {
-    for (const since = Date.now(); Date.now() - since < WAIT_MS;) {
+    for (const since = performance.now(); performance.now() - since < WAIT_MS;) {
       const connection = await tryToJoin(folder)
       if (connection) return connection
       if (!findOwner(folder)) return undefined

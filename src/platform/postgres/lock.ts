@@ -24,12 +24,12 @@ const GIVE_UP_MS = 120_000
 export async function takeLock(folder: DataFolder, onWait: (message: string) => void): Promise<FolderLock> {
   const descriptor = openLock(folder)
   try {
-    const wait = { since: Date.now(), hasAsked: false, hasInsisted: false }
+    const wait = { since: performance.now(), hasAsked: false, hasInsisted: false }
     while (!tryLock(descriptor, folder)) {
       const owner = readOwner(folder)
       if (owner && isRunning(owner)) throw inUseBy(folder, owner.pid)
       endOrphan(folder, wait, onWait)
-      await delay(Date.now() - wait.since < PROMPT_MS ? RETRY_MS : SLOW_RETRY_MS)
+      await delay(performance.now() - wait.since < PROMPT_MS ? RETRY_MS : SLOW_RETRY_MS)
     }
     writeOwner(descriptor, folder)
     return { descriptor, release: () => release(descriptor) }
@@ -49,7 +49,7 @@ type Wait = { since: number; hasAsked: boolean; hasInsisted: boolean }
 
 // The owner is dead, so whoever still holds the lock is its server, its guard, or lives where we cannot see it.
 function endOrphan(folder: DataFolder, wait: Wait, onWait: (message: string) => void): void {
-  const waitedMs = Date.now() - wait.since
+  const waitedMs = performance.now() - wait.since
   if (waitedMs < ORPHAN_GRACE_MS) return
   const servers = [...findServersIn(folder.cluster), ...findServersIn(folder.clusterInTheMaking)]
   if ((servers.length === 0 && !wait.hasAsked && waitedMs > STRANGER_MS) || waitedMs > GIVE_UP_MS) {
