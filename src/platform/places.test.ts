@@ -10,7 +10,9 @@ function gatedWork() {
     begun.push(name)
     return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
   }
+  /** Ends a piece that was begun, or is about to be. */
   const end = async (name: string) => {
+    await new Promise(setImmediate)
     ends.get(name)?.()
     await new Promise(setImmediate)
   }
