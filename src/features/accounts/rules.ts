@@ -35,6 +35,8 @@ export const frozenOfAccount = (a: AccountSettings) => ({
   locale: a.locale,
   notes: a.notes,
   terms: a.terms,
+  // No document shows it; the event of an issue writes its dates in it.
+  timeZone: a.timeZone,
 })
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

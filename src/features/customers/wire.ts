@@ -1,5 +1,6 @@
 import { firstOfNextMonth, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -18,9 +19,11 @@ import {
   outObject,
   outText,
   outWord,
+  type Shape,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
+import type { FrozenCustomer } from './rules.ts'
 import { type Customer, type CustomerInput, type CustomerView, PAYMENT_METHODS } from './queries.ts'
 
 export const CUSTOMER_STATUSES = ['Active', 'Suspended', 'Archived'] as const
@@ -127,6 +130,39 @@ export function customerToWire(
     Locale: c.locale,
     isCollectionHold: c.isCollectionHold,
   }
+}
+
+/** The spelling of what documents freeze of a customer. */
+const FROZEN = {
+  isCompany: 'isCompany',
+  name: 'Name',
+  lastName: 'LastName',
+  registrationNumber: 'RegistrationNumber',
+  vatNumber: 'VatNo',
+  company: 'Company',
+  email: 'Email',
+  emailCc: 'EmailCC',
+  tel: 'Tel',
+  address1: 'Address1',
+  address2: 'Address2',
+  city: 'City',
+  state: 'State',
+  country: 'Country',
+  zipCode: 'ZipCode',
+  locale: 'Locale',
+} as const satisfies Record<keyof FrozenCustomer, keyof CustomerWire>
+
+const fieldsOfCustomer = Object.keys(shapes) as (keyof typeof shapes)[]
+
+/** A customer as a document froze it: every field, null where it is not frozen. */
+export const FrozenCustomerOut = outObject<Record<string, Shape<any>>>(
+  Object.fromEntries(fieldsOfCustomer.map((name) => [name, orNull<unknown>(shapes[name])])),
+)
+
+export function frozenCustomerToWire(id: CustomerId, frozen: FrozenCustomer): Record<string, unknown> {
+  const wire: Record<string, unknown> = Object.fromEntries(fieldsOfCustomer.map((name) => [name, null]))
+  for (const [name, spelt] of Object.entries(FROZEN)) wire[spelt] = frozen[name as keyof FrozenCustomer] ?? null
+  return { ...wire, customerID: id }
 }
 
 /** Changes with whatever a PUT would replace. */

@@ -25,13 +25,11 @@ interface Deps<Kept> {
   ): Promise<Map<Id, string>>
 }
 
-const KEPT_KEYS = new Set(['CollectionMethod', 'poNumber'])
-
-/** What is kept of an issued invoice; undefined for every other event, also one that holds its whole record. */
+/** Returns what is kept of an issued invoice; undefined for every other event, also an older one that holds its whole record. */
 function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
   if (type !== 'invoice.issued' || record === null) return undefined
-  const kept = JSON.parse(record) as Record<string, unknown>
-  return Object.keys(kept).every((key) => KEPT_KEYS.has(key)) ? (kept as Kept) : undefined
+  const kept = JSON.parse(record) as object
+  return 'invoiceID' in kept ? undefined : (kept as Kept)
 }
 
 /** The audit log: every change of the account, oldest first. */

@@ -16,6 +16,7 @@ import type { HandRecord, Wanted } from './choose-hand.ts'
 import { hasSameLines } from './compare.ts'
 import type { InvoiceBody } from './hand-wire.ts'
 import { insertInvoiceTaxes, listTaxRules } from './issue-queries.ts'
+import { recordIssued } from './issue.ts'
 import { amountsOf, checkAmounts, foundRates, type LineAmounts } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
 import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
@@ -128,7 +129,8 @@ export async function addInvoice(
   assert(id !== undefined, 'an invoice was written')
   if (isDraft) await replaceDraft(tx, id, wanted)
   const parts = await rereadInvoice(tx, context, id)
-  await recordInvoice(tx, context, isDraft ? 'invoice.created' : 'invoice.issued', parts)
+  if (isDraft) await recordInvoice(tx, context, 'invoice.created', parts)
+  else await recordIssued(tx, context, [invoice], [id])
   return parts
 }
 
@@ -202,7 +204,7 @@ export async function issueDraft(tx: Transaction, context: RequestContext, prese
   const versions = { accountVersion: context.account.version, customerVersion: customer.version }
   await updateIssued(tx, id, { number, ...dates, totalMinor: amounts.totalMinor, ...versions }, context.moment.now)
   const parts = await rereadInvoice(tx, context, id)
-  await recordInvoice(tx, context, 'invoice.issued', parts)
+  await recordIssued(tx, context, [{ ...invoice, notes: invoice.notes ?? '' }], [id])
   return parts
 }
 

@@ -5,12 +5,12 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { holdCurrencies } from '../currencies/queries.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
-import { checkCollection } from './collection.ts'
+import { checkCollection, collectionMethodOf } from './collection.ts'
 import { hasSameTaxes } from './compare.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './hand-wire.ts'
 import { listTaxRules } from './issue-queries.ts'
-import { collectionMethodOf } from './issue.ts'
 import { amountsOf, checkAmounts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
+import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
 import type { WrittenInvoice } from './write.ts'
@@ -66,9 +66,9 @@ export async function chooseInvoice(
       recurringInvoiceId: null,
       period: null,
       reference: referenceOf(body, present?.invoice),
-      poNumber: body.poNumber ?? null,
       currency,
       source: 'App',
+      ...plainFromWire(body),
       collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
       lines,
       amounts,

@@ -1,5 +1,12 @@
 import type { Problems } from '../../kernel/fault.ts'
-import type { CollectionMethod } from './queries.ts'
+import type { PaymentMethod } from '../customers/queries.ts'
+
+export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
+export type CollectionMethod = (typeof COLLECTION_METHODS)[number]
+
+/** Returns how an invoice is collected from a customer who pays by `paymentMethod`. */
+export const collectionMethodOf = (paymentMethod: PaymentMethod): CollectionMethod =>
+  paymentMethod === 'cheque' ? 'cash' : paymentMethod === 'bank_account' ? 'debit_order' : paymentMethod
 
 export interface CollectionBody {
   CollectionMethod?: CollectionMethod | null

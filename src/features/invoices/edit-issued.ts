@@ -6,13 +6,16 @@ import { getAccountSettings } from '../accounts/queries.ts'
 import { recordInvoice, rereadInvoice } from './by-hand.ts'
 import type { HandRecord } from './choose-hand.ts'
 import { hasSameLines, hasSameTaxes } from './compare.ts'
-import { checkCollection } from './collection.ts'
+import { checkCollection, collectionMethodOf } from './collection.ts'
+import { EDITABLE, FIELD_NAMES } from './fields.ts'
+import { plainFromWire, spellingOf } from './fields-wire.ts'
 import type { InvoiceBody } from './hand-wire.ts'
-import { collectionMethodOf } from './issue.ts'
 import { type InvoiceParts, shownDescription } from './wire.ts'
-import { updateOpenFields } from './written-queries.ts'
+import { updateEditable } from './written-queries.ts'
 
-/** Of an issued invoice only how it is collected, its purchase order number and its note can still change. */
+/** Of an issued invoice only the fields in EDITABLE can still change. */
+
+const FROZEN = FIELD_NAMES.filter((name) => !EDITABLE.includes(name))
 
 /** Fields of a body that would change what is fixed. Absent ones change nothing. */
 function fixedDifferences(body: InvoiceBody, present: HandRecord): string[] {
@@ -27,7 +30,7 @@ function fixedDifferences(body: InvoiceBody, present: HandRecord): string[] {
     ...(isOther(body.DueDate, invoice.dueDate) ? ['DueDate'] : []),
     ...(isOther(body.CurrencyCode, invoice.currency) ? ['CurrencyCode'] : []),
     ...(isOther(body.Reference, invoice.reference) ? ['Reference'] : []),
-    ...(isOther(body.Terms, invoice.terms) ? ['Terms'] : []),
+    ...FROZEN.filter((name) => isOther(body[spellingOf(name)], invoice[name])).map(spellingOf),
     ...(body.Taxes && !hasSameTaxes(body.Taxes, present) ? ['Taxes'] : []),
   ]
 }
@@ -52,12 +55,9 @@ export async function editIssued(
       first,
     )
   const notes = body.Notes ?? (await getAccountSettings(tx, tx.account)).notes ?? ''
-  const to = {
-    poNumber: body.poNumber ?? null,
-    notes,
-    collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
-  }
-  await updateOpenFields(tx, invoice.id, to, context.moment.now)
+  const collectionMethod = body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod)
+  const to = { ...plainFromWire(body), notes, collectionMethod }
+  await updateEditable(tx, invoice.id, to, context.moment.now)
   const parts = await rereadInvoice(tx, context, invoice.id)
   await recordInvoice(tx, context, 'invoice.updated', parts)
   return parts

@@ -20,7 +20,8 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
-import { COLLECTION_METHODS } from './queries.ts'
+import { COLLECTION_METHODS } from './collection.ts'
+import { plainIn } from './fields-wire.ts'
 
 /** What callers send of invoices that they write themselves; the lines and taxes are those of recurring invoices too. */
 
@@ -76,11 +77,9 @@ const inputs = {
   DueDate: optional(date()),
   CurrencyCode: optional(currencyCode()),
   Reference: optional(text()),
-  poNumber: optional(text({ takesNumbers: true })),
   isDraft: optional(flag()),
   ...collectionIn,
-  Notes: optional(longText()),
-  Terms: optional(longText()),
+  ...plainIn,
   Taxes: optional(taxesIn()),
 } satisfies Properties
 

@@ -10,10 +10,11 @@ import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Account, Moment } from '../../platform/http/context.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
-import type { PaymentMethod } from '../customers/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
+import type { GivenFields } from './fields.ts'
+import { writeKept } from './fields-wire.ts'
 import { bracketsText, spreadText } from './brackets.ts'
 import {
   type ChargeRow,
@@ -23,7 +24,7 @@ import {
   insertInvoiceTaxes,
   type TaxRow,
 } from './issue-queries.ts'
-import type { CollectionMethod } from './queries.ts'
+import type { CollectionMethod } from './collection.ts'
 
 /** Issuing what the rules compose: taxes, numbers, lines with their facts, events and what the customer owes, in the caller's transaction. */
 
@@ -50,10 +51,6 @@ export interface ComposedTax {
   amountMinor: bigint
   shares: readonly bigint[]
 }
-
-/** What a customer's payment method means for collecting an invoice. */
-export const collectionMethodOf = (paymentMethod: PaymentMethod): CollectionMethod =>
-  paymentMethod === 'cheque' ? 'cash' : paymentMethod === 'bank_account' ? 'debit_order' : paymentMethod
 
 /** Lines and taxes of an invoice. Charges that round to zero are on no line. Throws a Fault when an amount is out of bounds. */
 export function composeInvoice(
@@ -133,7 +130,7 @@ export async function issueInvoices(
   if (invoices.length === 0) return { ids, unapplied: [] }
   const taxes = taxRows(invoices, ids)
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
-  await insertIssuedEvents(tx, context, invoices, ids)
+  await recordIssued(tx, context, invoices, ids)
   const unapplied = await post(
     tx,
     invoices.map((invoice, place) => postedOf(invoice, ids[place] as InvoiceId)),
@@ -167,17 +164,17 @@ const postedOf = ({ customerId, currency, invoiceDate, totalMinor, taxes }: Comp
   }),
 })
 
-// What can change later is kept with the event; the rest of an issued invoice is frozen in its own rows.
-function insertIssuedEvents(
+/** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
+export function recordIssued(
   tx: Transaction,
-  context: IssueContext,
-  invoices: readonly ComposedInvoice[],
+  context: Pick<IssueContext, 'moment' | 'actor'>,
+  invoices: readonly (GivenFields & { customerId: CustomerId })[],
   ids: readonly InvoiceId[],
-) {
-  const events = invoices.map(({ customerId, collectionMethod, poNumber }, index) => ({
+): Promise<void> {
+  const events = invoices.map((invoice, index) => ({
     recordId: ids[index] as InvoiceId,
-    customerId,
-    record: JSON.stringify({ CollectionMethod: collectionMethod, poNumber }),
+    customerId: invoice.customerId,
+    record: writeKept(invoice),
   }))
   const common = { type: 'invoice.issued', happenedAt: context.moment.now, actor: context.actor, reason: null } as const
   return insertLikeEvents(tx, common, events)

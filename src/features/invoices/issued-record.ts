@@ -1,29 +1,34 @@
+import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
-import type { Instant } from '../../kernel/calendar.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import { frozenOf } from '../customers/rules.ts'
+import { frozenCustomerToWire } from '../customers/wire.ts'
+import { EDITABLE } from './fields.ts'
+import { type Kept, spellingOf } from './fields-wire.ts'
 import { loadInvoiceParts } from './load.ts'
-import { type CollectionMethod, type Invoice, listFrozenCustomers, listInvoicesByIds } from './queries.ts'
-import { InvoiceOut, invoiceToWire } from './wire.ts'
+import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
+import { invoiceToWire, IssuedOut } from './wire.ts'
 
-/** What the event of an issued invoice keeps itself, see issue.ts: the rest is frozen in the invoice's own rows. */
-export interface KeptOfIssued {
-  CollectionMethod: CollectionMethod
-  poNumber: string | null
-}
+/** The record of the event of an issue: composed from what is frozen of the invoice and from what the event keeps. */
 
 export interface IssuedEvent {
   invoiceId: InvoiceId
   happenedAt: Instant
-  kept: KeptOfIssued
+  kept: Kept
 }
 
+/** The fields that can change, as they were. A field that an older event does not keep could not be given then. */
+const keptOf = ({ accountTexts }: FrozenInvoice, kept: Kept): Partial<Invoice> =>
+  Object.fromEntries(
+    EDITABLE.map((name) => [name, (kept[spellingOf(name)] ?? accountTexts[name] ?? null) || null] as const),
+  )
+
 /** Nothing was paid, sent or cancelled at the moment of issue. */
-const asIssued = (invoice: Invoice, { happenedAt, kept }: IssuedEvent): Invoice => ({
+const asIssued = (invoice: FrozenInvoice, { happenedAt, kept }: IssuedEvent): Invoice => ({
   ...invoice,
-  collectionMethod: kept.CollectionMethod,
-  poNumber: kept.poNumber,
+  ...keptOf(invoice, kept),
   lastUpdated: happenedAt,
   dateSent: null,
   isDraft: false,
@@ -32,39 +37,30 @@ const asIssued = (invoice: Invoice, { happenedAt, kept }: IssuedEvent): Invoice 
   pendingMinor: 0n,
   negativeMinor: 0n,
   tries: 0,
+  nextTryDate: null,
 })
 
-/**
- * The JSON text of invoices as they were issued, by identifier. Of the customer in it, what documents freeze is as it was;
- * what no document shows (telephone, balance, flags) is as it is now.
- */
+/** Returns the JSON text of invoices as they were issued, by identifier. */
 export async function writeIssuedRecords(
   db: Queryable,
-  { account, moment }: Pick<RequestContext, 'account' | 'moment'>,
+  { account, moment }: { account: { id: AccountId }; moment: Pick<RequestContext['moment'], 'today'> },
   events: readonly IssuedEvent[],
 ): Promise<Map<InvoiceId, string>> {
   if (events.length === 0) return new Map()
-  const ids = events.map(({ invoiceId }) => invoiceId)
-  const [parts, frozen] = await loadAll(db, account.id, ids, moment)
-  const frozenOf = new Map(frozen.map(({ invoiceId, document }) => [invoiceId, document]))
   const eventOf = new Map(events.map((event) => [event.invoiceId, event]))
+  const invoices = await listFrozenInvoices(db, account.id, [...eventOf.keys()])
+  const frozenOfInvoice = new Map(invoices.map((invoice) => [invoice.id, invoice]))
+  const parts = await loadInvoiceParts(db, account.id, invoices, moment.today)
   return new Map(
-    parts.map(({ invoice, customer, ...lines }) => {
-      const event = eventOf.get(invoice.id) as IssuedEvent
-      const clock = { timeZone: account.timeZone, today: dateIn(event.happenedAt, account.timeZone) }
-      const then = { ...customer, ...frozenOf.get(invoice.id) }
-      const wire = invoiceToWire({ ...lines, invoice: asIssued(invoice, event), customer: then }, clock)
-      return [invoice.id, InvoiceOut.write(wire)]
+    parts.map(({ invoice: { id }, customer, charges, taxes }) => {
+      const event = eventOf.get(id) as IssuedEvent
+      const frozen = frozenOfInvoice.get(id) as FrozenInvoice
+      const { timeZone } = frozen
+      const clock = { timeZone, today: dateIn(event.happenedAt, timeZone) }
+      const then = frozen.frozenCustomer ?? frozenOf(customer)
+      const invoice = asIssued(frozen, event)
+      const wire = invoiceToWire({ invoice, customer: { ...customer, ...then }, charges, taxes }, clock)
+      return [id, IssuedOut.write({ ...wire, Customer: frozenCustomerToWire(customer.id, then) })]
     }),
   )
-}
-
-async function loadAll(
-  db: Queryable,
-  account: AccountId,
-  ids: readonly InvoiceId[],
-  { today }: RequestContext['moment'],
-) {
-  const invoices = await listInvoicesByIds(db, account, ids)
-  return Promise.all([loadInvoiceParts(db, account, invoices, today), listFrozenCustomers(db, account, ids)])
 }

@@ -8,19 +8,17 @@ import { decimalDigits } from '../../platform/wire/write.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { customerToWire } from '../customers/wire.ts'
-import type { Charge, CollectionMethod } from './queries.ts'
+import type { GivenFields } from './fields.ts'
+import { plainToWire } from './fields-wire.ts'
+import type { Charge } from './queries.ts'
 import { balancesOf, chargeToWire, InvoicePreviewOut } from './wire.ts'
 
 /** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
-export interface Preview {
+export interface Preview extends GivenFields {
   customer: CustomerView
   account: AccountSettings
   moment: Moment
   currency: string
-  poNumber: string | null
-  collectionMethod: CollectionMethod
-  notes: string | null
-  terms: string | null
   subscriptionId: Id | null
   recurringInvoiceId: Id | null
   /** Undefined when nothing will follow: no charges, a total of 0 and no dates are shown. */
@@ -65,17 +63,14 @@ export function writePreviewed({ customer, account, moment, composed, currency, 
     isCancelled: false,
   }
   return InvoicePreviewOut.write({
+    ...plainToWire(about),
     ...NOT_YET,
     ...balancesOf(amounts, moment.today),
     Customer: customerToWire(customer, clock),
-    poNumber: about.poNumber,
     CurrencyCode: currency,
     InvoiceDate: shown(composed?.invoiceDate),
     DueDate: shown(composed?.dueDate),
     LastUpdated: moment.now,
-    CollectionMethod: about.collectionMethod,
-    Notes: about.notes,
-    Terms: about.terms,
     customerID: customer.id,
     Name: customer.name,
     LastName: customer.lastName,

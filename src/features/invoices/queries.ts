@@ -5,24 +5,21 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
-import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/rules.ts'
-
-export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
-export type CollectionMethod = (typeof COLLECTION_METHODS)[number]
+import { FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const
 export type InvoiceStatusWord = (typeof INVOICE_STATUSES)[number]
 
-export interface Invoice {
+export interface Invoice extends PlainFields {
   id: InvoiceId
   customerId: CustomerId
   subscriptionId: SubscriptionId | null
   recurringInvoiceId: Id | null
   number: bigint | null
   reference: string
-  poNumber: string | null
   currency: string
   invoiceDate: IsoDate
   dueDate: IsoDate
@@ -31,13 +28,10 @@ export interface Invoice {
   isDraft: boolean
   isCancelled: boolean
   source: 'Auto' | 'App'
-  collectionMethod: CollectionMethod
   gatewayId: Id | null
   paymentMethodId: Id | null
   tries: number
   nextTryDate: IsoDate | null
-  notes: string | null
-  terms: string | null
   totalMinor: bigint
   paidMinor: bigint
   pendingMinor: bigint
@@ -77,15 +71,26 @@ export interface InvoiceTaxRow {
   amountMinor: bigint
 }
 
-// A reference of the service's own is made from the identifier; default texts are those of the account as it was at issue.
+/** The account's text as it was at issue. */
+const accountText = (column: string): string =>
+  `case when i.account_version = a.version then a.${column} else v.document ->> '${column}' end`
+
+const PLAIN = namesOf(
+  FIELD_NAMES.map((name) => {
+    const { column, hasAccountText } = FIELDS[name]
+    return hasAccountText
+      ? `nullif(coalesce(i.${column}, ${accountText(column)}), '') as "${name}"`
+      : `i.${column} as "${name}"`
+  }).join(', '),
+)
+
+// A reference of the service's own is made from the identifier.
 const COLUMNS = fragment`
   i.invoice_id as "id", i.customer_id as "customerId", i.subscription_id as "subscriptionId", i.recurring_invoice_id as "recurringInvoiceId",
-  i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.po_number as "poNumber", i.currency, i.invoice_date as "invoiceDate",
+  i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.currency, i.invoice_date as "invoiceDate",
   i.due_date as "dueDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
-  i.cancelled_at is not null as "isCancelled", i.source, i.collection_method as "collectionMethod", i.gateway_id as "gatewayId",
-  i.payment_method_id as "paymentMethodId", i.tries, i.next_try_date as "nextTryDate",
-  nullif(coalesce(i.notes, case when i.account_version = a.version then a.notes else v.document ->> 'notes' end), '') as "notes",
-  nullif(coalesce(i.terms, case when i.account_version = a.version then a.terms else v.document ->> 'terms' end), '') as "terms",
+  i.cancelled_at is not null as "isCancelled", i.source, i.gateway_id as "gatewayId",
+  i.payment_method_id as "paymentMethodId", i.tries, i.next_try_date as "nextTryDate", ${PLAIN},
   i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
 
 const WITH_ACCOUNT = fragment`
@@ -110,12 +115,28 @@ export const listInvoicesByIds = (db: Queryable, account: AccountId, ids: readon
          where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`,
   )
 
-/** What documents froze of their customers, where those were edited since. */
-export const listFrozenCustomers = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
-  db.rows<{ invoiceId: InvoiceId; document: FrozenCustomer }>(sql`
-    select i.invoice_id as "invoiceId", v.document
-      from invoices i join customer_versions v
-        on v.account_id = i.account_id and v.customer_id = i.customer_id and v.version = i.customer_version
+/** An issued invoice with what was frozen of account and customer when it was issued. */
+export interface FrozenInvoice extends Invoice {
+  timeZone: string
+  /** The account's texts, by the names of FIELDS. */
+  accountTexts: Partial<Record<keyof PlainFields, string | null>>
+  /** Null while the customer is still of that version. */
+  frozenCustomer: FrozenCustomer | null
+}
+
+const ACCOUNT_TEXTS = namesOf(
+  FIELD_NAMES.filter((name) => FIELDS[name].hasAccountText)
+    .map((name) => `'${name}', ${accountText(FIELDS[name].column)}`)
+    .join(', '),
+)
+
+export const listFrozenInvoices = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<FrozenInvoice>(sql`
+    select ${COLUMNS}, coalesce(v.document ->> 'timeZone', a.time_zone) as "timeZone", jsonb_build_object(${ACCOUNT_TEXTS}) as "accountTexts",
+           w.document as "frozenCustomer"
+      from invoices i ${WITH_ACCOUNT}
+      left join customer_versions w
+        on w.account_id = i.account_id and w.customer_id = i.customer_id and w.version = i.customer_version
      where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 export interface InvoiceFilter {

@@ -25,11 +25,12 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { CustomerOut, customerToWire } from '../customers/wire.ts'
+import { CustomerOut, customerToWire, FrozenCustomerOut } from '../customers/wire.ts'
+import { FIELD_NAMES } from './fields.ts'
+import { plainOut, plainToWire } from './fields-wire.ts'
 import {
   type AppliedMoney,
   type Charge,
-  COLLECTION_METHODS,
   type Invoice,
   INVOICE_STATUSES,
   type InvoiceTaxRow,
@@ -65,7 +66,6 @@ const appliedAdjustment = outObject({
 const invoiceShapes = {
   Customer: CustomerOut,
   Reference: outText(),
-  poNumber: orNull(outText()),
   CurrencyCode: outText(),
   InvoiceDate: day(),
   DueDate: day(),
@@ -74,13 +74,11 @@ const invoiceShapes = {
   isDraft: outFlag(),
   isCancelled: outFlag(),
   Source: outWord(['Auto', 'App'] as const),
-  CollectionMethod: outWord(COLLECTION_METHODS),
   gatewayID: orNull(outId()),
   customerPaymentMethodID: orNull(outId()),
   NumTries: outInteger(),
   NextTryDate: orNull(day()),
-  Notes: orNull(outText()),
-  Terms: orNull(outText()),
+  ...plainOut,
   Status: outWord(INVOICE_STATUSES),
   customerID: outId(),
   Name: outText(),
@@ -97,17 +95,19 @@ const invoiceShapes = {
   recurInvoiceID: orNull(outId()),
 }
 
-export const InvoiceOut = outObject(
-  {
-    invoiceID: outId(),
-    invoiceNum: orNull(outId('Null while a draft')),
-    ...invoiceShapes,
-    Taxes: outList(outObject({ invoiceTaxID: outId(), invoiceID: outId(), ...taxShapes })),
-    Charges: outList(outObject({ chargeID: outId(), invoiceID: outId(), ...chargeShapes })),
-  },
-  'Invoice',
-)
+const issuedShapes = {
+  invoiceID: outId(),
+  invoiceNum: orNull(outId('Null while a draft')),
+  ...invoiceShapes,
+  Taxes: outList(outObject({ invoiceTaxID: outId(), invoiceID: outId(), ...taxShapes })),
+  Charges: outList(outObject({ chargeID: outId(), invoiceID: outId(), ...chargeShapes })),
+}
+
+export const InvoiceOut = outObject(issuedShapes, 'Invoice')
 export const InvoicesOut = outList(InvoiceOut)
+
+/** The record of the event of an issue: of the customer in it there is what documents freeze. */
+export const IssuedOut = outObject({ ...issuedShapes, Customer: FrozenCustomerOut })
 
 /** An invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
 const none = <T>(inner: { schema: object; write(value: T): string }) => orNull(inner as ReturnType<typeof outId>)
@@ -184,13 +184,13 @@ export function invoiceToWire(
   const digits = digitsOf(invoice.currency)
   const ofKind = (kind: AppliedMoney['givenKind']) => applied.filter(({ givenKind }) => givenKind === kind)
   const balances = balancesOf(invoice, today)
-  // Lists write hundreds: taking in another object costs more than naming what is in it.
+  // Lists write hundreds: taking in another object costs more than naming what is in it, unless it comes first.
   return {
+    ...plainToWire(invoice),
     invoiceID: invoice.id,
     invoiceNum: invoice.number,
     Customer: customerToWire(customer, clock),
     Reference: invoice.reference,
-    poNumber: invoice.poNumber,
     CurrencyCode: invoice.currency,
     InvoiceDate: dateWithOffset(invoice.invoiceDate, timeZone),
     DueDate: dateWithOffset(invoice.dueDate, timeZone),
@@ -199,13 +199,10 @@ export function invoiceToWire(
     isDraft: invoice.isDraft,
     isCancelled: invoice.isCancelled,
     Source: invoice.source,
-    CollectionMethod: invoice.collectionMethod,
     gatewayID: invoice.gatewayId,
     customerPaymentMethodID: invoice.paymentMethodId,
     NumTries: invoice.tries,
     NextTryDate: invoice.nextTryDate === null ? null : dateWithOffset(invoice.nextTryDate, timeZone),
-    Notes: invoice.notes,
-    Terms: invoice.terms,
     customerID: invoice.customerId,
     Name: customer.name,
     LastName: customer.lastName,
@@ -252,15 +249,12 @@ export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'cus
     invoice.isCancelled,
     invoice.customerId,
     invoice.reference,
-    invoice.poNumber,
     invoice.currency,
     invoice.invoiceDate,
     invoice.dueDate,
-    invoice.collectionMethod,
     invoice.gatewayId,
     invoice.paymentMethodId,
-    invoice.notes,
-    invoice.terms,
+    FIELD_NAMES.map((name) => invoice[name]),
     charges.map(({ name, description, quantity, unitPrice }) => [name, description, quantity, unitPrice]),
     taxes.map(({ name, rate }) => [name, rate]),
   )

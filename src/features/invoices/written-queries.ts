@@ -2,25 +2,21 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { column, sql } from '../../platform/database/sql.ts'
-import type { CollectionMethod } from './queries.ts'
+import { column, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { EDITABLE, FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
 
 /** Statements of invoices whose lines a caller wrote: by hand, as a draft, or as a recurring invoice. */
 
-export interface WrittenInvoiceRow {
+export interface WrittenInvoiceRow extends PlainFields {
   id: InvoiceId
   customerId: CustomerId
   customerVersion: number
   recurringInvoiceId: Id | null
   reference: string | null
-  poNumber: string | null
   currency: string
   invoiceDate: IsoDate
   dueDate: IsoDate
   source: 'Auto' | 'App'
-  collectionMethod: CollectionMethod
-  notes: string | null
-  terms: string | null
   totalMinor: bigint
 }
 
@@ -97,9 +93,8 @@ export const getDraft = (db: Queryable, account: AccountId, id: InvoiceId) =>
 export const updateDraft = (tx: Transaction, row: WrittenInvoiceRow, at: Instant, accountVersion: number) =>
   tx.rows(sql`
     update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},
-      reference = ${row.reference}, po_number = ${row.poNumber}, currency = ${row.currency}, invoice_date = ${row.invoiceDate},
-      due_date = ${row.dueDate}, collection_method = ${row.collectionMethod}, notes = ${row.notes}, terms = ${row.terms},
-      total_minor = ${row.totalMinor}, last_updated = ${at}
+      reference = ${row.reference}, currency = ${row.currency}, invoice_date = ${row.invoiceDate}, due_date = ${row.dueDate},
+      ${assigned(FIELD_NAMES, row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${row.id} and issued_at is null`)
 
 /** Makes a draft the invoice with a number: what was provisional is frozen. */
@@ -121,15 +116,16 @@ export const updateIssued = (
       total_minor = ${to.totalMinor}, account_version = ${to.accountVersion}, customer_version = ${to.customerVersion}
      where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null`)
 
-/** What of an issued invoice can still change. */
-export const updateOpenFields = (
-  tx: Transaction,
-  id: InvoiceId,
-  to: { poNumber: string | null; notes: string | null; collectionMethod: CollectionMethod },
-  at: Instant,
-) =>
+/** `column = value` of plain fields, for the SET of an update. */
+const assigned = (names: readonly (keyof PlainFields)[], to: PlainFields): Fragment =>
+  names
+    .map((name) => fragment`${namesOf(FIELDS[name].column)} = ${to[name]}`)
+    .reduce((all, one) => fragment`${all}, ${one}`)
+
+/** Replaces the fields of an issued invoice that can still change. */
+export const updateEditable = (tx: Transaction, id: InvoiceId, to: PlainFields, at: Instant) =>
   tx.rows(sql`
-    update invoices set po_number = ${to.poNumber}, notes = ${to.notes}, collection_method = ${to.collectionMethod}, last_updated = ${at}
+    update invoices set ${assigned(EDITABLE, to)}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${id}`)
 
 export const updateCancelled = (tx: Transaction, id: InvoiceId, on: IsoDate, at: Instant) =>

@@ -15,7 +15,8 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
-import { collectionMethodOf, type IssueContext } from '../invoices/issue.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
+import { type IssueContext, recordIssued } from '../invoices/issue.ts'
 import { amountsOf, checkAmounts, type LineAmounts, type TaxRate, taxRateOf } from '../invoices/lines.ts'
 import { mailIssued } from '../invoices/send.ts'
 import { type WrittenInvoice, writeInvoices } from '../invoices/write.ts'
@@ -191,16 +192,7 @@ export async function applyRecurringPlans(
   const invoices = plans.flatMap((plan) => plan.invoices)
   const { ids, unapplied } = await writeInvoices(tx, context, invoices)
   if (ids.length === 0) return
-  await insertEvents(
-    tx,
-    invoices.map(({ customerId, collectionMethod }, index) => ({
-      ...common,
-      type: 'invoice.issued' as const,
-      recordId: ids[index] as Id,
-      customerId,
-      record: JSON.stringify({ CollectionMethod: collectionMethod, poNumber: null }),
-    })),
-  )
+  await recordIssued(tx, context, invoices, ids)
   await takeUnallocated(tx, context, madeOf(invoices, ids), unapplied)
   await mailIssued(tx, context, ids)
 }

@@ -1,7 +1,7 @@
 import type { Moment } from '../../platform/http/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { collectionMethodOf } from '../invoices/issue.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
 import { writePreviewed } from '../invoices/preview.ts'
 import type { WrittenInvoice } from '../invoices/write.ts'
 import { composeNext, type RecurringContext } from './bill.ts'

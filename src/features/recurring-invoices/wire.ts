@@ -23,7 +23,7 @@ import {
 } from '../../platform/wire/write.ts'
 import { chargesIn, collectionIn, taxesIn } from '../invoices/hand-wire.ts'
 import type { LineAmounts } from '../invoices/lines.ts'
-import { COLLECTION_METHODS } from '../invoices/queries.ts'
+import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { TERM_TYPES } from '../subscriptions/wire.ts'
 import { cursorOf, statusOf, termsOf } from './facts.ts'

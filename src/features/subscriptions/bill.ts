@@ -10,8 +10,8 @@ import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
 import {
-  collectionMethodOf,
   composeInvoice,
   type ComposedInvoice,
   type IssueContext,

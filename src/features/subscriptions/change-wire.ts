@@ -17,7 +17,7 @@ import {
 } from '../../platform/wire/write.ts'
 import type { Moment } from '../../platform/http/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { COLLECTION_METHODS } from '../invoices/queries.ts'
+import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../credit-notes/make.ts'
 import { TERM_TYPES } from './wire.ts'

@@ -26,7 +26,7 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { COLLECTION_METHODS } from '../invoices/queries.ts'
+import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import type { StoredComponent } from './component-queries.ts'
 import { componentList } from './component-wire.ts'

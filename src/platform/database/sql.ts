@@ -42,6 +42,9 @@ export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): F
   return { fragment: true, ...flat }
 }
 
+/** A piece of SQL made of names that stand in the code, such as a list of columns; never of anything a caller sent. */
+export const namesOf = (text: string): Fragment => ({ fragment: true, strings: [text], values: [] })
+
 export const NOTHING: Fragment = { fragment: true, strings: [''], values: [] }
 
 function flatten(strings: readonly string[], values: readonly unknown[]): { strings: string[]; values: unknown[] } {

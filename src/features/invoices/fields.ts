@@ -1,0 +1,36 @@
+import type { CollectionMethod } from './collection.ts'
+
+/**
+ * The plain fields of an invoice: callers write them, nothing computes with them. Declared once, by column and by what becomes of them after
+ * issue; reads, inserts, updates, differences of an edit, the ETag and the event of the issue follow. wire.ts has their spelling.
+ */
+export interface PlainFields {
+  poNumber: string | null
+  collectionMethod: CollectionMethod
+  notes: string | null
+  terms: string | null
+}
+
+interface PlainField {
+  column: string
+  type: 'text'
+  /** Can change after issue. */
+  isEditable: boolean
+  /** Null in the row means the account's text of the same name, as it was at issue; blank means none. */
+  hasAccountText: boolean
+}
+
+export const FIELDS: Readonly<Record<keyof PlainFields, PlainField>> = {
+  poNumber: { column: 'po_number', type: 'text', isEditable: true, hasAccountText: false },
+  collectionMethod: { column: 'collection_method', type: 'text', isEditable: true, hasAccountText: false },
+  notes: { column: 'notes', type: 'text', isEditable: true, hasAccountText: true },
+  terms: { column: 'terms', type: 'text', isEditable: false, hasAccountText: true },
+}
+
+export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof PlainFields)[]
+
+/** The fields that can change after issue. The event of the issue keeps what they were. */
+export const EDITABLE = FIELD_NAMES.filter((name) => FIELDS[name].isEditable)
+
+/** Plain fields as an invoice is made with them; those left out are null. */
+export type GivenFields = Partial<PlainFields> & Pick<PlainFields, 'collectionMethod'>
