@@ -17,7 +17,8 @@ export const anonymiseCustomerRow = (tx: Transaction, account: AccountId, id: Cu
 /** The same for what issued documents show of the customer. */
 export const anonymiseCustomerVersions = (tx: Transaction, account: AccountId, id: CustomerId, neutral: string) =>
   tx.rows(sql`
-    update customer_versions set document = jsonb_build_object(
-        'isCompany', document -> 'isCompany', 'locale', document -> 'locale', 'name', ${neutral}::text,
-        'lastName', case when document ->> 'lastName' is null then null else ${neutral}::text end)
+    update customer_versions set document = jsonb_object(array['name', ${neutral}::text])
+        || jsonb_set('{}', '{isCompany}', coalesce(document -> 'isCompany', 'null'))
+        || jsonb_set('{}', '{locale}', coalesce(document -> 'locale', 'null'))
+        || jsonb_object(array['lastName', case when document ->> 'lastName' is not null then ${neutral}::text end])
     where account_id = ${account} and customer_id = ${id}`)

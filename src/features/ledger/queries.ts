@@ -47,19 +47,20 @@ export const entriesStatement = (
   at: Instant,
 ): Statement => sql`
     with l as (
-      select * from unnest(${bigints(links, 'customerId')}::bigint[], ${column(links, 'currency')}::text[],
-        ${bigints(links, 'receivableMinor')}::bigint[], ${bigints(links, 'unappliedMinor')}::bigint[],
-        ${bigints(links, 'clearingMinor')}::bigint[], ${column(links, 'said')}::text[])
-        as l(customer, currency, receivable, unapplied, clearing, said)),
+      select p.customer, p.currency, p.receivable, p.unapplied, p.clearing, convert_to(p.said, 'UTF8') as said
+        from unnest(${bigints(links, 'customerId')}::bigint[], ${column(links, 'currency')}::text[],
+          ${bigints(links, 'receivableMinor')}::bigint[], ${bigints(links, 'unappliedMinor')}::bigint[],
+          ${bigints(links, 'clearingMinor')}::bigint[], ${column(links, 'said')}::text[])
+          as p(customer, currency, receivable, unapplied, clearing, said)),
     moved as (
       update customer_totals t
          set receivable_minor = t.receivable_minor + l.receivable, unapplied_minor = t.unapplied_minor + l.unapplied,
-             clearing_minor = t.clearing_minor + l.clearing, links = t.links + 1, head = sha256(t.head || convert_to(l.said, 'UTF8'))
+             clearing_minor = t.clearing_minor + l.clearing, links = t.links + 1, head = sha256(t.head || l.said)
         from l where t.account_id = ${account} and t.customer_id = l.customer and t.currency = l.currency
       returning t.customer_id, t.currency, t.links, t.unapplied_minor),
     begun as (
       insert into customer_totals (account_id, customer_id, currency, receivable_minor, unapplied_minor, clearing_minor, links, head)
-      select ${account}, l.customer, l.currency, l.receivable, l.unapplied, l.clearing, 1, sha256(convert_to(l.said, 'UTF8'))
+      select ${account}, l.customer, l.currency, l.receivable, l.unapplied, l.clearing, 1, sha256(l.said)
         from l left join moved m on m.customer_id = l.customer and m.currency = l.currency
        where m.customer_id is null
       returning customer_id, currency, links, unapplied_minor),

@@ -300,10 +300,12 @@ export async function moveComponents(
   for (const { rows, shapes: s, places } of shaped(moves, MOVE_SHAPE)) {
     const range = rangeOf(rows, 'subscriptionId')
     await tx.rows(sql`
-      update subscription_components c set next_from = (${dates(s, 'nextFrom')}::date[])[r.shape], last_from = (${dates(s, 'lastFrom')}::date[])[r.shape],
-        invoiced = (${column(s, 'invoiced')}::json[])[r.shape], owed = (${column(s, 'owed')}::json[])[r.shape]
-        from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
-          unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as r(subscription, component, shape)
+      update subscription_components c set next_from = r.next_from, last_from = r.last_from, invoiced = r.invoiced, owed = r.owed
+        from (select p.subscription, p.component, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
+                     (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${column(s, 'invoiced')}::json[])[p.shape] as invoiced,
+                     (${column(s, 'owed')}::json[])[p.shape] as owed
+                from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
+                  unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as p(subscription, component, shape)) r
        where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component
          ${range ? fragment`and c.subscription_id between ${range.first} and ${range.last}` : NOTHING}`)
   }

@@ -35,12 +35,15 @@ export async function updateBillingStates(
       tx,
       sql`
       with moved as (
-        update subscription_billing b set fees_on = (${dates(s, 'feesOn')}::date[])[r.shape], next_from = (${dates(s, 'nextFrom')}::date[])[r.shape],
-          last_from = (${dates(s, 'lastFrom')}::date[])[r.shape], last_invoice_date = (${dates(s, 'lastInvoiceDate')}::date[])[r.shape],
-          due_on = (${dates(s, 'dueOn')}::date[])[r.shape]
-          from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as r(id, shape)
-         where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = (${dates(s, 'wasNextFrom')}::date[])[r.shape]
-           and b.due_on is not distinct from (${dates(s, 'wasDueOn')}::date[])[r.shape]
+        update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
+          last_invoice_date = r.last_invoice_date, due_on = r.due_on
+          from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
+                       (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
+                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
+                       (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
+                  from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
+                    as p(id, shape)) r
+         where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and b.due_on is not distinct from r.was_due_on
            ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
         returning 1)
       select count(*)::integer as "n" from moved`,

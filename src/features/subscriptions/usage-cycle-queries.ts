@@ -75,12 +75,13 @@ export async function updateOpenUsage(
       tx,
       sql`
       with written as (
-        update usage_cycles u set cycle_until = (${dates(s, 'until')}::date[])[r.shape], total = (${column(s, 'total')}::numeric[])[r.shape],
-          invoiced = (${column(s, 'invoiced')}::numeric[])[r.shape], next_part = (${column(s, 'nextPart')}::smallint[])[r.shape],
-          is_free = (${column(s, 'isFree')}::boolean[])[r.shape]
-          from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
-            unnest(${dates(rows, 'from')}::date[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
-            as r(subscription, component, cycle_from, shape)
+        update usage_cycles u set cycle_until = r.cycle_until, total = r.total, invoiced = r.invoiced, next_part = r.next_part, is_free = r.is_free
+          from (select p.subscription, p.component, p.cycle_from, (${dates(s, 'until')}::date[])[p.shape] as cycle_until,
+                       (${column(s, 'total')}::numeric[])[p.shape] as total, (${column(s, 'invoiced')}::numeric[])[p.shape] as invoiced,
+                       (${column(s, 'nextPart')}::smallint[])[p.shape] as next_part, (${column(s, 'isFree')}::boolean[])[p.shape] as is_free
+                  from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
+                    unnest(${dates(rows, 'from')}::date[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
+                    as p(subscription, component, cycle_from, shape)) r
          where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
            ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}
         returning 1)

@@ -1,0 +1,168 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ONE } from '../../src/kernel/decimal.ts'
+import type { Statement } from '../../src/platform/database/sql.ts'
+
+/**
+ * Collects the texts of all statements, also of those that no other test happens to run: the functions of the queries files are called
+ * with a connection that only collects, and with inputs made up.
+ */
+
+/** The folder of the sources. */
+export const SRC = new URL('../../src', import.meta.url).pathname
+
+function* filesOf(folder: string): Generator<string> {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    if (statSync(path).isDirectory()) yield* filesOf(path)
+    else if (name.endsWith('.ts') && !/\.(test|testing)\.ts$/.test(name)) yield path
+  }
+}
+
+/** All sources without their tests. */
+export const files = [...filesOf(SRC)]
+/** Those that hold statements. */
+export const withQueries = files.filter(
+  (path) => path.endsWith('queries.ts') || /authenticate|paging|idempotency/.test(path),
+)
+
+/** The account for which everything is asked: no other value is this number, so where it stands the account stands. */
+const ACCOUNT = 404_000_000_404n
+
+const MEMBERS_MAX = 8
+
+/**
+ * Answers to whatever is asked of it: a value of any shape, so that functions run far enough to say their statements. As a list it is
+ * empty or has one entry.
+ */
+function anything(isFull: boolean, status: string | null, depth = 0): any {
+  const inner = () => (depth > MEMBERS_MAX ? undefined : anything(isFull, status, depth + 1))
+  const entries = () => (isFull && depth <= MEMBERS_MAX ? [inner()] : [])
+  const lists = new Set(['map', 'filter', 'flatMap', 'entries', 'reduce', 'some', 'every', 'slice'])
+  return new Proxy(function () {}, {
+    get: (_, name) => {
+      // Sums with bigints want one, sums with numbers the other.
+      if (name === Symbol.toPrimitive) return () => (isFull ? 1n : 1)
+      if (name === Symbol.iterator) return () => entries()[Symbol.iterator]()
+      if (name === 'then' || name === 'fragment') return undefined
+      if (name === 'length') return entries().length
+      if (name === 'join') return () => ''
+      if (name === 'status') return status
+      if (name === 'currency') return 'USD'
+      if (name === 'account') return ACCOUNT
+      if (lists.has(String(name))) return (...given: unknown[]) => (entries() as any)[name](...given)
+      return inner()
+    },
+    has: (_, name) => name !== 'fragment',
+    apply: inner,
+  })
+}
+
+export interface Collected {
+  /** The first file whose functions said it, below src. */
+  file: string
+  /** Whether it was once said with every value there: a made-up input may have left out a piece of SQL. */
+  isComplete: boolean
+  /** The numbers of the parameters that are the account. */
+  accountParameters: Set<number>
+}
+
+const collected = new Map<string, Collected>()
+let calling = ''
+
+function hear({ text, values }: Statement): void {
+  const known = collected.get(text) ?? { file: calling, isComplete: false, accountParameters: new Set() }
+  collected.set(text, known)
+  known.isComplete ||= !values.includes(undefined)
+  for (const [position, value] of values.entries()) if (value === ACCOUNT) known.accountParameters.add(position + 1)
+}
+
+const collecting = (isFull: boolean, status: string | null) => ({
+  account: ACCOUNT,
+  afterCommit: () => {},
+  send: hear,
+  rows: async (statement: Statement) => {
+    hear(statement)
+    return [anything(isFull, status)]
+  },
+})
+
+const STATUSES = [
+  null,
+  'Active',
+  'Suspended',
+  'Archived',
+  'Future',
+  'Trial',
+  'Cancelled',
+  'Expired',
+  'Draft',
+  'Paid',
+  'Pending',
+  'Past Due',
+  'Due',
+  'future',
+  'trial',
+  'active',
+  'cancelled',
+  'expired',
+]
+/** What lists inside lists are copied from, which nothing made up can be. */
+const PRICE = { price: ONE, term: 1, termType: 'months', qtyFrom: 1n, qtyTill: null }
+const PRICED = { currency: 'USD', terms: [PRICE], brackets: [PRICE] }
+/** A row of a bulk statement that can be written in any form, days and numbers in binary too. */
+const ROW_OF_NULLS = new Proxy({}, { get: (_, name) => (name === 'units' || name === 'total' ? ONE : null) })
+const LISTS = ['customers', 'subscriptions', 'invoices', 'events', 'payments', 'ledger_entries']
+
+function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
+  const any = () => anything(isFull, status)
+  yield Array.from({ length: 8 }, any)
+  yield [ACCOUNT, '1', any(), any(), 1, '2027-01-01']
+  yield [ACCOUNT, any(), { fromId: 0n, skip: 0 }, 1, '2027-01-01']
+  yield [ACCOUNT, { status }, { fromId: 0n, skip: 0 }, 1, '2027-01-01']
+  yield [ACCOUNT, [any()], [any()], [any()], [any()]]
+  yield [ACCOUNT, 1n, [any()], [any()]]
+  yield [ACCOUNT, 1n, null, null, null]
+  yield [ACCOUNT, 1n, [PRICED]]
+  yield [[ROW_OF_NULLS], any()]
+  yield [ACCOUNT, [ROW_OF_NULLS], '2027-01-01']
+  yield [ACCOUNT, [ROW_OF_NULLS], [ROW_OF_NULLS], '2027-01-01']
+  for (const list of LISTS) yield [ACCOUNT, list, { page: 100, size: 200 }]
+}
+
+async function call(exported: Function, given: unknown[]): Promise<void> {
+  try {
+    const answer = await exported(...given)
+    if (typeof answer?.text === 'string' && Array.isArray(answer.values)) hear(answer as Statement)
+  } catch {
+    // It wanted something else; another shape may suit.
+  }
+}
+
+/** Whether a function takes no connection: it only says a statement, for whoever sends it. */
+const takesAccountFirst = (exported: Function): boolean => /^[^(]*\(\s*account\b/.test(exported.toString())
+
+/** Calls every exported function with a collecting connection first; what else it wants is made up. Failures on the way do not matter. */
+async function callAll(): Promise<number> {
+  let called = 0
+  for (const path of withQueries) {
+    calling = path.slice(SRC.length + 1)
+    const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>
+    for (const value of Object.values(module)) {
+      if (typeof value !== 'function' || Function.prototype.toString.call(value).startsWith('class ')) continue
+      for (const isFull of [false, true])
+        for (const status of STATUSES)
+          for (const wish of wishes(isFull, status)) {
+            called += 1
+            await call(value, takesAccountFirst(value) ? wish : [collecting(isFull, status), ...wish])
+          }
+    }
+  }
+  return called
+}
+
+/** Returns how many calls were made, and the texts of the statements that they said. */
+export async function collectStatements(): Promise<{ called: number; statements: Map<string, Collected> }> {
+  return { called: await callAll(), statements: collected }
+}
