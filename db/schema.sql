@@ -1218,12 +1218,17 @@ $function$
 
 CREATE OR REPLACE FUNCTION delete_old_mail(before_instant timestamp with time zone)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  with gone as (delete from outbox where written_at < before_instant and status in ('sent', 'failed') returning 1) select count(*) from gone
-$function$
+declare
+  gone bigint;
+begin
+  delete from outbox where written_at < before_instant;
+  get diagnostics gone = row_count;
+  return gone;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])

@@ -464,6 +464,22 @@ describe('the next invoice', () => {
     expect(planNextInvoice({ state: subscription(), components: [] }, '2027-01-01')).toBeUndefined()
   })
 
+  test('is found behind any number of periods and cycles that cost nothing', () => {
+    const daily = { term: 1, termType: 'days' } as const
+    const yearly = { ...seats, term: 12 }
+    const free = new Life(subscription({ cycle: cycleFrom('2027-01-01', 1, 'days') }), [yearly])
+    free.on('2027-01-01')
+    expect(planNextInvoice(free.facts, '2027-01-01')).toMatchObject({ scheduledOn: '2028-01-01' })
+    const paid = new Life(subscription({ price: decimal('31') }), [
+      { ...messages, ...daily },
+      { ...seats, ...daily, componentId: 99n, quantity: ZERO },
+    ])
+    paid.on('2027-01-01')
+    expect(planNextInvoice(paid.facts, '2027-01-02')).toMatchObject({ scheduledOn: '2027-02-01' })
+    paid.use(0, '8')
+    expect(planNextInvoice(paid.facts, '2027-01-02')).toMatchObject({ scheduledOn: '2027-01-02' })
+  })
+
   test('of a change at renewal charges the new package, and from then on it shows', () => {
     const life = new Life(subscription({ price: decimal('31'), leadDays: 7 }), [])
     life.on('2027-01-10')

@@ -183,6 +183,13 @@ describe('a credit is explained by what was unused', () => {
     )
   })
 
+  test('of usage that was corrected to less', () => {
+    const usage = { ...line, kind: 'metered' as const, name: 'Calls', from: '2027-01-01', mostMinor: 600n }
+    expect(explainCredit(usage, 2, 'ZAR').sentence).toBe(
+      'Usage of Calls from 2027-01-01 to 2027-01-31 was corrected to less: 6.00 ZAR is given back.',
+    )
+  })
+
   test('of a fee, and where less was left than was unused', () => {
     const fee = { ...line, from: null, until: null, wholeFrom: null, wholeUntil: null, name: 'Trial fee' }
     expect(explainCredit({ ...fee, netMinor: 3100n }, 2, 'ZAR').sentence).toBe('Trial fee is given back: 31.00 ZAR.')

@@ -153,9 +153,17 @@ export function explainCredit(line: CreditLine, digits: number, currency: string
       creditedBeforeMinor: line.creditedBeforeMinor,
     },
     formula,
-    sentence: creditSentence(line.name, unused, `${formula} ${currency}`),
+    sentence: isUsage(line)
+      ? correctionSentence(line.name, unused, `${amount} ${currency}`)
+      : creditSentence(line.name, unused, `${formula} ${currency}`),
   }
 }
+
+/** Usage is never unused: it was corrected to less. */
+const isUsage = ({ kind }: Pick<CreditLine, 'kind'>): boolean => kind === 'metered' || kind === 'late_usage'
+
+const correctionSentence = (name: string, cycle: Days | null, amount: string): string =>
+  `Usage of ${name}${cycle ? ` from ${cycle.from} to ${cycle.to}` : ''} was corrected to less: ${amount} is given back.`
 
 function creditSentence(name: string, unused: Days | null, result: string): string {
   if (unused === null) return `${name} is given back: ${result}.`

@@ -3,8 +3,9 @@ import type { PlannedCharge } from './charges.ts'
 import { lateCharge, riseCharge } from './componentCharges.ts'
 import { canShare, hasNextCycle, meteredDueOn, nextCycle } from './componentCycles.ts'
 import { type ComponentState, isLate, isMetered, type SubscriptionFacts } from './components.ts'
-import { hasNextPeriod, MONTH_DAYS_MAX, nextInvoiceDate as nextPackageDate } from './renewal.ts'
-import { endOf, termsOf } from './subscription.ts'
+import { exactPrice } from './pricing.ts'
+import { feesDueOn, hasNextPeriod, MONTH_DAYS_MAX, nextInvoiceDate as nextPackageDate } from './renewal.ts'
+import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
 
 /** What waits for the next invoice, owed rises and late usage, and when that comes. */
 
@@ -51,14 +52,17 @@ function nextOpportunity(facts: SubscriptionFacts, today: IsoDate): IsoDate | nu
   return earliest(nextScheduled(facts), end !== null && end > today ? end : null)
 }
 
-/** The day on which the next scheduled charge falls due: fees, a period, a cycle; null when none will follow. */
-function nextScheduled({ state, components }: SubscriptionFacts): IsoDate | null {
+/**
+ * The day on which the next scheduled charge falls due: fees, a period, a cycle; null when none will follow. With `isCostOnly` what
+ * costs nothing by today's facts is passed over.
+ */
+function nextScheduled({ state, components }: SubscriptionFacts, isCostOnly = false): IsoDate | null {
   const terms = termsOf(state)
   const end = endOf(state)
-  let next = nextPackageDate(terms, state.cursor)
+  let next = isCostOnly && isFree(state) ? feesDueOn(terms, state.cursor) : nextPackageDate(terms, state.cursor)
   const periodOn = hasNextPeriod(terms, state.cursor) ? nextPackageDate(terms, { ...state.cursor, feesOn: null }) : null
   for (const component of components) {
-    if (!hasNextCycle(component, end)) continue
+    if (!hasNextCycle(component, end) || (isCostOnly && !canCost(component))) continue
     const { nextFrom } = component
     const sharesRenewal = nextFrom === state.cursor.nextFrom && periodOn !== null && canShare(component, periodOn)
     const on = isMetered(component)
@@ -70,6 +74,22 @@ function nextScheduled({ state, components }: SubscriptionFacts): IsoDate | null
   }
   return next
 }
+
+/** Whether no period of the package will cost anything: a pending change may bring another price. */
+const isFree = ({ price, pending }: SubscriptionState): boolean =>
+  price.coefficient === 0n && (pending === null || pending.kind === 'cancellation')
+
+/** Whether a cycle of a component may cost something: by the number set, or by the usage that is not invoiced yet. */
+const canCost = (component: ComponentState): boolean =>
+  isMetered(component)
+    ? component.usage.some(
+        ({ total, invoiced, isFree: isGiven }) => invoiced === null && !isGiven && total.coefficient > 0n,
+      )
+    : component.versions.some(({ scheme, list }) => exactPrice(scheme, list, component.quantity).coefficient > 0n)
+
+/** The day of the next invoice that may cost something; null when none will. What is free falls due earlier, maybe every day for years. */
+export const nextCostOn = (facts: SubscriptionFacts, today: IsoDate): IsoDate | null =>
+  facts.components.some(hasExtras) ? nextInvoiceOn(facts, today) : nextScheduled(facts, true)
 
 /**
  * The day on which the next invoice of any kind falls due (it may have passed); null only when none will follow. Owed rises and late

@@ -3,7 +3,7 @@ import type { PlannedCharge } from './charges.ts'
 import { countDueCycles } from './componentCycles.ts'
 import type { SubscriptionFacts } from './components.ts'
 import { collectDue, type Collecting, groupsOf, startCollecting } from './due.ts'
-import { areExtrasDue, extraCharges, hasExtras, nextInvoiceOn, type PlanOptions, withoutExtras } from './extras.ts'
+import { areExtrasDue, extraCharges, hasExtras, nextCostOn, type PlanOptions, withoutExtras } from './extras.ts'
 import { byLine, datesOf, splitNegative } from './lines.ts'
 import { countDuePeriods, planDue, type PlannedInvoice } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
@@ -85,7 +85,7 @@ export function isMoreDueThan({ state, components }: SubscriptionFacts, today: I
   return components.some((component) => countDueCycles(component, terms, today, most) > most)
 }
 
-/** Invoices of 0 are not made, so a preview looks for the next one that is; a free subscription has none to show. */
+/** Invoices of 0 are not made, so a preview looks for the next one that is: also parts of a period, and late usage, may come to 0. */
 const EMPTY_INVOICES_MAX = 24
 
 /** The next invoice that is made, with its own date, whenever it comes; undefined when none will follow. */
@@ -93,7 +93,7 @@ export function planNextInvoice(facts: SubscriptionFacts, today: IsoDate): Plann
   let reached = facts
   let on = today
   for (let tries = 0; tries < EMPTY_INVOICES_MAX; tries += 1) {
-    const next = nextInvoiceOn(reached, on)
+    const next = nextCostOn(reached, on)
     if (next === null) return undefined
     on = later(next, on)
     const plan = planSubscriptionDue(reached, on)

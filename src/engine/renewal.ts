@@ -130,8 +130,8 @@ export function resumeAfterGap(terms: SubscriptionTerms, cursor: Cursor, gapFrom
 export const hasNextPeriod = (terms: SubscriptionTerms, cursor: Cursor): boolean =>
   terms.endDate === null || cursor.nextFrom < terms.endDate
 
-/** Fees are owed once the subscription has begun; one that was cancelled while future owes none. */
-const feesDueOn = (terms: SubscriptionTerms, cursor: Cursor): IsoDate | null =>
+/** The day on which fees fall due. They are owed once the subscription has begun; one that was cancelled while future owes none. */
+export const feesDueOn = (terms: SubscriptionTerms, cursor: Cursor): IsoDate | null =>
   terms.endDate !== null && terms.endDate <= terms.startDate ? null : cursor.feesOn
 
 /**

@@ -1,5 +1,5 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import { conflict, missing } from '../../kernel/fault.ts'
+import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Permission } from '../../platform/http/context.ts'
@@ -15,12 +15,24 @@ export interface KeyMoment {
   actor: string
 }
 
-/** Makes a key and answers its value, here and never again. */
+/** Keys that an account may have, revoked and expired ones not counted. */
+const KEYS_MAX = 50
+
+const isUsable = (key: ApiKey, realNow: Instant): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > realNow)
+
+/** Makes a key and answers its value, here and never again. Refuses one more than an account may have (400). */
 export async function addKey(
   tx: Transaction,
   wish: { mode: 'test' | 'live'; name: string; permission: Permission; expiresAt: Instant | null },
   moment: KeyMoment,
 ): Promise<{ id: Id; secret: string }> {
+  const usable = (await lockKeys(tx, tx.account)).filter((key) => isUsable(key, moment.realNow))
+  if (usable.length >= KEYS_MAX)
+    throw invalid(
+      'too_many_api_keys',
+      `Account ${tx.account} has ${KEYS_MAX} API keys, and may have no more: revoke one first.`,
+    )
   const secret = newSecret(wish.mode)
   const { name, permission, expiresAt } = wish
   const id = await insertKey(tx, tx.account, {
@@ -49,8 +61,7 @@ export async function endKey(
   const key = keys.find((candidate) => candidate.id === id)
   if (!key) throw missing('api_key_unknown', `Account ${tx.account} has no API key ${id}.`)
   if (key.revokedAt) return { revokedAt: key.revokedAt }
-  const isUsable = (other: ApiKey) => !other.revokedAt && !(other.expiresAt && other.expiresAt <= moment.realNow)
-  if (!isLastAllowed && !keys.some((other) => other !== key && isUsable(other)))
+  if (!isLastAllowed && !keys.some((other) => other !== key && isUsable(other, moment.realNow)))
     throw conflict(
       'api_key_last',
       `API key ${id} is the last usable one of account ${tx.account}: make another first, or add --force.`,

@@ -12,10 +12,11 @@ import { allocationDay, type AllocationState } from '../../engine/moneyChange.ts
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { conflict } from '../../kernel/fault.ts'
+import { conflict, invalid } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import { minorText } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { ALLOCATIONS_MAX } from './allocation-wire.ts'
 import { listOpen, listOwed, type OwedDocument } from './record-queries.ts'
 import type { MoneyContext, WantedState } from './write.ts'
 
@@ -52,6 +53,7 @@ export async function planAllocations(
   asked: Asked,
 ): Promise<WantedState[]> {
   const plan = await planOf(tx, given, present, asked)
+  checkCount(present.length - plan.removed.length, plan.added.length)
   const targets: OwedRef[] = [
     ...present.map(({ owedKind, owedId }) => ({ kind: owedKind, id: owedId })),
     ...plan.changed.map(({ target }) => target),
@@ -64,6 +66,15 @@ export async function planAllocations(
   const after = statesAfter(context, given, present, plan, owed)
   checkSums(given, present, after, owed)
   return after
+}
+
+/** Limit: a record has at most so many allocations (400); what is only kept is never refused. */
+function checkCount(kept: number, added: number): void {
+  if (added === 0 || kept + added <= ALLOCATIONS_MAX) return
+  throw invalid(
+    'too_many_allocations',
+    `A record may have at most ${ALLOCATIONS_MAX} allocations; this would have ${kept + added}. Send a list of allocations instead.`,
+  )
 }
 
 async function planOf(

@@ -14,7 +14,8 @@ import type { AskedEntry, EntryNames } from './choose.ts'
 
 /** Lists of allocations as bodies carry them. */
 
-const ALLOCATIONS_MAX = 1000
+/** Allocations that a record may have. */
+export const ALLOCATIONS_MAX = 1000
 
 /** An amount of money that is given or allocated: over 0; its decimals are checked against its currency. */
 export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })

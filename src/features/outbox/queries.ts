@@ -36,14 +36,16 @@ export interface NewMail {
   createdAt: Instant
 }
 
-export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'customerId' | 'document'> {
+export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'document'> {
   id: Id
   status: MailStatus
+  /** What the receiver's server said last; null before a try. */
+  lastReply: string | null
   sentAt: Instant | null
 }
 
 const COLUMNS = fragment`
-  outbox_id as "id", template, to_address as "to", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status,
+  outbox_id as "id", customer_id as "customerId", template, to_address as "to", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_error as "lastReply",
   created_at as "createdAt", sent_at as "sentAt"`
 
 export const findMail = (db: Queryable, account: AccountId, id: Id) =>
@@ -108,6 +110,6 @@ export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: 
       sealed_bodies = null, last_error = null
     where account_id = ${account} and customer_id = ${customerId}`)
 
-/** Forgets mail of the whole database that is older than promised; what waits, or waits for a person, stays. */
+/** Forgets mail of the whole database that is older than promised, whatever became of it. */
 export const deleteOldMail = (db: Queryable, before: Instant) =>
   db.rows(sql`select delete_old_mail(${before}::timestamptz) as "n"`)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { deleteOldMail } from './queries.ts'
 
 const service = await startTestService()
 const sending = await startTestService({ hasMailServer: true })
@@ -66,3 +67,29 @@ test("mails come page by page, and another account's are missing", async () => {
   expect((await other.get(`/v1/outbox/${page.body[0].outboxID}`)).status).toBe(404)
   expect((await client.get('/v1/outbox/0')).status).toBe(404)
 })
+
+test('a mail names its customer, and no reply before it was tried', async () => {
+  const client = await service.newAccount()
+  const { customerID } = (await welcome(client)).body
+  const [mail] = (await client.get('/v1/outbox')).body
+  expect(mail).toMatchObject({ customerID, LastReply: null, Status: 'Queued', SentDate: null })
+})
+
+test.each(['queued', 'sending', 'failed', 'unknown'])(
+  'mail that is %s is forgotten like any other when its time is over by real time, whatever the clock of its account shows',
+  async (status) => {
+    const client = await service.newAccount({ clockAt: '2020-01-01T00:00:00.000Z' })
+    await welcome(client, { Username: 'a' })
+    await welcome(client, { Username: 'b' })
+    const [old, young] = (await client.get('/v1/outbox')).body
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`
+        update outbox set written_at = '2026-01-01T00:00:00Z', status = ${status},
+               next_try_at = case when ${status} = 'queued' then now() end
+         where account_id = ${client.id} and outbox_id = ${BigInt(old.outboxID)}`),
+    )
+    await deleteOldMail(service.db.unscoped, '2026-01-02T00:00:00.000Z')
+    const left = (await client.get('/v1/outbox')).body
+    expect(left.map(({ outboxID }: any) => outboxID)).toEqual([young.outboxID])
+  },
+)

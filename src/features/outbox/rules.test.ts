@@ -48,6 +48,8 @@ test('a mail whose secret was sealed under another key is shown without it', () 
   const mail = {
     ...texts,
     id: 1n,
+    customerId: 1n,
+    lastReply: null,
     template: 'welcome',
     to: 'a@example.com',
     subject: 'Welcome',

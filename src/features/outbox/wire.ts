@@ -12,12 +12,14 @@ const STATUS_WORDS = {
 
 export const mailShape = recordShape<Mail>()('OutboxMail', {
   outboxID: [outId(), ({ id }) => id],
+  customerID: [orNull(outId()), ({ customerId }) => customerId],
   To: [outText(), ({ to }) => to],
   Template: [outWord(TEMPLATES), ({ template }) => template],
   Subject: [outText(), ({ subject }) => subject],
   Text: [outText(), ({ text }) => text],
   Html: [outText(), ({ html }) => html],
   Status: [outWord(Object.values(STATUS_WORDS)), ({ status }) => STATUS_WORDS[status]],
+  LastReply: [orNull(outText()), ({ lastReply }) => lastReply],
   CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
   SentDate: [orNull(outDate('Instant')), ({ sentAt }) => sentAt],
 })

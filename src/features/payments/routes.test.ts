@@ -174,3 +174,32 @@ describe('what a body means', () => {
     ])
   })
 })
+
+test('AutoApply makes at most 1,000 allocations, and says so', async () => {
+  const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const { customerID } = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body
+  for (const StartDate of ['2025-08-01', '2025-08-02']) {
+    const daily = {
+      customerID,
+      StartDate,
+      EndDate: '2026-12-15',
+      TermType: 'days',
+      RecurInvoiceCharges: [{ UnitCostEx: 1 }],
+    }
+    expect((await client.post('/v1/recurring-invoices', daily)).status).toBe(201)
+  }
+  const pay = (Amount: number) =>
+    client.post('/v1/payments', {
+      customerID,
+      Amount,
+      CurrencyCode: 'USD',
+      Date: '2027-01-01',
+      Method: 'eft',
+      AutoApply: true,
+    })
+  const refused = await pay(1001)
+  expect([refused.status, refused.body.Errors[0].Code]).toEqual([400, 'too_many_allocations'])
+  expect(refused.body.Errors[0].Message).toContain('1000')
+  const { body } = await pay(1000)
+  expect(body.Allocations).toHaveLength(1000)
+}, 60_000)

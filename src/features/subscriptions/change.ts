@@ -12,7 +12,8 @@ import type { EventType } from '../events/queries.ts'
 import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
 import { mailIssued } from '../invoices/send.ts'
 import { record, reread, type shownOf } from './actions.ts'
-import { recordOpening } from './usage-write.ts'
+import { moveOpening } from './usage-queries.ts'
+import { movedOpening, recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
 import type { OpeningUsage } from './component-choose.ts'
@@ -128,6 +129,8 @@ export async function writeChange(
     [{ subscriptionId: s.id, before: subject.components, after: plan.components }],
     context.moment.today,
   )
+  if (isFuture(subject.state, context.moment.today))
+    await moveOpening(tx, s.id, movedOpening(subject.components, plan.components, plan.state.startDate))
   const { ids: made, takeMoney } = await issuePlanned(tx, context, s, plan)
   const { isAutoApply } = context.account
   const notes = await makeCreditNotes(tx, context, {
@@ -201,7 +204,8 @@ export async function dropFutureChanges(tx: Transaction, context: RequestContext
 
 function changedRow({ subscription: s, state: before, offer }: ChangeSubject, change: PlannedChange, today: IsoDate) {
   const { state } = change.plan
-  const isEndRecorded = hasEnded(state, today)
+  // A cancellation is told by the change itself; an EndDate of today is recorded by the billing that follows, as the run would.
+  const isEndRecorded = hasEnded(state, today) && state.cancelledOn !== null
   const pending = state.pending
   const kept = pending !== null && pending === before.pending ? offer : undefined
   const isOffer = pending !== null && pending.kind !== 'cancellation'

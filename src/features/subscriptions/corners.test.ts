@@ -71,6 +71,8 @@ describe('before the start of a subscription', () => {
     expect((await modify(client, id, [])).status).toBe(204)
     expect((await modify(client, id, [{ componentID, NumUnits: 3 }])).status).toBe(204)
     expect(await unitsOf(client, id)).toEqual([3])
+    const reports = (await client.get(`/v1/subscriptions/${id}/usage`)).body
+    expect(reports.map(({ NumUnits }: any) => NumUnits)).toEqual([3])
     const other = (await add({ StartDate: START, componentUsage: [{ componentID, NumUnits: 8 }] })).body.subscriptionID
     expect((await modify(client, other, [])).status).toBe(204)
     await moveTo(client, '2027-01-05')
@@ -81,6 +83,20 @@ describe('before the start of a subscription', () => {
     expect(lines.filter((line: string) => line.includes('Calls'))).toEqual([
       '2027-03-01: Plan 2027-03-01 to 2027-03-31 31 + Calls 2027-02-01 to 2027-02-28 15',
     ])
+  })
+
+  test('opening usage moves with the start, and its report names the invoice that charged it', async () => {
+    const { client, add } = await shop(service)
+    const { componentID } = await addComponent(client, { type: 'metered', name: 'Calls' })
+    const { subscriptionID: id } = (await add({ StartDate: START, componentUsage: [{ componentID, NumUnits: 4 }] }))
+      .body
+    const moved = await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })
+    expect(moved.status).toBe(204)
+    await moveTo(client, '2027-02-10')
+    const charged = (await client.get('/v1/invoices')).body.at(-1)
+    expect(linesOf(charged)).toContain('Calls 2027-01-10 to 2027-02-09 12.4')
+    const [report] = (await client.get(`/v1/subscriptions/${id}/usage`)).body
+    expect([day(report.Date), report.NumUnits, report.invoiceID]).toEqual(['2027-01-10', 4, charged.invoiceID])
   })
 
   test('a report sets the number of a quantity, as a modification would', async () => {
@@ -146,6 +162,20 @@ describe('an end set to today', () => {
   })
 })
 
+test('an end set to today is told as every other end, once', async () => {
+  const { client, add } = await shop(service)
+  const { componentID } = await addComponent(client, { type: 'metered', name: 'Calls' })
+  const { subscriptionID: id } = (await add({ componentUsage: [{ componentID, NumUnits: 4 }] })).body
+  await moveTo(client, '2027-01-11')
+  await client.put(`/v1/subscriptions/${id}/changeenddate`, { EndDate: '2027-01-11' })
+  expect((await client.get('/v1/invoices')).body.slice(1).map(linesOf)).toEqual([
+    '2027-01-11: Calls 2027-01-01 to 2027-01-10 12.4',
+  ])
+  await moveTo(client, '2027-03-01')
+  const ends = (await client.get('/v1/events?type=subscription.expired')).body
+  expect(ends.map(({ Date: at }: any) => day(at))).toEqual(['2027-01-11'])
+})
+
 describe('the date of the next invoice', () => {
   test('is none with a free package pending, and the renewal with a paid one pending on a free one', async () => {
     const { client, plan, add, customerID } = await shop(service)
@@ -162,6 +192,16 @@ describe('the date of the next invoice', () => {
     expect(day((await readSubscription(client, id)).comp_nextInvDate)).toBe('2027-03-01')
     await moveTo(client, '2027-03-01')
     expect(await rowsOf(client)).toHaveLength(2)
+  })
+
+  test('is found, and previewed, behind periods that cost nothing, however many there are', async () => {
+    const { client, add } = await shop(service, { price: 0, termType: 'days' })
+    const seats = await addComponent(client, { term: 12, brackets: [[90, null]] })
+    const { subscriptionID: id } = (await add({ componentUsage: [{ componentID: seats.componentID, NumUnits: 1 }] }))
+      .body
+    expect(day((await readSubscription(client, id)).comp_nextInvDate)).toBe('2028-01-01')
+    const preview = (await client.get(`/v1/subscriptions/${id}/preview`)).body
+    expect([day(preview.InvoiceDate), preview.Total]).toEqual(['2028-01-01', 90])
   })
 
   test('is that of the components with a free package pending', async () => {

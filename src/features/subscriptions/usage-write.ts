@@ -16,7 +16,7 @@ import { listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './usage-
 import type { OpeningUsage } from './component-choose.ts'
 import { findSubscription, type Subscription } from './queries.ts'
 import { stateOf } from './state.ts'
-import { insertUsage, type KnownKey, type UsageEntry } from './usage-queries.ts'
+import { insertUsage, type KnownKey, type MovedOpening, type UsageEntry } from './usage-queries.ts'
 
 /** Counting reports of usage: for which cycle each counts, and what it makes of that cycle's total. */
 
@@ -285,6 +285,21 @@ export function withOpeningKept(
     return withUsage(component, { ...usageFrom(component, cycle.from), ...cycle, total })
   })
 }
+
+/** Where the usage that components opened with belongs after a change of a subscription that has not begun. */
+export const movedOpening = (
+  before: readonly ComponentState[],
+  after: readonly ComponentState[],
+  startDate: IsoDate,
+): MovedOpening[] =>
+  after.flatMap(({ componentId, usage, leftOutOn }) => {
+    const known = before.find((component) => component.componentId === componentId)?.usage ?? []
+    const open = usage.find(({ invoiced }) => invoiced === null)
+    if (!open && leftOutOn === null) return []
+    return known
+      .filter(({ invoiced, from }) => invoiced === null && from !== open?.from)
+      .map(({ from }) => ({ componentId, from, to: open ? { cycleFrom: open.from, day: startDate } : null }))
+  })
 
 /** Rule: the number of a metered component counts as usage when it is added. */
 export async function recordOpening(
