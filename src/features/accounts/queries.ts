@@ -43,7 +43,7 @@ export const findAccount = (db: Queryable, account: AccountId) =>
 export const getAccountSettings = (db: Queryable, account: AccountId) =>
   oneRow<AccountSettings>(
     db,
-    sql`select ${SETTINGS} from accounts a join account_counters c on c.account_id = a.account_id where a.account_id = ${account}`,
+    sql`select ${SETTINGS} from accounts a join account_counters c on c.account_id = ${account} where a.account_id = ${account}`,
   )
 
 /** Locks the account and, last in every transaction that takes them, its counters. */

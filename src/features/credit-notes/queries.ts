@@ -12,10 +12,10 @@ export const listCreditable = (db: Queryable, account: AccountId, invoiceIds: re
   db.rows<{ invoiceId: InvoiceId; leftMinor: bigint }>(sql`
     select i.invoice_id as "invoiceId", (i.total_minor
              - coalesce((select sum(n.amount_minor) from negative_adjustments n
-                 where n.account_id = i.account_id and n.invoice_id = i.invoice_id), 0)
+                 where n.account_id = ${account} and n.invoice_id = i.invoice_id), 0)
              - coalesce((select sum(l.amount_minor) from allocations l
-                 join negative_adjustments n on n.account_id = l.account_id and n.negative_adjustment_id = l.given_id
-                where l.account_id = i.account_id and l.owed_kind = 'invoice' and l.owed_id = i.invoice_id
+                 join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.given_id
+                where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = i.invoice_id
                   and l.given_kind = 'negative_adjustment' and l.ended_on is null
                   and (n.kind = 'bad_debt' or (n.invoice_id is null and not l.is_service_made))), 0))::bigint as "leftMinor"
       from invoices i where i.account_id = ${account} and i.invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
@@ -73,6 +73,6 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
     select l.charge_id as "chargeId", c.kind, l.name, l.period_from as "from", l.period_until as "until", l.whole_from as "wholeFrom",
            l.whole_until as "wholeUntil", l.price, l.credited_before_minor as "creditedBeforeMinor", l.most_minor as "mostMinor",
            l.net_minor as "netMinor"
-      from credit_note_lines l join charges c on c.account_id = l.account_id and c.charge_id = l.charge_id
+      from credit_note_lines l join charges c on c.account_id = ${account} and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)

@@ -73,18 +73,18 @@ export const CUSTOMER_COLUMNS = fragment`
   c.custom_values as "customValues"`
 
 // Trial and active ones, told from their dates: the run that writes an end down may be a moment late.
-const counted = (today: IsoDate): Fragment => fragment`
+const counted = (account: AccountId, today: IsoDate): Fragment => fragment`
   (select count(*)::int from subscriptions s
-    where s.account_id = c.account_id and s.customer_id = c.customer_id and s.start_date <= ${today} and s.cancelled_on is null
+    where s.account_id = ${account} and s.customer_id = c.customer_id and s.start_date <= ${today} and s.cancelled_on is null
       and (s.end_date is null or s.end_date > ${today})
       and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today})) as "activeSubscriptions",
   coalesce((select t.receivable_minor - t.unapplied_minor from customer_totals t
-    where t.account_id = c.account_id and t.customer_id = c.customer_id and t.currency = c.currency), 0) as "balanceMinor"`
+    where t.account_id = ${account} and t.customer_id = c.customer_id and t.currency = c.currency), 0) as "balanceMinor"`
 
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,
-    sql`select ${CUSTOMER_COLUMNS}, ${counted(today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
+    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
 export const findCustomer = (db: Queryable, account: AccountId, id: CustomerId) =>
@@ -127,7 +127,7 @@ export const listCustomers = (
   today: IsoDate,
 ) =>
   db.rows<CustomerView>(sql`
-    select ${CUSTOMER_COLUMNS}, ${counted(today)} from (
+    select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from (
       select * from customers c where c.account_id = ${account} and c.customer_id >= ${start.fromId} ${conditions(filter)}
        order by c.customer_id offset ${start.skip} limit ${limit}) c
      order by c.customer_id`)
@@ -145,7 +145,7 @@ export const countCustomers = async (db: Queryable, account: AccountId, filter: 
 /** Customers by identifier, in the order given; unknown ones are left out. */
 export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
   db.rows<CustomerView>(sql`
-    select ${CUSTOMER_COLUMNS}, ${counted(today)}
+    select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
       join customers c on c.account_id = ${account} and c.customer_id = wanted.id order by wanted.place`)
 

@@ -16,7 +16,7 @@ export const listStatementCustomers = async (
     await db.rows<{ id: CustomerId }>(sql`
       select c.customer_id as "id" from customers c
        where c.account_id = ${account} and c.statement_due_on = ${due.day} and c.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = c.account_id and f.billing_run_id = ${due.runId}
+         and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                            and f.record_type = 'statement' and f.record_id = c.customer_id)
        order by c.customer_id limit ${due.limit}`)
   ).map(({ id }) => id)
@@ -37,7 +37,7 @@ export const listDueStatements = (
   db.rows<DueStatement>(sql`
     select ${CUSTOMER_COLUMNS}, c.customer_id as "customerId", c.statement_due_on as "dueOn" from customers c
      where c.account_id = ${account} and c.statement_due_on = ${due.day} and c.customer_id = any(${arrayLiteral(customerIds)}::bigint[])
-       and not exists (select 1 from billing_run_failures f where f.account_id = c.account_id and f.billing_run_id = ${due.runId}
+       and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                          and f.record_type = 'statement' and f.record_id = c.customer_id)
      order by c.customer_id`)
 

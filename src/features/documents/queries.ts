@@ -13,22 +13,23 @@ export interface FrozenParties {
   customer: FrozenCustomer | null
 }
 
-const getFrozen = (db: Queryable, document: Fragment) =>
+const getFrozen = (db: Queryable, account: AccountId, document: Fragment) =>
   oneRow<FrozenParties>(
     db,
     sql`select v.document as "account", w.document as "customer"
           from (${document}) d
-          left join account_versions v on v.account_id = d.account_id and v.version = d.account_version
+          left join account_versions v on v.account_id = ${account} and v.version = d.account_version
           left join customer_versions w
-            on w.account_id = d.account_id and w.customer_id = d.customer_id and w.version = d.customer_version`,
+            on w.account_id = ${account} and w.customer_id = d.customer_id and w.version = d.customer_version`,
   )
 
 export const getFrozenParties = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  getFrozen(db, fragment`select * from invoices where account_id = ${account} and invoice_id = ${id}`)
+  getFrozen(db, account, fragment`select * from invoices where account_id = ${account} and invoice_id = ${id}`)
 
 export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id) =>
   getFrozen(
     db,
+    account,
     fragment`select * from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
   )
 
@@ -38,9 +39,9 @@ export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
            coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as "isPending", l.amount_minor as "amountMinor"
       from allocations l
-      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+      left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       left join negative_adjustments n
-        on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id
+        on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id
      where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = ${id} and l.ended_on is null
      order by l.allocation_id`)
 
@@ -49,8 +50,8 @@ export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<CreditNoteDocument['applied'][number]>(sql`
     select l.dated as "date", coalesce(a.kind, 'invoice') as "kind", coalesce(a.ref, i.number::text) as "reference", l.amount_minor as "amountMinor"
       from allocations l
-      left join invoices i on l.owed_kind = 'invoice' and i.account_id = l.account_id and i.invoice_id = l.owed_id
+      left join invoices i on l.owed_kind = 'invoice' and i.account_id = ${account} and i.invoice_id = l.owed_id
       left join positive_adjustments a
-        on l.owed_kind = 'positive_adjustment' and a.account_id = l.account_id and a.positive_adjustment_id = l.owed_id
+        on l.owed_kind = 'positive_adjustment' and a.account_id = ${account} and a.positive_adjustment_id = l.owed_id
      where l.account_id = ${account} and l.given_kind = 'negative_adjustment' and l.given_id = ${noteId} and l.ended_on is null
      order by l.allocation_id`)

@@ -61,7 +61,7 @@ export const listTaxRules = async (db: Queryable, account: AccountId): Promise<T
     >(sql`
       select s.tax_setting_id as "settingId", s.name as "settingName", r.rate, r.country_id as "countryId", r.country_state_id as "countryStateId",
              r.tax_number as "taxNumber"
-        from tax_settings s join tax_rules r on r.account_id = s.account_id and r.tax_setting_id = s.tax_setting_id
+        from tax_settings s join tax_rules r on r.account_id = ${account} and r.tax_setting_id = s.tax_setting_id
        where s.account_id = ${account} order by s.tax_setting_id, r.tax_rule_id`)
   ).map((rule) => ({
     ...rule,
@@ -151,7 +151,7 @@ const TAX_SHAPE = ['name', 'rate', 'taxNumber'] as const
 export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>
   tx.rows(sql`
     delete from charges c using subscriptions s
-     where c.account_id = ${account} and s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
+     where c.account_id = ${account} and s.account_id = ${account} and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
        and c.invoice_id is null`)
 
 /** How much more, or less, is allocated to an invoice, by what it counts as. */

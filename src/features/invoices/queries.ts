@@ -93,25 +93,25 @@ const COLUMNS = fragment`
   i.payment_method_id as "paymentMethodId", i.tries, i.next_try_date as "nextTryDate", ${PLAIN},
   i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
 
-const WITH_ACCOUNT = fragment`
-  join accounts a on a.account_id = i.account_id
-  left join account_versions v on v.account_id = i.account_id and v.version = i.account_version and i.account_version <> a.version`
+const joinedAccount = (account: AccountId): Fragment => fragment`
+  join accounts a on a.account_id = ${account}
+  left join account_versions v on v.account_id = ${account} and v.version = i.account_version and i.account_version <> a.version`
 
 export const findInvoice = (db: Queryable, account: AccountId, id: InvoiceId) =>
   firstRow<Invoice>(
     db,
-    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT} where i.account_id = ${account} and i.invoice_id = ${id}`,
+    sql`select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.invoice_id = ${id}`,
   )
 
 export const findInvoiceByNumber = (db: Queryable, account: AccountId, number: bigint) =>
   firstRow<Invoice>(
     db,
-    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT} where i.account_id = ${account} and i.number = ${number}`,
+    sql`select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.number = ${number}`,
   )
 
 export const listInvoicesByIds = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
   db.rows<Invoice>(
-    sql`select ${COLUMNS} from invoices i ${WITH_ACCOUNT}
+    sql`select ${COLUMNS} from invoices i ${joinedAccount(account)}
          where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`,
   )
 
@@ -134,9 +134,9 @@ export const listFrozenInvoices = (db: Queryable, account: AccountId, ids: reado
   db.rows<FrozenInvoice>(sql`
     select ${COLUMNS}, coalesce(v.document ->> 'timeZone', a.time_zone) as "timeZone", jsonb_build_object(${ACCOUNT_TEXTS}) as "accountTexts",
            w.document as "frozenCustomer"
-      from invoices i ${WITH_ACCOUNT}
+      from invoices i ${joinedAccount(account)}
       left join customer_versions w
-        on w.account_id = i.account_id and w.customer_id = i.customer_id and w.version = i.customer_version
+        on w.account_id = ${account} and w.customer_id = i.customer_id and w.version = i.customer_version
      where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 export interface InvoiceFilter {
@@ -180,7 +180,7 @@ export const listInvoices = (
   db.rows<Invoice>(sql`
     select ${COLUMNS} from (
       select * from invoices i where i.account_id = ${account} and i.invoice_id >= ${start.fromId} ${conditions(filter, today)}
-       order by i.invoice_id offset ${start.skip} limit ${limit}) i ${WITH_ACCOUNT}
+       order by i.invoice_id offset ${start.skip} limit ${limit}) i ${joinedAccount(account)}
      order by i.invoice_id`)
 
 export const countInvoices = async (
@@ -224,7 +224,7 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
   const rows = await db.rows<{ chargeId: Id; quantity: Decimal; stored: PricedBracketsJson }>(sql`
     select c.charge_id as "chargeId", sum(s.quantity) as "quantity",
            (array_agg(s.brackets) filter (where s.brackets is not null))[1] as "stored"
-      from charges c join charges s on s.account_id = c.account_id and s.subscription_id = c.subscription_id and s.stretch = c.stretch
+      from charges c join charges s on s.account_id = ${account} and s.subscription_id = c.subscription_id and s.stretch = c.stretch
            and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part
      where c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
      group by c.charge_id

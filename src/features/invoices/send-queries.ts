@@ -32,6 +32,6 @@ export const listInvoicesToSend = (tx: Transaction, ids: readonly InvoiceId[]) =
     select i.invoice_id as "id", c.customer_id as "customerId", c.is_company as "isCompany", c.name, c.last_name as "lastName", c.locale,
            c.email as "to", c.email_cc as "cc", i.number, i.invoice_date as "invoiceDate", i.due_date as "dueDate", i.currency,
            i.total_minor as "totalMinor", i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor as "balanceMinor"
-      from invoices i join customers c on c.account_id = i.account_id and c.customer_id = i.customer_id
+      from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
      where i.account_id = ${tx.account} and i.invoice_id = any(${arrayLiteral(ids)}::bigint[]) and c.auto_send_invoice and c.email is not null
      order by i.number`)

@@ -96,11 +96,11 @@ export const listTaxesOfPeriod = (db: Queryable, account: AccountId, from: IsoDa
            sum(back)::bigint as "takenBackMinor"
       from (
         select t.name, t.rate, t.tax_number, i.currency, t.base_minor as base, 0 as output, 0 as back
-          from invoices i join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id
+          from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
          where i.account_id = ${account} and i.issued_at is not null and i.invoice_date between ${from} and ${to}
         union all
         select t.name, t.rate, t.tax_number, i.currency, -t.base_minor, 0, 0
-          from invoices i join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id
+          from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
          where i.account_id = ${account} and i.cancelled_on is not null and greatest(i.cancelled_on, i.invoice_date) between ${from} and ${to}
         union all
         select e.tax_name, e.tax_rate, e.tax_number, e.currency, 0,

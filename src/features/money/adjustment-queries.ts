@@ -102,7 +102,7 @@ export const insertNegative = async (tx: Transaction, row: NewNegative, at: Inst
             created_at, account_version, customer_version)
           select ${tx.account}, c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
                  ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${at}::timestamptz, a.version, c.version
-            from accounts a join customers c on c.account_id = a.account_id
+            from accounts a join customers c on c.account_id = ${tx.account}
            where a.account_id = ${tx.account} and c.customer_id = ${row.customerId}
           returning negative_adjustment_id as "id"`,
     )
@@ -120,9 +120,9 @@ export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<{ name: string; rate: Decimal; taxNumber: string | null; amountMinor: bigint }>(sql`
     select c.name, c.rate, c.amount_minor as "amountMinor",
            (select t.tax_number from invoice_taxes t
-             where t.account_id = n.account_id and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
+             where t.account_id = ${account} and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
              order by t.invoice_tax_id limit 1) as "taxNumber"
-      from credit_note_taxes c join negative_adjustments n on n.account_id = c.account_id and n.negative_adjustment_id = c.credit_note_id
+      from credit_note_taxes c join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = c.credit_note_id
      where c.account_id = ${account} and c.credit_note_id = ${noteId}
      order by c.line`)
 

@@ -17,14 +17,14 @@ const COLUMNS = fragment`
   end as "counts",
   not l.is_service_made and coalesce(n.kind = 'credit_note' and n.invoice_id is null, false) as "takesTax"`
 
-const JOINED = fragment`
+const joined = (account: Id): Fragment => fragment`
   from allocations l
-  left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
-  left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id`
+  left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
+  left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id`
 
-const listWhere = (db: Queryable, condition: Fragment) =>
+const listWhere = (db: Queryable, account: Id, condition: Fragment) =>
   db.rows<AllocationState>(
-    sql`select ${COLUMNS} ${JOINED} where l.ended_on is null and ${condition} order by l.allocation_id`,
+    sql`select ${COLUMNS} ${joined(account)} where l.account_id = ${account} and l.ended_on is null and ${condition} order by l.allocation_id`,
   )
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
@@ -35,11 +35,7 @@ export const listAllocationsOfGiven = (
   account: Id,
   kind: AllocationState['givenKind'],
   given: readonly Id[],
-) =>
-  listWhere(
-    db,
-    fragment`l.account_id = ${account} and l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`,
-  )
+) => listWhere(db, account, fragment`l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`)
 
 /** The same by the document that gives; one that gives nothing is left out. */
 export async function mapAllocationsOfGiven(
@@ -61,11 +57,7 @@ export const listAllocationsOfOwed = (
   account: Id,
   kind: AllocationState['owedKind'],
   owed: readonly Id[],
-) =>
-  listWhere(
-    db,
-    fragment`l.account_id = ${account} and l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`,
-  )
+) => listWhere(db, account, fragment`l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`)
 
 /**
  * What was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with
@@ -77,7 +69,7 @@ export const listEndedAllocations = (
   { kind, id }: { kind: 'payment' | 'positive_adjustment'; id: Id },
 ) =>
   db.rows<AllocationState>(sql`
-    select ${COLUMNS} ${JOINED}
+    select ${COLUMNS} ${joined(account)}
      where l.account_id = ${account} and l.ended_on is not null
        and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
      order by l.allocation_id`)
@@ -98,9 +90,9 @@ export const listTaxesOfInvoices = (db: Queryable, account: Id, invoiceIds: read
     select i.invoice_id as "invoiceId", i.total_minor as "totalMinor", t.name, t.rate, t.tax_number as "taxNumber",
            t.amount_minor as "amountMinor",
            coalesce((select sum(c.amount_minor) from negative_adjustments n
-             join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.negative_adjustment_id
-            where n.account_id = t.account_id and n.invoice_id = t.invoice_id and c.name = t.name and c.rate = t.rate), 0)::bigint as "takenBackMinor"
-      from invoices i join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id
+             join credit_note_taxes c on c.account_id = ${account} and c.credit_note_id = n.negative_adjustment_id
+            where n.account_id = ${account} and n.invoice_id = t.invoice_id and c.name = t.name and c.rate = t.rate), 0)::bigint as "takenBackMinor"
+      from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
      where i.account_id = ${account} and i.invoice_id = any(${ids(invoiceIds)}::bigint[])
      order by i.invoice_id, t.invoice_tax_id`)
 

@@ -94,7 +94,7 @@ export const getSender = (db: Queryable, account: AccountId, customerId: Custome
   oneRow<Sender>(
     db,
     sql`select a.name, a.mail_from as "mailFrom", a.email,
-               coalesce((select c.locale from customers c where c.account_id = a.account_id and c.customer_id = ${customerId}), a.locale) as "locale"
+               coalesce((select c.locale from customers c where c.account_id = ${account} and c.customer_id = ${customerId}), a.locale) as "locale"
           from accounts a where a.account_id = ${account}`,
   )
 

@@ -15,7 +15,7 @@ export const listDueRecurringCustomers = async (
     await db.rows<{ id: CustomerId }>(sql`
       select r.customer_id as "id" from recurring_invoices r
        where r.account_id = ${account} and r.due_on = ${due.day} and r.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = r.account_id and f.billing_run_id = ${due.runId}
+         and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                            and f.record_type = 'recurring_invoice' and f.record_id = r.recurring_invoice_id)
        group by r.customer_id order by r.customer_id limit ${due.limit}`)
   ).map(({ id }) => id)
@@ -30,7 +30,7 @@ export const findRecurringDueAfter = async (
   (
     await oneRow<{ day: IsoDate | null }>(
       db,
-      sql`select (select r.due_on from recurring_invoices r join customers c on c.account_id = r.account_id and c.customer_id = r.customer_id
+      sql`select (select r.due_on from recurring_invoices r join customers c on c.account_id = ${account} and c.customer_id = r.customer_id
                    where r.account_id = ${account} and r.due_on > ${day} and r.due_on <= ${until} and c.paused_on is null
                    order by r.account_id, r.due_on limit 1) as "day"`,
     )
@@ -41,7 +41,7 @@ export const countRecurringDueBy = async (db: Queryable, account: AccountId, unt
     (
       await oneRow<{ n: bigint }>(
         db,
-        sql`select count(*) as "n" from recurring_invoices r join customers c on c.account_id = r.account_id and c.customer_id = r.customer_id
+        sql`select count(*) as "n" from recurring_invoices r join customers c on c.account_id = ${account} and c.customer_id = r.customer_id
              where r.account_id = ${account} and r.due_on <= ${until} and c.paused_on is null`,
       )
     ).n,

@@ -2,7 +2,7 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { column, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PaymentMethod } from '../customers/queries.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 
@@ -70,12 +70,13 @@ const COLUMNS = fragment`
   c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
   c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
 
-const JOINED = fragment`join customers c on c.account_id = r.account_id and c.customer_id = r.customer_id`
+const joinedCustomer = (account: AccountId): Fragment =>
+  fragment`join customers c on c.account_id = ${account} and c.customer_id = r.customer_id`
 
 export const findRecurring = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<RecurringInvoice>(
     db,
-    sql`select ${COLUMNS} from recurring_invoices r ${JOINED} where r.account_id = ${account} and r.recurring_invoice_id = ${id}`,
+    sql`select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)} where r.account_id = ${account} and r.recurring_invoice_id = ${id}`,
   )
 
 export const findRecurringCustomer = (db: Queryable, account: AccountId, id: Id) =>
@@ -97,7 +98,7 @@ export const listRecurring = (
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from (
       select * from recurring_invoices r where r.account_id = ${account} ${ofCustomer(customerId)}
-       order by r.recurring_invoice_id offset ${skip} limit ${limit}) r ${JOINED}
+       order by r.recurring_invoice_id offset ${skip} limit ${limit}) r ${joinedCustomer(account)}
      order by r.recurring_invoice_id`)
 
 export const countRecurring = async (
@@ -129,7 +130,7 @@ export const listRecurringTaxes = (db: Queryable, account: AccountId, ids: reado
 /** All recurring invoices of a customer that may still be billed; the customer is locked by the caller. */
 export const listOpenRecurring = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<RecurringInvoice>(sql`
-    select ${COLUMNS} from recurring_invoices r ${JOINED}
+    select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.customer_id = ${customerId} and r.cancelled_on is null and not r.is_end_recorded
      order by r.recurring_invoice_id`)
 
@@ -141,16 +142,16 @@ export const listDueRecurring = (
   due: { day: IsoDate; runId: Id },
 ) =>
   db.rows<RecurringInvoice>(sql`
-    select ${COLUMNS} from recurring_invoices r ${JOINED}
+    select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.due_on = ${due.day} and r.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])
-       and not exists (select 1 from billing_run_failures f where f.account_id = r.account_id and f.billing_run_id = ${due.runId}
+       and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                          and f.record_type = 'recurring_invoice' and f.record_id = r.recurring_invoice_id)
      order by r.customer_id, r.recurring_invoice_id`)
 
 /** What is due up to a day, to look at without locks: for a dry run, page by page. */
 export const listRecurringForPlanning = (db: Queryable, account: AccountId, until: IsoDate, after: Id, limit: number) =>
   db.rows<RecurringInvoice>(sql`
-    select ${COLUMNS} from recurring_invoices r ${JOINED}
+    select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.due_on <= ${until} and c.paused_on is null and r.recurring_invoice_id > ${after}
      order by r.recurring_invoice_id limit ${limit}`)
 

@@ -4,7 +4,7 @@ import type { PackageOffer } from '../../engine/subscription.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
@@ -18,12 +18,12 @@ type StoredCharge = Omit<Charge, 'brackets'> & {
   isInvoiceCancelled: boolean
 }
 
-const CHARGES = fragment`
+const chargesOf = (account: AccountId): Fragment => fragment`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
            c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
            c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
            c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is not null as "isInvoiceCancelled"
-      from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id`
+      from charges c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id`
 
 const chargeOf = (row: StoredCharge): InvoicedCharge => ({
   ...row,
@@ -48,7 +48,7 @@ export const listChargesBeyond = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id}
+    ${chargesOf(account)} where c.account_id = ${account} and c.subscription_id = ${id}
        and (c.whole_until > ${day} or c.period_from is null
             or (c.kind in ('package', 'package_extension')
                 and c.stretch > (select min(b.stretch) from charges b
@@ -66,7 +66,7 @@ export const listUsageCharges = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${CHARGES} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
+    ${chargesOf(account)} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
        and c.period_from = ${cycle.from} and c.kind in ('metered', 'late_usage') order by c.charge_id`)
   ).map(chargeOf)
 
@@ -76,9 +76,9 @@ export const listPendingOffers = (db: Queryable, account: AccountId, ids: readon
     select s.subscription_id as "subscriptionId", p.package_id as "packageId", p.name as "packageName", t.price, t.term,
            t.term_type as "termType", v.package_version_id as "packageVersionId", t.package_rate_term_id as "packageRateTermId"
       from subscriptions s
-      join package_versions v on v.account_id = s.account_id and v.package_version_id = s.pending_package_version_id
-      join packages p on p.account_id = v.account_id and p.package_id = v.package_id
-      join package_rate_terms t on t.account_id = s.account_id and t.package_rate_term_id = s.pending_package_rate_term_id
+      join package_versions v on v.account_id = ${account} and v.package_version_id = s.pending_package_version_id
+      join packages p on p.account_id = ${account} and p.package_id = v.package_id
+      join package_rate_terms t on t.account_id = ${account} and t.package_rate_term_id = s.pending_package_rate_term_id
      where s.account_id = ${account} and s.subscription_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 export interface ChangedRow {

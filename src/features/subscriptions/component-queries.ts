@@ -75,9 +75,9 @@ export async function listStoredComponents(
            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
            s.last_from as "lastFrom", s.versions::text as "versions", s.invoiced::text as "invoiced", s.owed::text as "owed"
       from subscription_components s
-      join components c on c.account_id = s.account_id and c.component_id = s.component_id
+      join components c on c.account_id = ${account} and c.component_id = s.component_id
       join component_versions v
-        on v.account_id = s.account_id and v.component_version_id = coalesce(s.pending_component_version_id, s.component_version_id)
+        on v.account_id = ${account} and v.component_version_id = coalesce(s.pending_component_version_id, s.component_version_id)
      where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])
      order by s.subscription_id, s.component_id`)
   // Asked for at once, metered or not: what is not has none, and nobody waits twice.
@@ -388,9 +388,9 @@ export async function listAttachable(
            v.component_version_id as "versionId", v.version_no as "versionNo", v.is_active as "isVersionActive", v.is_default as "isDefault",
            (select jsonb_agg(jsonb_build_object('from', b.qty_from::text, 'till', b.qty_till::text, 'price', b.price::text) order by b.qty_from)
               from component_version_currencies r
-              join component_brackets b on b.account_id = r.account_id and b.component_version_currency_id = r.component_version_currency_id
-             where r.account_id = v.account_id and r.component_version_id = v.component_version_id and r.currency = ${currency}) as "list"
-      from components c join component_versions v on v.account_id = c.account_id and v.component_id = c.component_id
+              join component_brackets b on b.account_id = ${account} and b.component_version_currency_id = r.component_version_currency_id
+             where r.account_id = ${account} and r.component_version_id = v.component_version_id and r.currency = ${currency}) as "list"
+      from components c join component_versions v on v.account_id = ${account} and v.component_id = c.component_id
      where c.account_id = ${account} and c.component_id = any(${wanted}::bigint[])
      order by c.component_id, v.component_version_id`)
 }

@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -10,7 +10,7 @@ import {
   PACKAGE_COLUMNS,
   type Subscription,
   SUBSCRIPTION_COLUMNS,
-  SUBSCRIPTION_JOINED,
+  subscriptionJoined,
 } from './queries.ts'
 
 /** What the billing run asks: who has something due, and everything that billing it needs. */
@@ -25,7 +25,7 @@ export const listDueCustomers = async (
     await db.rows<{ id: CustomerId }>(sql`
       select b.customer_id as "id" from subscription_billing b
        where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = b.account_id and f.billing_run_id = ${due.runId}
+         and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                            and f.record_type = 'subscription' and f.record_id = b.subscription_id)
        group by b.customer_id order by b.customer_id limit ${due.limit}`)
   ).map(({ id }) => id)
@@ -57,8 +57,8 @@ export async function listDueSubscriptions(
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
     select ${BILLED_COLUMNS} from subscription_billing b
-      join subscriptions s on s.account_id = b.account_id and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
-      join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+      join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
+      join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
      where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
        and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
        and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
@@ -78,9 +78,9 @@ async function withPackages(
   const termIds = [...new Set(rows.map(({ packageRateTermId }) => packageRateTermId))]
   const offers = await db.rows<OfPackage & { termId: Id }>(sql`
     select t.package_rate_term_id as "termId", ${PACKAGE_COLUMNS} from package_rate_terms t
-      join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
-      join package_versions v on v.account_id = t.account_id and v.package_version_id = r.package_version_id
-      join packages p on p.account_id = t.account_id and p.package_id = v.package_id
+      join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id
+      join package_versions v on v.account_id = ${account} and v.package_version_id = r.package_version_id
+      join packages p on p.account_id = ${account} and p.package_id = v.package_id
      where t.account_id = ${account} and t.package_rate_term_id = any(${arrayLiteral(termIds)}::bigint[])`)
   const offerOf = new Map(offers.map((offer) => [offer.termId, offer]))
   for (const row of rows) {
@@ -105,7 +105,7 @@ export const listDueForPlanning = (
   limit: number,
 ) =>
   db.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
      where s.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
@@ -119,7 +119,7 @@ export const findDueAfter = async (
   (
     await oneRow<{ day: IsoDate | null }>(
       db,
-      sql`select (select b.due_on from subscription_billing b join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+      sql`select (select b.due_on from subscription_billing b join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
                    where b.account_id = ${account} and b.due_on > ${day} and b.due_on <= ${until} and c.paused_on is null
                    order by b.account_id, b.due_on limit 1) as "day"`,
     )
@@ -130,7 +130,7 @@ export const countDue = async (db: Queryable, account: AccountId, until: IsoDate
     (
       await oneRow<{ n: bigint }>(
         db,
-        sql`select count(*) as "n" from subscription_billing b join customers c on c.account_id = b.account_id and c.customer_id = b.customer_id
+        sql`select count(*) as "n" from subscription_billing b join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
              where b.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null`,
       )
     ).n,
@@ -138,8 +138,8 @@ export const countDue = async (db: Queryable, account: AccountId, until: IsoDate
 
 // The index subscriptions_ending holds exactly this.
 const ENDS_ON = fragment`least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end)`
-const PAUSED_ENDING = fragment`
-  subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id and c.paused_on is not null
+const pausedEnding = (account: AccountId): Fragment => fragment`
+  subscriptions s join customers c on c.account_id = ${account} and c.customer_id = s.customer_id and c.paused_on is not null
    where not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')`
 
 export interface PausedEnd {
@@ -155,7 +155,7 @@ export const listPausedEnds = (
   { day, after, limit }: { day: IsoDate; after: SubscriptionId; limit: number },
 ) =>
   db.rows<PausedEnd>(sql`
-    select s.subscription_id as "id", s.customer_id as "customerId", ${ENDS_ON} as "dueOn" from ${PAUSED_ENDING}
+    select s.subscription_id as "id", s.customer_id as "customerId", ${ENDS_ON} as "dueOn" from ${pausedEnding(account)}
        and s.account_id = ${account} and ${ENDS_ON} = ${day} and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
@@ -169,7 +169,7 @@ export const findPausedEndAfter = async (
   (
     await oneRow<{ day: IsoDate | null }>(
       db,
-      sql`select (select ${ENDS_ON} from ${PAUSED_ENDING}
+      sql`select (select ${ENDS_ON} from ${pausedEnding(account)}
                      and s.account_id = ${account} and ${ENDS_ON} > ${day} and ${ENDS_ON} <= ${until}
                    order by ${ENDS_ON} limit 1) as "day"`,
     )

@@ -114,13 +114,13 @@ export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMN
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
   c.archived_at is not null as "isCustomerArchived"`
 
-export const SUBSCRIPTION_JOINED = fragment`
-  join subscription_billing b on b.account_id = s.account_id and b.subscription_id = s.subscription_id
-  join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
-  join packages p on p.account_id = s.account_id and p.package_id = s.package_id
-  join package_versions v on v.account_id = s.account_id and v.package_version_id = s.package_version_id
-  join package_rate_terms t on t.account_id = s.account_id and t.package_rate_term_id = s.package_rate_term_id
-  join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id`
+export const subscriptionJoined = (account: AccountId): Fragment => fragment`
+  join subscription_billing b on b.account_id = ${account} and b.subscription_id = s.subscription_id
+  join customers c on c.account_id = ${account} and c.customer_id = s.customer_id
+  join packages p on p.account_id = ${account} and p.package_id = s.package_id
+  join package_versions v on v.account_id = ${account} and v.package_version_id = s.package_version_id
+  join package_rate_terms t on t.account_id = ${account} and t.package_rate_term_id = s.package_rate_term_id
+  join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id`
 
 /** A subscription as it is shown: with what its pending change asks for. */
 export interface SubscriptionView extends Subscription {
@@ -151,15 +151,15 @@ export async function withShownComponents(
 const VIEW_COLUMNS = fragment`${SUBSCRIPTION_COLUMNS}, nv.package_id as "pendingPackageId", s.pending_package_version_id as "pendingPackageVersionId",
   nt.term as "pendingTerm", nt.term_type as "pendingTermType", np.name as "pendingPackageName", nt.price as "pendingPrice"`
 
-const VIEW_JOINED = fragment`${SUBSCRIPTION_JOINED}
-  left join package_versions nv on nv.account_id = s.account_id and nv.package_version_id = s.pending_package_version_id
-  left join package_rate_terms nt on nt.account_id = s.account_id and nt.package_rate_term_id = s.pending_package_rate_term_id
-  left join packages np on np.account_id = nv.account_id and np.package_id = nv.package_id`
+const viewJoined = (account: AccountId): Fragment => fragment`${subscriptionJoined(account)}
+  left join package_versions nv on nv.account_id = ${account} and nv.package_version_id = s.pending_package_version_id
+  left join package_rate_terms nt on nt.account_id = ${account} and nt.package_rate_term_id = s.pending_package_rate_term_id
+  left join packages np on np.account_id = ${account} and np.package_id = nv.package_id`
 
 export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
   firstRow<SubscriptionView>(
     db,
-    sql`select ${VIEW_COLUMNS} from subscriptions s ${VIEW_JOINED} where s.account_id = ${account} and s.subscription_id = ${id}`,
+    sql`select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)} where s.account_id = ${account} and s.subscription_id = ${id}`,
   )
 
 export interface SubscriptionFilter {
@@ -204,7 +204,7 @@ export const listSubscriptions = (
   db.rows<SubscriptionView>(sql`
     select ${VIEW_COLUMNS} from (
       select * from subscriptions s where s.account_id = ${account} and s.subscription_id >= ${start.fromId} ${conditions(filter, today)}
-       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${VIEW_JOINED}
+       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${viewJoined(account)}
      order by s.subscription_id`)
 
 export const countSubscriptions = async (
@@ -225,7 +225,7 @@ export const countSubscriptions = async (
 /** All subscriptions of a customer that may still be billed; the customer is locked by the caller. */
 export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
      where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or b.due_on is not null) order by s.subscription_id`)
 
 /** The rate term that a new subscription would use, with all that its price follows from. */
@@ -258,16 +258,16 @@ export async function listRateTerms(
   currency: string,
 ): Promise<RateTerm[]> {
   await tx.rows(sql`
-    select 1 from packages p join package_versions v on v.account_id = p.account_id and v.package_id = p.package_id
-     where v.account_id = ${account} and v.package_version_id = ${versionId} for share of p, v`)
+    select 1 from packages p join package_versions v on v.account_id = ${account} and v.package_id = p.package_id
+     where p.account_id = ${account} and v.package_version_id = ${versionId} for share of p, v`)
   return tx.rows<RateTerm>(sql`
     select p.package_id as "packageId", p.name as "packageName", p.is_active as "isPackageActive", v.package_version_id as "packageVersionId",
            v.version_no as "versionNo", v.is_active as "isVersionActive", r.package_rate_id as "packageRateId",
            r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", r.trial_period as "trialPeriod",
            r.trial_period_type as "trialPeriodType", t.package_rate_term_id as "packageRateTermId", t.price, t.term, t.term_type as "termType"
-      from package_versions v join packages p on p.account_id = v.account_id and p.package_id = v.package_id
-      left join package_rates r on r.account_id = v.account_id and r.package_version_id = v.package_version_id and r.currency = ${currency}
-      left join package_rate_terms t on t.account_id = r.account_id and t.package_rate_id = r.package_rate_id
+      from package_versions v join packages p on p.account_id = ${account} and p.package_id = v.package_id
+      left join package_rates r on r.account_id = ${account} and r.package_version_id = v.package_version_id and r.currency = ${currency}
+      left join package_rate_terms t on t.account_id = ${account} and t.package_rate_id = r.package_rate_id
      where v.account_id = ${account} and v.package_version_id = ${versionId}
      order by t.package_rate_term_id`)
 }

@@ -4,7 +4,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** The usage of components by cycle: whole chunks a statement. */
 
@@ -14,12 +14,12 @@ export interface UsageCycleRow extends CycleUsage {
 }
 
 /** What stands and what was cancelled of a cycle that is invoiced; no row where no invoice of it was cancelled. */
-const CANCELLED_OF_CYCLE = fragment`
+const cancelledOfCycle = (account: AccountId): Fragment => fragment`
       left join lateral (
         select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
                coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as cancelled
-          from charges c left join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
-         where u.invoiced is not null and c.account_id = u.account_id and c.subscription_id = u.subscription_id and c.item_id = u.component_id
+          from charges c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
+         where u.invoiced is not null and c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
            and c.period_from = u.cycle_from and c.kind in ('metered', 'late_usage')
         having bool_or(i.cancelled_at is not null)) x on true`
 const CYCLE_COLUMNS = fragment`
@@ -29,7 +29,7 @@ const CYCLE_COLUMNS = fragment`
 /** Usage that is not invoiced yet, or differs from what was. */
 export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageCycleRow>(sql`
-    select ${CYCLE_COLUMNS} from usage_cycles u ${CANCELLED_OF_CYCLE}
+    select ${CYCLE_COLUMNS} from usage_cycles u ${cancelledOfCycle(account)}
      where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
      order by u.cycle_from`)
 
@@ -44,7 +44,7 @@ export const listUsageCycles = (
       from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
              as w(subscription_id, component_id, cycle_from)
       join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-                         and u.cycle_from = w.cycle_from ${CANCELLED_OF_CYCLE}`)
+                         and u.cycle_from = w.cycle_from ${cancelledOfCycle(account)}`)
 
 const CYCLE_SHAPE = ['componentId', 'from', 'until', 'total', 'invoiced', 'nextPart', 'isFree'] as const
 

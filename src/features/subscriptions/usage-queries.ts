@@ -4,7 +4,7 @@ import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId 
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { SUBSCRIPTION_COLUMNS, SUBSCRIPTION_JOINED, type Subscription } from './queries.ts'
+import { SUBSCRIPTION_COLUMNS, subscriptionJoined, type Subscription } from './queries.ts'
 
 /** Reports of usage as they came. */
 
@@ -127,7 +127,7 @@ export const listUsage = (
     select u.usage_id as "id", u.component_id as "componentId", u.units, u.is_set as "isSet", u.usage_date as "day", u.usage_key as "key", u.memo,
            u.recorded_at as "recordedAt",
            (select max(c.invoice_id) from charges c
-             where c.account_id = u.account_id and c.subscription_id = u.subscription_id and c.item_id = u.component_id
+             where c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
                and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
       from usage_entries u
      where u.account_id = ${account} and u.subscription_id = ${id} ${conditions(filter)}
@@ -163,7 +163,7 @@ export async function lockCustomersOf(
 
 export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${SUBSCRIPTION_JOINED}
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
      where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 /** Which of some components there are at all. */

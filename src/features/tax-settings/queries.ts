@@ -27,7 +27,7 @@ export const listTaxRules = (db: Queryable, account: AccountId) =>
   db.rows<TaxRule>(sql`
     select s.tax_setting_id as "settingId", s.name as "settingName", r.rate, r.country_id::float8 as "countryId",
            r.country_state_id::float8 as "countryStateId", r.tax_number as "taxNumber"
-      from tax_settings s join tax_rules r on r.account_id = s.account_id and r.tax_setting_id = s.tax_setting_id
+      from tax_settings s join tax_rules r on r.account_id = ${account} and r.tax_setting_id = s.tax_setting_id
      where s.account_id = ${account} order by s.tax_setting_id, r.tax_rule_id`)
 
 const SETTING = fragment`tax_setting_id as "id", name`

@@ -223,9 +223,9 @@ export const listTaxesOfNotes = (db: Queryable, account: AccountId, ids: readonl
   db.rows<RecordTax>(sql`
     select c.credit_note_id as "id", c.name, c.rate, c.amount_minor as "amountMinor",
            (select t.tax_number from invoice_taxes t
-             where t.account_id = n.account_id and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
+             where t.account_id = ${account} and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
              order by t.invoice_tax_id limit 1) as "taxNumber"
-      from credit_note_taxes c join negative_adjustments n on n.account_id = c.account_id and n.negative_adjustment_id = c.credit_note_id
+      from credit_note_taxes c join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = c.credit_note_id
      where c.account_id = ${account} and c.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by c.credit_note_id, c.line`)
 
 export interface PositiveRecord extends PostedRecord {
@@ -251,8 +251,8 @@ export const listAllocationRecords = (db: Queryable, account: AccountId, ids: re
     select l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.owed_kind as "owedKind",
            l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.ended_on as "endedOn",
            case l.owed_kind
-             when 'invoice' then (select i.currency from invoices i where i.account_id = l.account_id and i.invoice_id = l.owed_id)
-             else (select o.currency from positive_adjustments o where o.account_id = l.account_id and o.positive_adjustment_id = l.owed_id)
+             when 'invoice' then (select i.currency from invoices i where i.account_id = ${account} and i.invoice_id = l.owed_id)
+             else (select o.currency from positive_adjustments o where o.account_id = ${account} and o.positive_adjustment_id = l.owed_id)
            end as "currency"
       from allocations l where l.account_id = ${account} and l.allocation_id = any(${arrayLiteral(ids)}::bigint[])`)
 
@@ -308,7 +308,7 @@ export const listPaymentPage = (db: Queryable, account: AccountId, after: Id, li
   db.rows<CheckedPayment>(sql`
     select p.payment_id as "id", p.customer_id as "customerId", p.currency, p.amount_minor as "amountMinor", p.applied_minor as "appliedMinor",
            p.failed_on is not null as "isFailed",
-           coalesce((select sum(l.amount_minor) from allocations l where l.account_id = p.account_id and l.ended_on is null
+           coalesce((select sum(l.amount_minor) from allocations l where l.account_id = ${account} and l.ended_on is null
              and l.given_kind = 'payment' and l.given_id = p.payment_id), 0)::bigint as "allocatedMinor"
       from payments p where p.account_id = ${account} and p.payment_id > ${after} order by p.payment_id limit ${limit}`)
 

@@ -38,12 +38,12 @@ export const listInvoicePage = (db: Queryable, account: AccountId, after: Invoic
            i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
            i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
            coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
-             where v.account_id = i.account_id and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
+             where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
-             where v.account_id = i.account_id and v.version = i.account_version) as "isAccountFrozen"
+             where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen"
       from (select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) i
-      join accounts a on a.account_id = i.account_id
-      left join customers c on c.account_id = i.account_id and c.customer_id = i.customer_id
+      join accounts a on a.account_id = ${account}
+      left join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
      order by i.invoice_id`)
 
 export interface CheckedTax {
@@ -77,7 +77,7 @@ export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind,
            coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and s.pending), 0)::bigint as "pendingMinor",
            coalesce(sum(l.amount_minor) filter (where l.given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor"
       from allocations l
-      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+      left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       cross join lateral (select coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as pending) s
      where l.account_id = ${account} and l.owed_kind = ${kind} and l.ended_on is null and l.owed_id = any(${arrayLiteral(ids)}::bigint[])
      group by l.owed_id`)
@@ -100,7 +100,7 @@ export const listZeroCharges = async (
            c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
            c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
            c.subscription_id as "subscriptionId", c.stretch, c.item_id as "itemId", c.part, s.customer_id as "customerId", s.currency
-      from charges c join subscriptions s on s.account_id = c.account_id and s.subscription_id = c.subscription_id
+      from charges c join subscriptions s on s.account_id = ${account} and s.subscription_id = c.subscription_id
      where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
@@ -110,15 +110,15 @@ export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, 
     select c.charge_id as "id", c.invoice_id as "of" from charges c
      where c.account_id = ${account} and c.charge_id > ${after}
        and case when c.invoice_id is null
-             then not exists (select 1 from subscriptions s where s.account_id = c.account_id and s.subscription_id = c.subscription_id)
-             else not exists (select 1 from invoices i where i.account_id = c.account_id and i.invoice_id = c.invoice_id) end
+             then not exists (select 1 from subscriptions s where s.account_id = ${account} and s.subscription_id = c.subscription_id)
+             else not exists (select 1 from invoices i where i.account_id = ${account} and i.invoice_id = c.invoice_id) end
      order by c.charge_id limit ${limit}`)
 
 export const listOrphanTaxes = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; of: Id }>(sql`
     select t.invoice_tax_id as "id", t.invoice_id as "of" from invoice_taxes t
      where t.account_id = ${account} and t.invoice_tax_id > ${after}
-       and not exists (select 1 from invoices i where i.account_id = t.account_id and i.invoice_id = t.invoice_id)
+       and not exists (select 1 from invoices i where i.account_id = ${account} and i.invoice_id = t.invoice_id)
      order by t.invoice_tax_id limit ${limit}`)
 
 export const getCounters = (db: Queryable, account: AccountId) =>
@@ -178,7 +178,7 @@ export const listNumbersGivenUp = (db: Queryable, account: AccountId) =>
     select distinct substr(e.record ->> 'CreditNumber', 4)::bigint as "number" from events e
      where e.account_id = ${account} and e.type in ('credit_note.created', 'credit_note.updated')
        and e.record ->> 'CreditNumber' ~* '^cn-[1-9][0-9]{0,14}$'
-       and exists (select 1 from events l where l.account_id = e.account_id and l.record_id = e.record_id and l.event_id > e.event_id
+       and exists (select 1 from events l where l.account_id = ${account} and l.record_id = e.record_id and l.event_id > e.event_id
          and l.type in ('credit_note.deleted', 'credit_note.updated'))`)
 
 /** The service's own credit notes with a number that it cannot have given yet, and that no caller gave them. */
@@ -187,7 +187,7 @@ export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint,
     select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.ref as "number" from negative_adjustments n
      where n.account_id = ${account} and n.kind = 'credit_note' and n.invoice_id is not null
        and (n.ref_key !~ '^cn-[1-9][0-9]{0,14}$' or substr(n.ref_key, 4)::numeric >= ${next}::bigint)
-       and not exists (select 1 from events e where e.account_id = n.account_id and e.type = 'credit_note.updated'
+       and not exists (select 1 from events e where e.account_id = ${account} and e.type = 'credit_note.updated'
          and e.record_id = n.negative_adjustment_id and e.record ->> 'CreditNumber' = n.ref)
      order by n.negative_adjustment_id limit ${limit}`)
 
@@ -222,12 +222,12 @@ export const listNotePage = (db: Queryable, account: AccountId, after: Id, limit
   db.rows<CheckedNote>(sql`
     select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.kind, n.invoice_id as "invoiceId", n.currency,
            n.amount_minor as "amountMinor", n.applied_minor as "appliedMinor",
-           coalesce((select sum(l.amount_minor) from allocations l where l.account_id = n.account_id and l.ended_on is null
+           coalesce((select sum(l.amount_minor) from allocations l where l.account_id = ${account} and l.ended_on is null
              and l.given_kind = 'negative_adjustment' and l.given_id = n.negative_adjustment_id), 0)::bigint as "allocatedMinor",
            i.customer_id as "invoiceCustomerId", i.currency as "invoiceCurrency", i.total_minor as "invoiceTotalMinor",
            coalesce((select sum(o.amount_minor) from negative_adjustments o
-              where o.account_id = n.account_id and o.invoice_id = n.invoice_id), 0)::bigint as "creditedMinor"
-      from negative_adjustments n left join invoices i on i.account_id = n.account_id and i.invoice_id = n.invoice_id
+              where o.account_id = ${account} and o.invoice_id = n.invoice_id), 0)::bigint as "creditedMinor"
+      from negative_adjustments n left join invoices i on i.account_id = ${account} and i.invoice_id = n.invoice_id
      where n.account_id = ${account} and n.negative_adjustment_id > ${after} order by n.negative_adjustment_id limit ${limit}`)
 
 export interface CheckedNoteLine extends Pick<
@@ -246,8 +246,8 @@ export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly I
            l.whole_from as "wholeFrom", l.whole_until as "wholeUntil", l.price, l.most_minor as "mostMinor", l.net_minor as "netMinor",
            coalesce(c.invoice_id = n.invoice_id, false) as "isOfItsInvoice"
       from credit_note_lines l
-      join negative_adjustments n on n.account_id = l.account_id and n.negative_adjustment_id = l.credit_note_id
-      left join charges c on c.account_id = l.account_id and c.charge_id = l.charge_id
+      join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.credit_note_id
+      left join charges c on c.account_id = ${account} and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by l.credit_note_id, l.line`)
 
 export interface CheckedNoteTax {
@@ -278,7 +278,7 @@ export const listCreditedDifferences = (db: Queryable, account: AccountId, after
     select c.charge_id as "id", i.customer_id as "customerId", i.currency, c.net_minor as "netMinor", c.credited_minor as "creditedMinor",
            coalesce(g.net, 0)::bigint as "givenMinor"
       from charges c
-      join invoices i on i.account_id = c.account_id and i.invoice_id = c.invoice_id
+      join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
       left join (select charge_id, sum(net_minor) as net from credit_note_lines where account_id = ${account} group by charge_id) g
         on g.charge_id = c.charge_id
      where c.account_id = ${account} and c.charge_id > ${after} and (c.credited_minor <> 0 or g.net is not null)
@@ -302,18 +302,18 @@ export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: I
   db.rows<TakenTax>(sql`
     with taken as (
       select n.invoice_id, c.name, c.rate, c.amount_minor as amount from negative_adjustments n
-        join credit_note_taxes c on c.account_id = n.account_id and c.credit_note_id = n.negative_adjustment_id
+        join credit_note_taxes c on c.account_id = ${account} and c.credit_note_id = n.negative_adjustment_id
        where n.account_id = ${account} and n.invoice_id > ${after}
       union all
       select l.owed_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
-        from ledger_entries e join allocations l on l.account_id = e.account_id and l.allocation_id = e.record_id
+        from ledger_entries e join allocations l on l.account_id = ${account} and l.allocation_id = e.record_id
        where e.account_id = ${account} and e.event = 'tax_taken_back' and l.owed_kind = 'invoice' and l.owed_id > ${after}),
     summed as (select invoice_id, name, rate, sum(amount) as amount from taken group by invoice_id, name, rate)
     select i.invoice_id as "id", i.customer_id as "customerId", i.currency, s.name, coalesce(t.amount, 0)::bigint as "amountMinor",
            s.amount::bigint as "takenMinor"
       from summed s join invoices i on i.account_id = ${account} and i.invoice_id = s.invoice_id
       left join lateral (select sum(t.amount_minor) as amount from invoice_taxes t
-        where t.account_id = i.account_id and t.invoice_id = i.invoice_id and t.name = s.name and t.rate = s.rate) t on true
+        where t.account_id = ${account} and t.invoice_id = i.invoice_id and t.name = s.name and t.rate = s.rate) t on true
      where s.amount > coalesce(t.amount, 0)
      order by i.invoice_id limit ${limit}`)
 
@@ -345,12 +345,12 @@ export const listAllocationPage = (db: Queryable, account: AccountId, after: Id,
            coalesce(i.invoice_date, o.dated) as "owedDated", coalesce(p.customer_id, n.customer_id) as "givenCustomerId",
            coalesce(p.currency, n.currency) as "givenCurrency", coalesce(p.dated, n.dated) as "givenDated"
       from (select * from allocations where account_id = ${account} and allocation_id > ${after} order by allocation_id limit ${limit}) l
-      left join invoices i on l.owed_kind = 'invoice' and i.account_id = l.account_id and i.invoice_id = l.owed_id
+      left join invoices i on l.owed_kind = 'invoice' and i.account_id = ${account} and i.invoice_id = l.owed_id
       left join positive_adjustments o
-        on l.owed_kind = 'positive_adjustment' and o.account_id = l.account_id and o.positive_adjustment_id = l.owed_id
-      left join payments p on l.given_kind = 'payment' and p.account_id = l.account_id and p.payment_id = l.given_id
+        on l.owed_kind = 'positive_adjustment' and o.account_id = ${account} and o.positive_adjustment_id = l.owed_id
+      left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       left join negative_adjustments n
-        on l.given_kind = 'negative_adjustment' and n.account_id = l.account_id and n.negative_adjustment_id = l.given_id
+        on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id
      order by l.allocation_id`)
 
 export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
@@ -403,11 +403,11 @@ export const listUsageDifferences = (db: Queryable, account: AccountId, ids: rea
       from usage_cycles u
       left join lateral (
         select part, stretch from charges
-         where account_id = u.account_id and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
+         where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
            and kind in ('metered', 'late_usage') order by charge_id desc limit 1) last on true
       left join lateral (
         select coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units from charges
-         where account_id = u.account_id and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
+         where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
            and kind in ('metered', 'late_usage') and part = last.part and stretch = last.stretch) c on true
      where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[])
        and u.invoiced is not null and not u.is_free and u.invoiced is distinct from c.units
