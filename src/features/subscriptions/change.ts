@@ -12,8 +12,7 @@ import type { EventType } from '../events/queries.ts'
 import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
 import { mailIssued } from '../invoices/send.ts'
 import { record, reread, type shownOf } from './actions.ts'
-import { moveOpening } from './usage-queries.ts'
-import { movedOpening, recordOpening } from './usage-write.ts'
+import { keepOpening, recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
 import type { OpeningUsage } from './component-choose.ts'
@@ -130,7 +129,7 @@ export async function writeChange(
     context.moment.today,
   )
   if (isFuture(subject.state, context.moment.today))
-    await moveOpening(tx, s.id, movedOpening(subject.components, plan.components, plan.state.startDate))
+    await keepOpening(tx, s.id, { before: subject.components, after: plan.components }, plan.state.startDate)
   const { ids: made, takeMoney } = await issuePlanned(tx, context, s, plan)
   const { isAutoApply } = context.account
   const notes = await makeCreditNotes(tx, context, {

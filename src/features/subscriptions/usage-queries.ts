@@ -46,31 +46,32 @@ export async function insertUsage(
   return ids
 }
 
-/** Usage that components had opened with before their start moved: the cycle that it counted for, and where it belongs now; null: dropped. */
-export interface MovedOpening {
+/** Usage that a component had opened with, and the cycle that it counted for. */
+export interface OpeningReport {
   componentId: ComponentId
   from: IsoDate
-  to: { cycleFrom: IsoDate; day: IsoDate } | null
 }
 
-/** Moves the reports of opening usage with the start of their subscription, or drops them with their component. */
-export async function moveOpening(tx: Transaction, id: SubscriptionId, moved: readonly MovedOpening[]): Promise<void> {
-  const kept = moved.flatMap(({ componentId, from, to }) => (to === null ? [] : [{ componentId, from, ...to }]))
-  const dropped = moved.filter(({ to }) => to === null)
-  if (kept.length > 0)
-    await tx.rows(sql`
-      update usage_entries u set cycle_from = w.cycle_from, usage_date = w.day
-        from unnest(${bigints(kept, 'componentId')}::bigint[], ${dates(kept, 'from')}::date[], ${dates(kept, 'cycleFrom')}::date[],
-               ${dates(kept, 'day')}::date[]) as w(component_id, was_from, cycle_from, day)
-       where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
-         and u.part = 0`)
-  if (dropped.length > 0)
-    await tx.rows(sql`
-      delete from usage_entries u
-       using unnest(${bigints(dropped, 'componentId')}::bigint[], ${dates(dropped, 'from')}::date[]) as w(component_id, was_from)
-       where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
-         and u.part = 0`)
-}
+/** Moves reports of opening usage to the cycle and day that they belong to now. */
+export const moveOpening = (
+  tx: Transaction,
+  id: SubscriptionId,
+  moved: readonly (OpeningReport & { cycleFrom: IsoDate; day: IsoDate })[],
+) =>
+  tx.rows(sql`
+    update usage_entries u set cycle_from = w.cycle_from, usage_date = w.day
+      from unnest(${bigints(moved, 'componentId')}::bigint[], ${dates(moved, 'from')}::date[], ${dates(moved, 'cycleFrom')}::date[],
+             ${dates(moved, 'day')}::date[]) as w(component_id, was_from, cycle_from, day)
+     where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
+       and u.part = 0`)
+
+/** Deletes reports of opening usage that was dropped with its component. */
+export const deleteOpening = (tx: Transaction, id: SubscriptionId, dropped: readonly OpeningReport[]) =>
+  tx.rows(sql`
+    delete from usage_entries u
+     using unnest(${bigints(dropped, 'componentId')}::bigint[], ${dates(dropped, 'from')}::date[]) as w(component_id, was_from)
+     where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
+       and u.part = 0`)
 
 export interface KnownKey {
   subscriptionId: SubscriptionId

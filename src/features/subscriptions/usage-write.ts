@@ -16,7 +16,14 @@ import { listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './usage-
 import type { OpeningUsage } from './component-choose.ts'
 import { findSubscription, type Subscription } from './queries.ts'
 import { stateOf } from './state.ts'
-import { insertUsage, type KnownKey, type MovedOpening, type UsageEntry } from './usage-queries.ts'
+import {
+  deleteOpening,
+  insertUsage,
+  type KnownKey,
+  moveOpening,
+  type OpeningReport,
+  type UsageEntry,
+} from './usage-queries.ts'
 
 /** Counting reports of usage: for which cycle each counts, and what it makes of that cycle's total. */
 
@@ -286,20 +293,27 @@ export function withOpeningKept(
   })
 }
 
-/** Where the usage that components opened with belongs after a change of a subscription that has not begun. */
-export const movedOpening = (
-  before: readonly ComponentState[],
-  after: readonly ComponentState[],
+/** Keeps the reports of opening usage with it: it moves with the start of its subscription, or is dropped with its component. */
+export async function keepOpening(
+  tx: Transaction,
+  id: SubscriptionId,
+  { before, after }: { before: readonly ComponentState[]; after: readonly ComponentState[] },
   startDate: IsoDate,
-): MovedOpening[] =>
-  after.flatMap(({ componentId, usage, leftOutOn }) => {
-    const known = before.find((component) => component.componentId === componentId)?.usage ?? []
+): Promise<void> {
+  const moved: (OpeningReport & { cycleFrom: IsoDate; day: IsoDate })[] = []
+  const dropped: OpeningReport[] = []
+  for (const { componentId, usage, leftOutOn } of after) {
     const open = usage.find(({ invoiced }) => invoiced === null)
-    if (!open && leftOutOn === null) return []
-    return known
-      .filter(({ invoiced, from }) => invoiced === null && from !== open?.from)
-      .map(({ from }) => ({ componentId, from, to: open ? { cycleFrom: open.from, day: startDate } : null }))
-  })
+    const known = before.find((component) => component.componentId === componentId)?.usage ?? []
+    for (const { invoiced, from } of known) {
+      if (invoiced !== null || from === open?.from) continue
+      if (open) moved.push({ componentId, from, cycleFrom: open.from, day: startDate })
+      else if (leftOutOn !== null) dropped.push({ componentId, from })
+    }
+  }
+  if (moved.length > 0) await moveOpening(tx, id, moved)
+  if (dropped.length > 0) await deleteOpening(tx, id, dropped)
+}
 
 /** Rule: the number of a metered component counts as usage when it is added. */
 export async function recordOpening(
