@@ -1,4 +1,4 @@
-// Bundles src/main.ts into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
+// Bundles the program and the thread that draws documents into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,10 @@ function giveUp(error) {
 }
 
 await build({
-  entryPoints: [join(root, 'src/main.ts')],
+  entryPoints: [
+    { in: join(root, 'src/main.ts'), out: 'main' },
+    { in: join(root, 'src/features/documents/drawing-thread.ts'), out: 'drawing' },
+  ],
   outdir: making,
   bundle: true,
   splitting: true,

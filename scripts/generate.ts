@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { allOperations } from '../src/app.ts'
+import { makeDrawing } from '../src/features/documents/draw.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { Places } from '../src/platform/places.ts'
@@ -28,6 +29,7 @@ function openApiText(): string {
     sealer: makeSealer(Buffer.alloc(32), 'nothing'),
     hasMailServer: false,
     hashing: new Places({ running: 0, waiting: 0, perOwner: 0 }),
+    drawing: makeDrawing({ root }),
   })
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
 }

@@ -10,6 +10,7 @@ import { currencyOperations } from './features/currencies/routes.ts'
 import { readFigures } from './features/billing-run/figures.ts'
 import { listVerificationFigures } from './features/verification/queries.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
+import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
@@ -94,6 +95,7 @@ interface FeatureDeps {
   hasMailServer: boolean
   /** Bounds how many passwords are hashed at a time. */
   hashing: Places
+  drawing: Drawing
 }
 
 /** Everything of a customer that is billed again from today goes on. */
@@ -115,7 +117,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...paymentOperations(deps),
   ...creditNoteOperations(deps),
   ...adjustmentOperations(deps),
-  ...documentOperations(),
+  ...documentOperations(deps),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(deps),
   ...packageGroupOperations(),
@@ -141,8 +143,10 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     clock,
     version: settings.version,
   })
+  const drawing = makeDrawing({ root: settings.root, log })
   const operations = allOperations({
     db,
+    drawing,
     realClock,
     publicUrl: settings.publicUrl,
     forgetAccount: authenticator.forget,
@@ -185,6 +189,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     flush: authenticator.flushLastUse,
     close: async () => {
       await server.close()
+      await drawing.close()
       await authenticator.flushLastUse()
       await stopListening()
     },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { buildWhenStale } from '../../bin/build-when-stale.js'
 import { migrate } from '../../src/platform/database/migrations.ts'
 import { prepareRoles } from '../../src/platform/database/roles.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
@@ -28,6 +29,8 @@ function quickFolder(): string {
 }
 
 export default async function setup(project: TestProject) {
+  // Documents are drawn by a thread of the build.
+  if (!buildWhenStale(new URL('../..', import.meta.url).pathname)) throw new Error('the program could not be built')
   const dataDir = mkdtempSync(join(quickFolder(), 'perennial-test-'))
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
   const postgres = await startEmbeddedPostgres({

@@ -113,3 +113,9 @@ export interface StatementDocument extends DocumentHead {
   sections: readonly StatementSection[]
   bankDetails: string | null
 }
+
+/** A document with its kind: what is handed to whoever draws it. */
+export type Drawable =
+  | { kind: 'invoice'; document: InvoiceDocument }
+  | { kind: 'credit_note'; document: CreditNoteDocument }
+  | { kind: 'statement'; document: StatementDocument }

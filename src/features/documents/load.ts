@@ -4,12 +4,13 @@ import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
+import { CHARGE_LINES_MAX } from '../invoices/lines.ts'
 import { loadLines } from '../invoices/load.ts'
 import { type Charge, findInvoice, type Invoice } from '../invoices/queries.ts'
 import type { Applied, DocumentLine, InvoiceDocument } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
 import { type FrozenParties, getFrozenParties, listApplied } from './queries.ts'
-import { wordsOf } from './words.ts'
+import { type Words, wordsOf } from './words.ts'
 
 /**
  * An invoice as its document shows it: names, addresses and texts as they were at issue, what was paid and credited as it is now. A draft
@@ -75,5 +76,13 @@ function lineOf(charge: Charge, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)
   const ownName = kind === 'setup' ? words.setup : kind === 'trial' ? words.trial : name
-  return { name: ownName, description: description ?? describe(charge, locale), quantity, unitPrice, netMinor }
+  const shown = description === null ? describe(charge, locale) : cutText(description, words)
+  return { name: ownName, description: shown, quantity, unitPrice, netMinor }
+}
+
+/** A text that was taken before there was a limit of lines, cut to it. */
+function cutText(text: string, words: Words): string {
+  const lines = text.split('\n')
+  const left = lines.length - CHARGE_LINES_MAX
+  return left <= 0 ? text : [...lines.slice(0, CHARGE_LINES_MAX), words.moreLines(left)].join('\n')
 }

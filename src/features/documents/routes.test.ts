@@ -3,6 +3,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { invoicesOf, moveTo, subscribe } from '../subscriptions/billing.testing.ts'
 import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { momentOf } from '../../platform/http/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { loadInvoiceDocument } from './load.ts'
@@ -155,6 +156,53 @@ test('a line whose quantity does not tell it says how many units it is for, as t
   const { invoiceID } = (await invoicesOf(client)).at(-1)
   const descriptions = (await documentOf(client, invoiceID)).lines.map(({ description }) => description)
   expect(descriptions.at(-1)).toBe('01.01.2027 bis 31.01.2027, nachgemeldet: 8 → 13 Einheiten')
+})
+
+describe('the text of a charge', () => {
+  const textOf = (lines: number) => Array.from({ length: lines }, (_, index) => `line ${index + 1}`).join('\n')
+  const charges = (Descrip: string) => [{ UnitCostEx: 1 }, { UnitCostEx: 1, Descrip }]
+  const refused = (field: string) => [
+    400,
+    [
+      {
+        Code: 'too_many_lines',
+        Field: field,
+        Message: `${field} may have at most 100 lines; 101 were sent.`,
+      },
+    ],
+  ]
+  const answered = ({ status, body }: { status: number; body: any }) => [status, body?.Errors]
+
+  test('has at most 100 lines: on a new invoice, a draft, and a recurring invoice', async () => {
+    const { client, customerID } = await shop()
+    const add = (Charges: object[], more: object = {}) => client.post('/v1/invoices', { customerID, Charges, ...more })
+    expect((await add(charges(textOf(100)))).status).toBe(201)
+    expect(answered(await add(charges(textOf(101))))).toEqual(refused('Charges[1].Descrip'))
+    expect(answered(await add(charges(`${textOf(101)}\r\n`)))).toEqual(refused('Charges[1].Descrip'))
+    const { invoiceID } = (await add(charges('short'), { isDraft: true })).body
+    const edited = { customerID, Charges: charges(textOf(101)) }
+    expect(answered(await client.put(`/v1/invoices/${invoiceID}`, edited))).toEqual(refused('Charges[1].Descrip'))
+    const recurring = { customerID, RecurInvoiceCharges: charges(textOf(101)) }
+    expect(answered(await client.post('/v1/recurring-invoices', recurring))).toEqual(
+      refused('RecurInvoiceCharges[1].Descrip'),
+    )
+  })
+
+  test('that is older and longer is cut on paper, and may be sent back with its draft', async () => {
+    const { client, customerID } = await shop(service, { Locale: 'de' })
+    const { invoiceID } = (await client.post('/v1/invoices', { customerID, Charges: charges('old'), isDraft: true }))
+      .body
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(
+        sql`update charges set description = ${textOf(150)} where account_id = ${client.id} and description = 'old'`,
+      ),
+    )
+    const [, line] = (await documentOf(client, invoiceID)).lines
+    expect(line?.description?.split('\n').slice(99)).toEqual(['line 100', '… (50 weitere Zeilen)'])
+    const { body } = await client.get(`/v1/invoices/${invoiceID}`)
+    expect(body.Charges[1].Descrip).toBe(textOf(150))
+    expect((await client.put(`/v1/invoices/${invoiceID}`, { ...body, Notes: 'new' })).status).toBe(204)
+  })
 })
 
 describe('PUT /v1/invoices/{invoiceID}/send', () => {

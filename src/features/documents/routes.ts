@@ -1,29 +1,28 @@
+import type { Account } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { foundNote } from '../credit-notes/found.ts'
 import { unknownInvoice } from '../invoices/by-hand.ts'
-import type { DocumentHead } from './document.ts'
+import type { Drawable } from './document.ts'
+import type { Drawing } from './draw.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
 import { wordsOf } from './words.ts'
 
-/** Typefaces and what draws with them are loaded by the first who needs them: starting does not wait for them. */
-const drawing = {
-  invoice: () => import('./invoice-pdf.ts'),
-  creditNote: () => import('./credit-note-pdf.ts'),
-}
-
 /** A document to look at in the browser. The name it is kept under holds letters, digits and dashes alone, whatever its number is. */
-export function pdfAnswer(body: Buffer, { locale }: DocumentHead, name: string): Answer {
-  const language = languageOf(locale)
+export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawable: Drawable, name: string): Answer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')
-  const headers = { 'content-language': language, 'content-disposition': `inline; filename="${plain}.pdf"` }
-  return { status: 200, body, contentType: 'application/pdf', headers }
+  const headers = {
+    'content-language': languageOf(drawable.document.locale),
+    'content-disposition': `inline; filename="${plain}.pdf"`,
+  }
+  const makeBody = (gone: AbortSignal) => drawing.draw(id, drawable, gone)
+  return { status: 200, makeBody, contentType: 'application/pdf', headers }
 }
 
-const creditNoteOperations = (): Operation[] => [
+const creditNoteOperations = (drawing: Drawing): Operation[] => [
   readOperation({
     id: 'getCreditPdf',
     method: 'GET',
@@ -33,9 +32,9 @@ const creditNoteOperations = (): Operation[] => [
     success: { status: 200, schema: {}, contentType: 'application/pdf' },
     read: async (db, context, { params }) => {
       const found = await foundNote(db, context.account.id, params)
-      const note = await loadCreditNoteDocument(db, context, found)
-      const { renderCreditNote } = await drawing.creditNote()
-      return pdfAnswer(renderCreditNote(note), note, `${wordsOf(languageOf(note.locale)).creditNote}-${note.number}`)
+      const document = await loadCreditNoteDocument(db, context, found)
+      const { creditNote } = wordsOf(languageOf(document.locale))
+      return pdfAnswer(drawing, context.account, { kind: 'credit_note', document }, `${creditNote}-${document.number}`)
     },
   }),
   writeOperation({
@@ -54,7 +53,7 @@ const creditNoteOperations = (): Operation[] => [
   }),
 ]
 
-export const documentOperations = (): Operation[] => [
+export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation[] => [
   readOperation({
     id: 'getInvoicePdf',
     method: 'GET',
@@ -64,11 +63,11 @@ export const documentOperations = (): Operation[] => [
     success: { status: 200, schema: {}, contentType: 'application/pdf' },
     read: async (db, context, { params }) => {
       const id = pathId(params, 'invoiceID', unknownInvoice)
-      const invoice = await loadInvoiceDocument(db, context, id)
-      const { renderInvoice } = await drawing.invoice()
-      const { invoice: word, draft } = wordsOf(languageOf(invoice.locale))
-      return pdfAnswer(renderInvoice(invoice), invoice, `${word}-${invoice.number ?? `${draft}-${id}`}`)
+      const document = await loadInvoiceDocument(db, context, id)
+      const { invoice, draft } = wordsOf(languageOf(document.locale))
+      const name = `${invoice}-${document.number ?? `${draft}-${id}`}`
+      return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, name)
     },
   }),
-  ...creditNoteOperations(),
+  ...creditNoteOperations(drawing),
 ]

@@ -58,6 +58,8 @@ interface Words {
   partOf(days: number, wholeDays: number): string
   /** How many units a line is for whose quantity of 1 does not tell it. */
   units(count: string): string
+  /** What stands for the lines of a text that is cut. */
+  moreLines(count: number): string
   late: string
   setup: string
   trial: string
@@ -127,6 +129,7 @@ const en: Words = {
   span: (from, to) => `${from} to ${to}`,
   partOf: (days, wholeDays) => `${days} of ${wholeDays} days`,
   units: (count) => (count === '1' ? '1 unit' : `${count} units`),
+  moreLines: (count) => `… (${count} more lines)`,
   late: 'late',
   setup: 'Set-up fee',
   trial: 'Trial fee',
@@ -221,6 +224,7 @@ const de: Words = {
   span: (from, to) => `${from} bis ${to}`,
   partOf: (days, wholeDays) => `${days} von ${wholeDays} Tagen`,
   units: (count) => (count === '1' ? '1 Einheit' : `${count} Einheiten`),
+  moreLines: (count) => `… (${count} weitere Zeilen)`,
   late: 'nachgemeldet',
   setup: 'Einrichtungsgebühr',
   trial: 'Gebühr für die Probezeit',

@@ -9,7 +9,7 @@ import { checkCollection, collectionMethodOf } from './collection.ts'
 import { hasSameTaxes } from './compare.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './hand-wire.ts'
 import { listTaxRules } from './issue-queries.ts'
-import { amountsOf, checkAmounts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
+import { amountsOf, checkAmounts, checkTexts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
 import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
@@ -38,6 +38,7 @@ export async function chooseInvoice(
   present?: HandRecord,
 ): Promise<Wanted | undefined> {
   checkCollection(body, problems, present?.invoice.collectionMethod)
+  checkTexts(body.Charges, present?.charges, 'Charges', problems)
   const dates = chooseDates(context, body, present)
   const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
   if (body.customerID !== undefined && !customer)

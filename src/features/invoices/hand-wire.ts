@@ -38,7 +38,7 @@ export const chargesIn = () =>
         UnitCostEx: required(fine('Price of one, without tax')),
         Qty: optional(fine('Default 1; negative for a discount')),
         Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
-        Descrip: optional(longText()),
+        Descrip: optional(longText({ description: 'At most 100 lines' })),
       },
       {
         ignored: [

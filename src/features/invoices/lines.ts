@@ -68,6 +68,24 @@ export function checkAmounts(amounts: LineAmounts, currency: string, list: strin
     )
 }
 
+/** Of the text of one charge: more than a page and a half of paper. */
+export const CHARGE_LINES_MAX = 100
+
+/** Notes texts with too many lines. Rule: what a charge says already may be sent back as it is, however long. */
+export function checkTexts(
+  charges: readonly { Descrip?: string | null }[] | undefined,
+  present: readonly { description: string | null }[] | undefined,
+  list: string,
+  problems: Problems,
+): void {
+  for (const [index, { Descrip: text }] of (charges ?? []).entries()) {
+    const lines = text?.split('\n').length ?? 0
+    if (lines <= CHARGE_LINES_MAX || present?.some(({ description }) => description === text)) continue
+    const field = `${list}[${index}].Descrip`
+    problems.add('too_many_lines', field, `${field} may have at most ${CHARGE_LINES_MAX} lines; ${lines} were sent.`)
+  }
+}
+
 /** Lines of a body; Rule: Qty is 1 where it is not given. */
 export const lineOf = (line: {
   UnitCostEx: Decimal

@@ -13,6 +13,7 @@ import { listTaxRules } from '../invoices/issue-queries.ts'
 import {
   amountsOf,
   checkAmounts,
+  checkTexts,
   foundRates,
   givenRate,
   lineOf,
@@ -48,6 +49,7 @@ export async function chooseRecurring(
   const r = present?.recurring
   checkCollection(body, problems, r?.collectionMethod)
   checkDates(context, body, problems, r)
+  checkTexts(body.RecurInvoiceCharges, present?.charges, 'RecurInvoiceCharges', problems)
   const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
   if (body.customerID !== undefined && !customer)
     problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)

@@ -1,7 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { column, fragment, sql } from '../../platform/database/sql.ts'
+import { column, sql } from '../../platform/database/sql.ts'
 import type { KeptStatement } from './kept.ts'
 
 /** Statements that went out by themselves, as they were sent. */
@@ -12,7 +12,8 @@ export interface StatementRow {
   from: IsoDate
   to: IsoDate
   createdAt: Instant
-  document: KeptStatement
+  /** A kept amount is a text. */
+  sections: { currency: string; closingMinor: string }[]
 }
 
 export const insertStatements = (
@@ -26,9 +27,6 @@ export const insertStatements = (
       ${column(rows, 'to')}::date[], ${column(rows, 'document')}::jsonb[])
     returning statement_id as "id", customer_id as "customerId"`)
 
-const COLUMNS = fragment`
-  statement_id as "id", customer_id as "customerId", from_date as "from", to_date as "to", created_at as "createdAt", document`
-
 export const listStatements = (
   db: Queryable,
   account: AccountId,
@@ -36,8 +34,12 @@ export const listStatements = (
   skip: number,
   limit: number,
 ) =>
+  // Of the documents, which may have many lines, no more leaves the database than the list shows.
   db.rows<StatementRow>(sql`
-    select ${COLUMNS} from statements where account_id = ${account} and customer_id = ${customerId}
+    select statement_id as "id", customer_id as "customerId", from_date as "from", to_date as "to", created_at as "createdAt",
+           (select jsonb_agg(jsonb_build_object('currency', s.value -> 'currency', 'closingMinor', s.value -> 'closingMinor') order by s.ordinality)
+              from jsonb_array_elements(document -> 'sections') with ordinality s) as "sections"
+      from statements where account_id = ${account} and customer_id = ${customerId}
      order by statement_id offset ${skip} limit ${limit}`)
 
 export const countStatements = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<number> =>
@@ -50,11 +52,20 @@ export const countStatements = async (db: Queryable, account: AccountId, custome
     ).n,
   )
 
-export const findStatement = (db: Queryable, account: AccountId, customerId: CustomerId, id: Id) =>
-  firstRow<StatementRow>(
+/** The document of a statement; null where it has more than `movementsMax` movements, of which none leaves the database then. */
+export const findStatement = (
+  db: Queryable,
+  account: AccountId,
+  customerId: CustomerId,
+  id: Id,
+  movementsMax: number,
+) =>
+  firstRow<{ document: KeptStatement | null }>(
     db,
-    sql`select ${COLUMNS} from statements
-         where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`,
+    sql`
+    select case when (select sum(jsonb_array_length(s.value -> 'lines')) from jsonb_array_elements(document -> 'sections') s) <= ${movementsMax}
+           then document end as "document"
+      from statements where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`,
   )
 
 /** Amounts, dates and numbers stay; who they are of is said by nothing but the customer's reference. */

@@ -14,29 +14,42 @@ type Period = { from: IsoDate; to: IsoDate }
 const hasSomething = ({ lines, openingMinor, closingMinor }: CustomerStatement): boolean =>
   lines.length > 0 || openingMinor !== 0n || closingMinor !== 0n
 
-/** The sections of a customer's statement; the first may be empty of movements and balances, the others are not. `db` reads one snapshot. */
+/**
+ * The sections of a customer's statement; the first may be empty of movements and balances, the others are not. `db` reads one snapshot.
+ * Throws a Fault (400) where they have more than `movementsMax` movements together.
+ */
 async function sectionsOf(
   db: Queryable,
   { account }: Pick<RequestContext, 'account'>,
   customer: Pick<Customer, 'id' | 'currency'>,
   period: Period,
+  movementsMax?: number,
 ): Promise<CustomerStatement[]> {
   const held = (await listCurrenciesOf(db, account.id, customer.id)).map(({ currency }) => currency)
   const currencies = [customer.currency, ...held.filter((currency) => currency !== customer.currency)]
   const sections: CustomerStatement[] = []
-  for (const currency of currencies) sections.push(await statementOf(db, account.id, customer.id, currency, period))
+  let left = movementsMax
+  for (const currency of currencies) {
+    const section = await statementOf(db, account.id, customer.id, currency, period, left)
+    if (left !== undefined) left -= section.lines.length
+    sections.push(section)
+  }
   const told = sections.filter(hasSomething)
   return told.length > 0 ? told : sections.slice(0, 1)
 }
 
-/** A customer's statement of some days with the parties as they are now, and whether it has anything to tell. */
+/**
+ * A customer's statement of some days with the parties as they are now, and whether it has anything to tell. Throws a Fault (400) where it
+ * has more than `movementsMax` movements.
+ */
 export async function loadStatementDocument(
   db: Queryable,
   context: Pick<RequestContext, 'account' | 'moment'>,
   customer: Pick<Customer, 'id' | 'currency' | 'reference'>,
   period: Period,
+  movementsMax?: number,
 ): Promise<{ document: StatementDocument; isEmpty: boolean }> {
-  const sections = await sectionsOf(db, context, customer, period)
+  const sections = await sectionsOf(db, context, customer, period, movementsMax)
   const head = await loadHead(db, context, customer.id, null)
   return {
     document: { ...head, customerReference: customer.reference, ...period, sections },

@@ -1,11 +1,22 @@
 import { type Ageing, ageOpen, makeStatement, type Statement, sumOfAges } from '../../engine/statement.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import { invalid } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCurrenciesOf, listOpenNow, readStatement } from './queries.ts'
 
 /** Balances and statements of a customer, made from its documents when they are asked for. */
+
+/** Of all currencies together: some 170 pages, drawn in a few seconds. */
+export const PDF_MOVEMENTS_MAX = 10_000
+
+export const statementTooLong = () =>
+  invalid(
+    'statement_too_long',
+    'A statement as PDF has at most 10,000 movements, and this one has more; ask for a shorter period, or for JSON (format=json).',
+    'from',
+  )
 
 export interface CurrencyBalance {
   currency: string
@@ -44,19 +55,22 @@ export interface CustomerStatement extends Statement {
   unallocatedMinor: bigint
 }
 
-/** A statement of one currency. */
+/** A statement of one currency. Throws a Fault (400) where it has more than `movementsMax` movements. */
 export async function statementOf(
   db: Queryable,
   account: AccountId,
   customerId: CustomerId,
   currency: string,
   period: { from: IsoDate; to: IsoDate },
+  movementsMax?: number,
 ): Promise<CustomerStatement> {
   const { movements, open, unallocatedMinor, openingMinor, laterMinor } = await readStatement(
     db,
     { account, customerId, currency },
     period,
+    movementsMax === undefined ? undefined : movementsMax + 1,
   )
+  if (movementsMax !== undefined && movements.length > movementsMax) throw statementTooLong()
   const statement = makeStatement(period, movements, openingMinor, laterMinor)
   const ageing = ageOpen(open, period.to)
   assert(

@@ -2,7 +2,7 @@ import type { Movement } from '../../engine/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** What moved a customer's account, what is open of it on a day, and what it holds now. */
 
@@ -77,16 +77,21 @@ interface FactRow extends Omit<Movement, 'type'> {
   type: Movement['type']
 }
 
-/** Reads all of a statement in one statement, so that its parts agree whatever is written meanwhile. */
+/**
+ * Reads all of a statement in one statement, so that its parts agree whatever is written meanwhile; of the movements no more than
+ * `movementsMax`, any of them.
+ */
 export async function readStatement(
   db: Queryable,
   named: Named,
   { from, to }: { from: IsoDate; to: IsoDate },
+  movementsMax?: number,
 ): Promise<StatementFacts> {
+  const limit = movementsMax === undefined ? NOTHING : fragment`limit ${movementsMax}`
   const rows = await db.rows<FactRow>(sql`
     with ${documentsOf(named)}, ${MOVEMENTS}, ${standingOn(named, to)}
-    select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
-      from m where dated between ${from} and ${to}
+    (select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
+      from m where dated between ${from} and ${to} ${limit})
     union all
     select 'opening', null, null, null, null, null, null, coalesce(sum(debit - credit), 0)::bigint, 0 from m where dated < ${from}
     union all

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { Account, RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
@@ -12,24 +12,31 @@ import { findLogo } from '../accounts/queries.ts'
 import { foundCustomerId, unknownCustomer } from '../customers/actions.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
+import type { Drawing } from '../documents/draw.ts'
 import { pdfAnswer } from '../documents/routes.ts'
 import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
-import { balancesOf, statementOf } from './make.ts'
+import { balancesOf, PDF_MOVEMENTS_MAX, statementOf, statementTooLong } from './make.ts'
 import {
   CustomerBalancesOut,
   currencyBalanceToWire,
+  keptFacts,
   KeptStatementsOut,
   keptStatementToWire,
-  sectionsOfKept,
   StatementOut,
   StatementQuery,
   statementToWire,
 } from './wire.ts'
 
 const tag = 'Customers'
+
+interface Deps {
+  db: Database
+  publicUrl: string | undefined
+  drawing: Drawing
+}
 
 const unknownStatement = (id: bigint | string) =>
   missing('statement_unknown', `There is no statement ${id} of this customer.`, 'statementID')
@@ -41,11 +48,10 @@ async function foundCustomer(db: Queryable, { account }: RequestContext, params:
   return customer
 }
 
-/** A statement as a PDF, named after its days. What draws it is loaded by the first who needs it. */
-async function drawnStatement(document: StatementDocument): Promise<Answer> {
-  const { renderStatement } = await import('../documents/statement-pdf.ts')
+/** A statement as a PDF, named after its days. */
+function drawnStatement(drawing: Drawing, account: Account, document: StatementDocument): Answer {
   const { statement } = wordsOf(languageOf(document.locale))
-  return pdfAnswer(renderStatement(document), document, `${statement}-${document.from}-${document.to}`)
+  return pdfAnswer(drawing, account, { kind: 'statement', document }, `${statement}-${document.from}-${document.to}`)
 }
 
 /** Several reads that must agree: money may move between them. */
@@ -62,7 +68,7 @@ function periodOf(
   return { from, to }
 }
 
-const askedFor = ({ db }: { db: Database }): Operation[] => [
+const askedFor = ({ db, drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listCustomerBalances',
     method: 'GET',
@@ -93,16 +99,16 @@ const askedFor = ({ db }: { db: Database }): Operation[] => [
       const made = await inSnapshot(db, context, async (snapshot) => {
         const customer = await foundCustomer(snapshot, context, params)
         return isPdf
-          ? loadStatementDocument(snapshot, context, customer, period)
+          ? loadStatementDocument(snapshot, context, customer, period, PDF_MOVEMENTS_MAX)
           : statementOf(snapshot, account.id, customer.id, query.currency ?? customer.currency, period)
       })
-      if ('document' in made) return drawnStatement(made.document)
+      if ('document' in made) return drawnStatement(drawing, account, made.document)
       return { status: 200, body: StatementOut.write(statementToWire(made, account.timeZone)) }
     },
   }),
 ]
 
-const kept = (publicUrl: string | undefined): Operation[] => [
+const kept = ({ publicUrl, drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listStatements',
     method: 'GET',
@@ -118,10 +124,7 @@ const kept = (publicUrl: string | undefined): Operation[] => [
       const rows = await listStatements(db, account.id, id, (page.page - 1) * page.size, page.size + 1)
       return listAnswer(
         { rows, page, url, count: () => countStatements(db, account.id, id) },
-        (some) =>
-          KeptStatementsOut.write(
-            some.map((row) => keptStatementToWire({ ...row, sections: sectionsOfKept(row) }, account.timeZone)),
-          ),
+        (some) => KeptStatementsOut.write(some.map((row) => keptStatementToWire(keptFacts(row), account.timeZone))),
         publicUrl,
       )
     },
@@ -136,15 +139,13 @@ const kept = (publicUrl: string | undefined): Operation[] => [
     read: async (db, { account }, { params }) => {
       const customerId = await foundCustomerId(db, account.id, params)
       const id = pathId(params, 'statementID', unknownStatement)
-      const row = await findStatement(db, account.id, customerId, id)
+      const row = await findStatement(db, account.id, customerId, id, PDF_MOVEMENTS_MAX)
       if (!row) throw unknownStatement(id)
+      if (row.document === null) throw statementTooLong()
       const logo = await findLogo(db, account.id)
-      return drawnStatement(readKept(row.document, logo?.content ?? null))
+      return drawnStatement(drawing, account, readKept(row.document, logo?.content ?? null))
     },
   }),
 ]
 
-export const statementOperations = (deps: { db: Database; publicUrl: string | undefined }): Operation[] => [
-  ...askedFor(deps),
-  ...kept(deps.publicUrl),
-]
+export const statementOperations = (deps: Deps): Operation[] => [...askedFor(deps), ...kept(deps)]

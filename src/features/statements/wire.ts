@@ -166,8 +166,10 @@ export interface KeptStatementFacts {
   sections: readonly { currency: string; closingMinor: bigint }[]
 }
 
-export const sectionsOfKept = ({ document }: StatementRow): KeptStatementFacts['sections'] =>
-  document.sections.map(({ currency, closingMinor }) => ({ currency, closingMinor: BigInt(closingMinor) }))
+export const keptFacts = ({ sections, ...row }: StatementRow): KeptStatementFacts => ({
+  ...row,
+  sections: sections.map(({ currency, closingMinor }) => ({ currency, closingMinor: BigInt(closingMinor) })),
+})
 
 export const keptStatementToWire = (kept: KeptStatementFacts, timeZone: string): ShapeOf<typeof KeptStatementOut> => ({
   statementID: kept.id,

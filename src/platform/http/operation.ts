@@ -10,6 +10,8 @@ import type { Permission, RequestContext } from './context.ts'
 export interface Answer {
   status: number
   body?: string | Buffer
+  /** Makes the body once everything is read and no connection is held for it; the signal tells that the caller has gone. */
+  makeBody?(gone: AbortSignal): Promise<Buffer>
   contentType?: string
   etag?: string
   headers?: Record<string, string>

@@ -179,10 +179,21 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
     url: fastifyPath(operation.path),
     config: { operation },
     handler: async (request, reply) => {
-      const answer = await handleOperation(deps, operation, request)
-      return send(reply, answer, request.rateHeaders)
+      const { makeBody, ...answer } = await handleOperation(deps, operation, request)
+      const body = makeBody ? await makeBody(goneSignal(reply)) : answer.body
+      return send(reply, { ...answer, body }, request.rateHeaders)
     },
   })
+}
+
+/** Aborts when the connection closes before the answer is out. Nobody reads the reason. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  const reason = new Fault('unavailable', [{ code: 'caller_gone', message: 'The caller has gone.', field: null }])
+  const closed = () => gone.abort(reason)
+  if (reply.raw.destroyed) closed()
+  else reply.raw.once('close', closed)
+  return gone.signal
 }
 
 function send(reply: FastifyReply, answer: Answer, rateHeaders: Record<string, string> | null): FastifyReply {

@@ -2,7 +2,7 @@ import PDFDocument from 'pdfkit'
 import type { Instant } from '../../kernel/calendar.ts'
 import { type DocumentFace, faceOf, type FaceName, takeFace } from './faces.ts'
 import { pictureOf } from './picture.ts'
-import { heightOf, type Ink, type Line, wrap } from './wrap.ts'
+import { fitting, heightOf, type Ink, type Line, wrap } from './wrap.ts'
 
 /**
  * Paper to set documents on: pages, text that is tagged for screen readers, pictures and hairlines. Lengths are points, counted from the upper
@@ -40,6 +40,17 @@ const SIZES: Record<Paper, { width: number; height: number }> = {
 }
 const MARGIN = 50
 const FOOT = 34
+/** More lines than a page has. */
+const LINES_AHEAD = 200
+/** What pages say, before it is packed: buffers, which no limit of the heap counts. Some 20,000 pages of text. */
+const CONTENT_BYTES_MAX = 64 * 1024 * 1024
+
+/** A document with more on it than any that a person would read. */
+export class SheetTooLong extends Error {
+  constructor() {
+    super('the document is longer than a document may be')
+  }
+}
 
 export type Tag =
   | 'Document'
@@ -75,6 +86,7 @@ export class Sheet {
   readonly #open: Element[] = []
   /** The colour that the page's text has now. */
   #color: string | undefined
+  #contentBytes = 0
   #rules: { x: number; y: number; width: number; weight: number }[] = []
 
   constructor(settings: SheetSettings) {
@@ -180,7 +192,10 @@ export class Sheet {
     if (color !== this.#color) this.#pdf.fillColor(color)
     this.#color = color
     const { show, ascent } = this.#faces[face]
-    this.#pdf.addContent(show(said, x, y + ascent * size, size))
+    const content = show(said, x, y + ascent * size, size)
+    this.#contentBytes += content.length
+    if (this.#contentBytes > CONTENT_BYTES_MAX) throw new SheetTooLong()
+    this.#pdf.addContent(content)
   }
 
   /** Sets a text at the cursor and moves it below; goes on on further pages. */
@@ -190,21 +205,20 @@ export class Sheet {
     how: Ink,
     { x = this.left, width = this.width, align }: { x?: number; width?: number; align?: 'left' | 'right' } = {},
   ): void {
-    let lines = wrap(text, width, how)
+    const lines = wrap(text, width, how)
     const element = this.element(tag)
-    while (lines.length > 0) {
-      const fitting = Math.max(
-        1,
-        lines.findLastIndex((_line, index) => heightOf(lines.slice(0, index + 1)) <= this.room) + 1,
-      )
-      if (heightOf(lines.slice(0, 1)) > this.room && this.y > this.top) {
+    for (let done = 0; done < lines.length;) {
+      // A look ahead of no more than a page: a text of many pages is not gone through for each of them.
+      const ahead = lines.slice(done, done + LINES_AHEAD)
+      const set = fitting(ahead, this.room)
+      if (set.length === 0 && this.y > this.top) {
         this.breakPage()
         continue
       }
-      const set = lines.slice(0, fitting)
-      this.mark(element, tag, () => this.drawLines(set, { x, y: this.y, width, align }))
-      this.y += heightOf(set)
-      lines = lines.slice(fitting)
+      const drawn = set.length === 0 ? ahead.slice(0, 1) : set
+      this.mark(element, tag, () => this.drawLines(drawn, { x, y: this.y, width, align }))
+      this.y += heightOf(drawn)
+      done += drawn.length
     }
     element.end()
   }

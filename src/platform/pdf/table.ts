@@ -1,5 +1,5 @@
 import { ink, QUIET, type Sheet, type Tag } from './sheet.ts'
-import { heightOf, type Ink, type Line, wrap } from './wrap.ts'
+import { fitting, heightOf, type Ink, type Line, wrap } from './wrap.ts'
 
 /** Tables whose rows are laid out by hand, over as many pages as they need, with their head repeated on each. */
 
@@ -156,11 +156,4 @@ class TableDrawing {
     })
     if (!this.#settings.isPlain) sheet.rule(this.#settings.x, sheet.y, this.#width)
   }
-}
-
-/** As many lines as fit into a height. */
-function fitting(lines: readonly Line[], height: number): readonly Line[] {
-  let used = 0
-  const count = lines.findIndex((line) => (used += line.height) > height)
-  return count < 0 ? lines : lines.slice(0, count)
 }

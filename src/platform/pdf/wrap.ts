@@ -72,3 +72,10 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
 }
 
 export const heightOf = (lines: readonly Line[]): number => lines.reduce((sum, { height }) => sum + height, 0)
+
+/** As many lines as fit into a height. */
+export function fitting(lines: readonly Line[], height: number): readonly Line[] {
+  let used = 0
+  const count = lines.findIndex((line) => (used += line.height) > height)
+  return count < 0 ? lines : lines.slice(0, count)
+}

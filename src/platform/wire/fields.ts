@@ -80,7 +80,7 @@ export function text(options: TextOptions = {}): Field<string> {
 }
 
 /** Notes, terms, memos, descriptions: line breaks and tabs are allowed. */
-export const longText = (options: { takesNumbers?: boolean } = {}): Field<string> =>
+export const longText = (options: { takesNumbers?: boolean; description?: string } = {}): Field<string> =>
   text({ ...options, max: LONG_TEXT_MAX, allowsLines: true })
 
 const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.,;:"()<>[\]\\]+(\.[^\s@.,;:"()<>[\]\\]+)+$/

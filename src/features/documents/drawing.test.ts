@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { renderCreditNote } from './credit-note-pdf.ts'
+import type { Drawable } from './document.ts'
+import { sampleCreditNote, sampleInvoice, sampleStatement } from './documents.testing.ts'
+import { type Drawing, type DrawingSettings, makeDrawing } from './draw.ts'
+import { renderInvoice } from './invoice-pdf.ts'
+import { renderStatement } from './statement-pdf.ts'
+
+const opened: Drawing[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((drawing) => drawing.close()))
+})
+
+function drawingOf(wish: Partial<DrawingSettings> = {}): Drawing {
+  const drawing = makeDrawing({ root: new URL('../../..', import.meta.url).pathname, threads: 1, ...wish })
+  opened.push(drawing)
+  return drawing
+}
+
+const [ONE, OTHER] = [1n, 2n]
+const invoice: Drawable = { kind: 'invoice', document: sampleInvoice() }
+
+function statementOf(movements: number): Drawable {
+  const sample = sampleStatement()
+  const sections = sample.sections.map((section) => ({
+    ...section,
+    lines: Array.from({ length: movements }, (_, index) => section.lines[index % section.lines.length]!),
+  }))
+  return { kind: 'statement', document: { ...sample, sections } }
+}
+
+/** Turns of the event loop until something is settled. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await work.finally(() => (isOver = true))
+  return turns
+}
+
+describe('documents drawn in a thread', () => {
+  test('are the same to the byte as drawn here', async () => {
+    const { draw } = drawingOf()
+    const [note, statement] = [sampleCreditNote(), sampleStatement()]
+    const logo = Buffer.from('iVBORw0KGgo=', 'base64')
+    const withLogo = sampleInvoice({ logo })
+    expect((await draw(ONE, { kind: 'invoice', document: withLogo })).equals(renderInvoice(withLogo))).toBe(true)
+    expect((await draw(ONE, { kind: 'credit_note', document: note })).equals(renderCreditNote(note))).toBe(true)
+    expect((await draw(ONE, { kind: 'statement', document: statement })).equals(renderStatement(statement))).toBe(true)
+  })
+
+  test('leave the event loop free: it turns while a long statement is drawn', async () => {
+    const { draw } = drawingOf()
+    const work = draw(ONE, statementOf(2000))
+    expect(await turnsDuring(work)).toBeGreaterThan(100)
+    expect((await work).subarray(0, 5).toString()).toBe('%PDF-')
+  })
+
+  test('that need more memory than a thread has fail alone, with a reason, and the next is drawn', async () => {
+    const told: unknown[] = []
+    const { draw } = drawingOf({ heapMb: 16, log: { warn: (facts: unknown) => told.push(facts) } as never })
+    const [large, small] = await Promise.allSettled([draw(ONE, statementOf(10_000)), draw(OTHER, invoice)])
+    expect(large).toMatchObject({
+      status: 'rejected',
+      reason: {
+        kind: 'unavailable',
+        problems: [{ code: 'document_not_drawn', message: expect.stringContaining('more memory') }],
+      },
+    })
+    expect(small.status).toBe('fulfilled')
+    expect(told).toMatchObject([{ account: '1', kind: 'statement' }])
+  })
+
+  test('that say more than any paper should are refused', async () => {
+    const notes = 'word '.repeat(7_000_000)
+    const wish = { kind: 'invoice', document: sampleInvoice({ notes }) } as const
+    const refusal = { kind: 'conflict', problems: [{ code: 'document_too_large' }] }
+    await expect(drawingOf().draw(ONE, wish)).rejects.toMatchObject(refusal)
+  })
+
+  test('of accounts have turns, and of one account only so many wait', async () => {
+    const { draw } = drawingOf()
+    const done: bigint[] = []
+    const note = (account: bigint) => draw(account, invoice).then(() => done.push(account))
+    const running = [...Array.from({ length: 50 }, () => note(ONE)), note(OTHER)]
+    await expect(draw(ONE, invoice)).rejects.toMatchObject({
+      kind: 'throttled',
+      problems: [{ code: 'documents_waiting' }],
+      retryAfterSeconds: 5,
+    })
+    await Promise.all(running)
+    expect(done.slice(0, 4)).toEqual([ONE, ONE, OTHER, ONE])
+  })
+
+  test('are not begun for a caller who has gone', async () => {
+    const { draw } = drawingOf()
+    const gone = new AbortController()
+    const [begun, waiting] = [draw(ONE, invoice), draw(ONE, invoice, gone.signal)]
+    gone.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    expect((await begun).subarray(0, 5).toString()).toBe('%PDF-')
+  })
+})
+
+test('a text of tens of thousands of lines is set page by page, without going through the rest for each', () => {
+  // Where every page went through all that was left this took many minutes.
+  expect(renderInvoice(sampleInvoice({ notes: 'line\n'.repeat(60_000) })).length).toBeGreaterThan(100_000)
+})
