@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -6,9 +6,14 @@ import type { TestProject } from 'vitest/node'
 import { buildWhenStale } from '../../bin/build-when-stale.js'
 import { migrate } from '../../src/platform/database/migrations.ts'
 import { prepareRoles } from '../../src/platform/database/roles.ts'
+import { NOT_DURABLE } from '../../src/platform/postgres/settings.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
+import { olderPostgres } from './older-postgres.ts'
 
-/** One embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must survive. */
+/**
+ * One embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
+ * survive. TEST_POSTGRES=15 (16, 17) takes an older version, installed by `npm ci --prefix test/postgres-versions`.
+ */
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -28,15 +33,30 @@ function quickFolder(): string {
   return tmpdir()
 }
 
+/**
+ * What an older version needs besides. 15 leaves its folder and comes back by the path, so the folder is opened up (with something else in it
+ * it keeps its mode), and it knows no "all" in the map of users, so the socket alone says who may connect.
+ */
+function surroundingsOfOlder(major: string, folder: string) {
+  const rules = join(folder, 'hba')
+  writeFileSync(rules, 'local all all trust\n')
+  chmodSync(folder, 0o755)
+  return { programs: olderPostgres(major), settings: { ...SETTINGS, hba_file: rules } }
+}
+
+const SETTINGS = { ...NOT_DURABLE, max_connections: 200 }
+
 export default async function setup(project: TestProject) {
   // Documents are drawn by a thread of the build.
   if (!buildWhenStale(new URL('../..', import.meta.url).pathname)) throw new Error('the program could not be built')
+  const older = process.env['TEST_POSTGRES']
   const dataDir = mkdtempSync(join(quickFolder(), 'perennial-test-'))
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
   const postgres = await startEmbeddedPostgres({
     dataDir,
     log: silent,
-    settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' },
+    settings: SETTINGS,
+    ...(older === undefined ? {} : surroundingsOfOlder(older, dataDir)),
   })
   const { host, port, user } = postgres.connection
   const admin = new pg.Client({ host, port, user, database: 'postgres' })

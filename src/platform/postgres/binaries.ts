@@ -18,9 +18,13 @@ import type { Identity } from './identity.ts'
 import { errorCodeOf, OTHER_WAY, StartFailure } from './start-failure.ts'
 
 /** The PostgreSQL programs, at a place where the database's user can run them. */
-export type Binaries = { readonly bin: string; readonly majorVersion: number }
+export type Binaries = { readonly bin: string; readonly majorVersion: number; readonly locale: readonly string[] }
 
-type Package = { readonly native: string; readonly version: string }
+// The builtin collation sorts alike on every machine and for ever; the operating system's changes with its version.
+const LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+
+/** Where the PostgreSQL programs lie, of which version they are, and how their initdb is asked for a locale where it differs. */
+export type Package = { readonly native: string; readonly version: string; readonly locale?: readonly string[] }
 
 /** Nothing of the service's environment reaches the database: neither secrets nor a PGDATA or LC_* left in a shell. */
 export const DATABASE_ENVIRONMENT = {
@@ -35,12 +39,16 @@ export const DATABASE_ENVIRONMENT = {
  * they lie behind a closed folder (a checkout under /root). Throws a StartFailure when neither helps.
  */
 export function prepareBinaries(identity: Identity, pack = findPackage(), parents = copyParents()): Binaries {
-  const majorVersion = Number.parseInt(pack.version, 10)
-  if (runs(pack.native, identity)) return { bin: join(pack.native, 'bin'), majorVersion }
-  if (makeLinks(pack.native) && runs(pack.native, identity)) return { bin: join(pack.native, 'bin'), majorVersion }
+  const at = (native: string): Binaries => ({
+    bin: join(native, 'bin'),
+    majorVersion: Number.parseInt(pack.version, 10),
+    locale: pack.locale ?? LOCALE,
+  })
+  if (runs(pack.native, identity)) return at(pack.native)
+  if (makeLinks(pack.native) && runs(pack.native, identity)) return at(pack.native)
   for (const parent of parents) {
     const copy = copyOf(pack, parent)
-    if (copy && runs(copy, identity)) return { bin: join(copy, 'bin'), majorVersion }
+    if (copy && runs(copy, identity)) return at(copy)
   }
   throw new StartFailure(
     `The PostgreSQL programs in ${pack.native} do not run here: they need glibc 2.27 or newer (no Alpine) and a place that their user can reach; move the installation, ${OTHER_WAY}.`,

@@ -33,24 +33,13 @@ export async function makeCluster(given: {
   }
 }
 
-// The builtin collation sorts alike on every machine and for ever; the operating system's changes with its version.
-const INITDB = [
-  '-U',
-  'postgres',
-  '-A',
-  'peer',
-  '-E',
-  'UTF8',
-  '--locale=C',
-  '--locale-provider=builtin',
-  '--builtin-locale=C.UTF-8',
-]
+const INITDB = ['-U', 'postgres', '-A', 'peer', '-E', 'UTF8']
 
 async function runInitdb(given: Parameters<typeof makeCluster>[0]): Promise<void> {
   const { folder, binaries, identity } = given
   const path = folder.clusterInTheMaking
-  const sync = given.isDurable ? [] : ['--no-sync']
-  const child = spawn(join(binaries.bin, 'initdb'), ['-D', folderAsSeenInside(path), ...INITDB, ...sync], {
+  const words = [...INITDB, ...binaries.locale, ...(given.isDurable ? [] : ['--no-sync'])]
+  const child = spawn(join(binaries.bin, 'initdb'), ['-D', folderAsSeenInside(path), ...words], {
     ...identity.runAs,
     cwd: path,
     env: DATABASE_ENVIRONMENT,

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepareBinaries } from './binaries.ts'
+import { type Package, prepareBinaries } from './binaries.ts'
 import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
 import { type DataFolder, hasCluster, openDataFolder } from './data-folder.ts'
 import { makeCluster } from './first-start.ts'
@@ -33,12 +33,14 @@ export async function startEmbeddedPostgres(given: {
   dataDir: string
   log: PostgresLog
   settings?: ServerSettings
+  /** Left out: those of the installed platform package. */
+  programs?: Package
 }): Promise<EmbeddedPostgres> {
   const { log } = given
   const folder = openDataFolder(given.dataDir)
   const lock = await takeLock(folder, (message) => log.warn(message))
   try {
-    return await startLocked(folder, lock, log, given.settings)
+    return await startLocked(folder, lock, given)
   } catch (error) {
     lock.release()
     throw error
@@ -48,11 +50,10 @@ export async function startEmbeddedPostgres(given: {
 async function startLocked(
   folder: DataFolder,
   lock: FolderLock,
-  log: PostgresLog,
-  settings: ServerSettings | undefined,
+  { log, settings, programs }: Pick<Parameters<typeof startEmbeddedPostgres>[0], 'log' | 'settings' | 'programs'>,
 ): Promise<EmbeddedPostgres> {
   const identity = chooseIdentity(folder.root)
-  const binaries = prepareBinaries(identity)
+  const binaries = prepareBinaries(identity, programs)
   const common = { folder, binaries, identity, lockDescriptor: lock.descriptor }
   refuseRootsCluster(folder)
   if (!hasCluster(folder, binaries.majorVersion)) {
