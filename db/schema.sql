@@ -618,8 +618,9 @@ create table list_watermarks (
   list text not null,
   sealed_until bigint default 0 not null,
   candidate_until bigint,
-  candidate_xid xid8,
   candidate_at timestamp with time zone,
+  settled_until bigint default 0 not null,
+  candidate_drawers text[],
   constraint list_watermarks_pkey PRIMARY KEY (list)
 );
 alter table list_watermarks enable row level security;
@@ -1140,7 +1141,7 @@ CREATE OR REPLACE FUNCTION account_exists()
  RETURNS boolean
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select exists (select 1 from accounts)
 $function$
@@ -1150,7 +1151,7 @@ CREATE OR REPLACE FUNCTION anonymise_events(customer bigint, neutral text)
  RETURNS bigint
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   with changed as (
     update events e set record = anonymised_record(e.record, customer, neutral)
@@ -1165,7 +1166,7 @@ CREATE OR REPLACE FUNCTION anonymised_record(record jsonb, customer bigint, neut
  RETURNS jsonb
  LANGUAGE plpgsql
  IMMUTABLE
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 declare
   result jsonb;
@@ -1200,7 +1201,7 @@ CREATE OR REPLACE FUNCTION delete_old_billing_runs(before_instant timestamp with
  RETURNS bigint
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   with gone as (delete from billing_runs where finished_at < before_instant returning 1) select count(*) from gone
 $function$
@@ -1210,7 +1211,7 @@ CREATE OR REPLACE FUNCTION delete_old_idempotency_keys(before_instant timestamp 
  RETURNS bigint
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   with gone as (delete from idempotency_keys where created_at < before_instant returning 1) select count(*) from gone
 $function$
@@ -1231,11 +1232,47 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION id_column_of(list_name text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return case list_name when 'customers' then 'customer_id' when 'subscriptions' then 'subscription_id' when 'invoices' then 'invoice_id'
+    when 'events' then 'event_id' when 'payments' then 'payment_id' when 'ledger_entries' then 'entry_id' end;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_only_writing_server()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return coalesce(current_setting('writing_servers', true), '') <> 'several'
+    and current_setting('server_version') ~ '^[0-9.]+(devel|(beta|rc)[0-9]+)?( |$)'
+    and not exists (select 1 from pg_extension where extname in ('citus', 'bdr', 'spock', 'pgactive'));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION key_exists(hash bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return exists (select 1 from api_keys where key_hash = hash);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
  RETURNS TABLE(account_id bigint, today date)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
    where a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < z.today)
@@ -1247,7 +1284,7 @@ CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zon
  RETURNS TABLE(account_id bigint)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
    where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
@@ -1259,7 +1296,7 @@ CREATE OR REPLACE FUNCTION list_all_accounts()
  RETURNS TABLE(account_id bigint, name text, mode text, currency text, time_zone text, clock_at timestamp with time zone, created_at timestamp with time zone)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select account_id, name, mode, currency, time_zone, clock_at, created_at from accounts order by account_id
 $function$
@@ -1269,7 +1306,7 @@ CREATE OR REPLACE FUNCTION list_schedule_zones()
  RETURNS TABLE(time_zone text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select distinct time_zone from accounts where clock_at is null
 $function$
@@ -1279,7 +1316,7 @@ CREATE OR REPLACE FUNCTION list_unfinished_runs(at_instant timestamp with time z
  RETURNS TABLE(account_id bigint, billing_run_id bigint)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select account_id, billing_run_id from billing_runs
    where finished_at is null and (leased_until is null or leased_until < at_instant)
@@ -1291,40 +1328,24 @@ CREATE OR REPLACE FUNCTION seal_list(list_name text)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 declare
-  mark list_watermarks;
-  id_column text := case list_name when 'customers' then 'customer_id' when 'subscriptions' then 'subscription_id'
-    when 'invoices' then 'invoice_id' when 'events' then 'event_id' when 'payments' then 'payment_id' when 'ledger_entries' then 'entry_id' end;
-  last_id bigint;
-  written integer := 0;
+  id_column text := id_column_of(list_name);
+  until_id bigint := settled_below(list_name) / 4096 * 4096;
+  from_id bigint;
+  written integer;
 begin
-  insert into list_watermarks (list) values (list_name) on conflict do nothing;
-  select * into mark from list_watermarks where list = list_name for update skip locked;
-  if not found then return 0; end if;
-  -- A transaction that drew an identifier below the candidate has ended when the horizon has passed its start; the half minute
-  -- covers statements that had drawn one but not yet taken a transaction number.
-  if mark.candidate_until is not null and mark.candidate_at < clock_timestamp() - interval '30 seconds'
-     and pg_snapshot_xmin(pg_current_snapshot()) > mark.candidate_xid then
-    execute format(
-      'insert into list_blocks (account_id, list, block, records)
-       select a.account_id, %L, r.block, r.records from accounts a cross join lateral (
-         select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
-      list_name, id_column, list_name, id_column, id_column) using mark.sealed_until, mark.candidate_until;
-    get diagnostics written = row_count;
-    update list_watermarks set sealed_until = mark.candidate_until, candidate_until = null where list = list_name;
-    mark.sealed_until := mark.candidate_until;
-    mark.candidate_until := null;
-  end if;
-  if mark.candidate_until is null then
-    last_id := coalesce(pg_sequence_last_value(pg_get_serial_sequence('' || list_name, id_column)::regclass), 0);
-    if last_id / 4096 * 4096 > mark.sealed_until then
-      update list_watermarks
-         set candidate_until = last_id / 4096 * 4096, candidate_xid = pg_current_xact_id(), candidate_at = clock_timestamp()
-       where list = list_name;
-    end if;
-  end if;
+  -- Somebody else seals it, or a deletion holds it off.
+  select sealed_until into from_id from list_watermarks where list = list_name for update skip locked;
+  if not found or until_id <= from_id then return 0; end if;
+  execute format(
+    'insert into list_blocks (account_id, list, block, records)
+     select a.account_id, %L, r.block, r.records from accounts a cross join lateral (
+       select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
+    list_name, id_column, list_name, id_column, id_column) using from_id, until_id;
+  get diagnostics written = row_count;
+  update list_watermarks set sealed_until = until_id where list = list_name;
   return written;
 end $function$
 ;
@@ -1333,7 +1354,7 @@ CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant
  RETURNS TABLE(name text, label text, value double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
@@ -1374,6 +1395,45 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION settled_below(list_name text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  mark list_watermarks;
+  drawn_from regclass := pg_get_serial_sequence('' || list_name, id_column_of(list_name));
+  below bigint;
+  drawers text[];
+begin
+  insert into list_watermarks (list) values (list_name) on conflict do nothing;
+  select * into mark from list_watermarks where list = list_name for update skip locked;
+  -- Somebody else moves it just now.
+  if not found then return (select settled_until from list_watermarks where list = list_name); end if;
+  -- Before the locks are looked at: whoever has drawn up to here is among their holders, or has ended.
+  below := coalesce(pg_sequence_last_value(drawn_from), 0) + 1;
+  select coalesce(array_agg(virtualtransaction), '{}') into drawers from pg_locks
+   where locktype = 'relation' and relation = drawn_from and mode = 'RowExclusiveLock' and pid <> pg_backend_pid()
+     and database = (select oid from pg_database where datname = current_database());
+  if mark.candidate_until is not null
+     and (case when is_only_writing_server() then not mark.candidate_drawers && drawers
+               else mark.candidate_at < clock_timestamp() - interval '30 minutes' end) then
+    mark.settled_until := mark.candidate_until;
+    mark.candidate_until := null;
+  end if;
+  if mark.candidate_until is null and below > mark.settled_until then
+    update list_watermarks
+       set settled_until = mark.settled_until, candidate_until = below, candidate_drawers = drawers, candidate_at = clock_timestamp()
+     where list = list_name;
+  else
+    update list_watermarks set settled_until = mark.settled_until, candidate_until = mark.candidate_until
+     where list = list_name and (settled_until, candidate_until) is distinct from (mark.settled_until, mark.candidate_until);
+  end if;
+  return mark.settled_until;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION uncount_deleted(list_name text, ids bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1395,7 +1455,7 @@ CREATE OR REPLACE FUNCTION verification_state()
  RETURNS TABLE(differences bigint, oldest timestamp with time zone)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'perennial'
+ SET search_path TO 'perennial', 'pg_temp'
 AS $function$
   select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v
 $function$

@@ -2,6 +2,9 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { type App, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
+import { isKnownHash } from '../features/api-keys/queries.ts'
+import { secretHash } from '../features/api-keys/secret.ts'
+import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
@@ -9,7 +12,7 @@ import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { openForService, serviceLog } from './service.ts'
+import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
 /** `perennial serve`: the API, and unless told otherwise the worker, until a stop signal. */
@@ -28,7 +31,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     // From the first request on there is something to finish.
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
-    await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
+    await greet(opened.db, context, log, addressOf(config.host, serving.server.server.address() as AddressInfo))
     if (options.worker)
       worker = await startWorker({
         db: opened.db,
@@ -38,7 +41,8 @@ export async function serveCommand(context: CommandContext, options: { worker: b
         onRunFinished: serving.runFinished,
       })
     const { reason, isFailure } = await stop.asked
-    log.info({ reason }, 'stopping')
+    if (isFailure) sayLastWords(reason)
+    else log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     const inTime = await stop.bounded(async () => {
@@ -72,7 +76,7 @@ function addressOf(host: string, { port }: AddressInfo): string {
 }
 
 /** Makes the first account of an empty database and shows its key this once. */
-async function greet(db: Database, { config, isJson }: CommandContext, address: string): Promise<void> {
+async function greet(db: Database, { config, isJson }: CommandContext, log: Logger, address: string): Promise<void> {
   const first = await createFirstAccount(db, Date.now, {
     mode: config.bootstrapAccountMode,
     name: config.bootstrapAccountName,
@@ -80,6 +84,7 @@ async function greet(db: Database, { config, isJson }: CommandContext, address: 
     clockAt: null,
     ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
   })
+  if (!first) await warnOfUnusedKey(db, config, log)
   if (isJson) {
     const key = first && !config.bootstrapApiKey ? { ApiKey: first.secret } : {}
     printJson({ Address: address, ...(first ? { AccountID: first.id } : {}), ...key })
@@ -97,4 +102,12 @@ async function greet(db: Database, { config, isJson }: CommandContext, address: 
   Try it:   curl -u "${first.id}:${key}" ${address}/v1/customers
   Read on:  ${address}/docs
 `)
+}
+
+/** An account that was made before the first start has a key of its own, and the one that was given would be refused without a word why. */
+async function warnOfUnusedKey(db: Database, { bootstrapApiKey }: Config, log: Logger): Promise<void> {
+  if (bootstrapApiKey === undefined || (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey)))) return
+  log.error(
+    'BOOTSTRAP_API_KEY is a key of no account: there was an account before the first start. Use the key that "perennial account create" showed, or make one with "perennial key create".',
+  )
 }

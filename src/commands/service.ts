@@ -8,8 +8,14 @@ import type { Stopping } from './stopping.ts'
 /** What the long-running commands share: a log for machines, and a database that they live and die with. */
 
 /** One JSON object a line on stderr; results go to stdout. */
-export const serviceLog = (level: CommandContext['config']['logLevel']): Logger =>
-  makeLog(level, secretsIn(process.env), pino.destination({ dest: 2, sync: false }))
+export const serviceLog = (level: CommandContext['config']['logLevel']): Logger => logTo(level, { sync: false })
+
+const logTo = (level: CommandContext['config']['logLevel'], { sync }: { sync: boolean }): Logger =>
+  makeLog(level, secretsIn(process.env), pino.destination({ dest: 2, sync }))
+
+/** Writes why the service ends although nobody asked it to, whatever LOG_LEVEL is: without it there is an exit code and no reason. */
+export const sayLastWords = (reason: string): void =>
+  logTo('fatal', { sync: true }).fatal({ reason }, 'the service ends')
 
 /** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
 export const openForService = (

@@ -2,7 +2,7 @@ import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { openForService, serviceLog } from './service.ts'
+import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
 /** `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. */
@@ -22,7 +22,8 @@ export async function workCommand(context: CommandContext): Promise<number> {
     else printLine('Perennial works')
     stop.drains()
     const { reason, isFailure } = await stop.asked
-    log.info({ reason }, 'stopping')
+    if (isFailure) sayLastWords(reason)
+    else log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     const inTime = await stop.bounded(async () => {

@@ -243,7 +243,7 @@ describe('each wall alone', () => {
     for (const { name, config, open } of rows) {
       // What a plan may be made of changes nothing of what a function means.
       const meant = config?.filter((setting) => !setting.startsWith('enable_'))
-      expect([name, meant, open]).toEqual([name, ['search_path=perennial'], false])
+      expect([name, meant, open]).toEqual([name, ['search_path=perennial, pg_temp'], false])
     }
   })
 

@@ -53,6 +53,17 @@ describe('start', () => {
     expect(out + err).not.toContain(env.BOOTSTRAP_API_KEY)
   })
 
+  test('a given key that an account made before the first start keeps from being used is named, also at a quiet log', async () => {
+    const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'error' }
+    expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)
+    const service = await serve(env)
+    expect((await call(service, { account: 1, key: env.BOOTSTRAP_API_KEY }, '/v1/currencies')).status).toBe(401)
+    service.child.kill('SIGTERM')
+    const { err } = await service.ended
+    expect(err).toContain('BOOTSTRAP_API_KEY is a key of no account')
+    expect(err).not.toContain(env.BOOTSTRAP_API_KEY)
+  })
+
   test('health, readiness and metrics need no key', async () => {
     const service = await serve({ DATA_DIR: testFolder() })
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/redoc.js'])

@@ -87,3 +87,23 @@ describe('stop', () => {
 
 const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+
+test.each(['silent', 'fatal', 'info'])(
+  'a service whose database has died says so at LOG_LEVEL=%s, and fails',
+  async (LOG_LEVEL) => {
+    const DATA_DIR = testFolder()
+    // A worker would still be starting, and fail with words of its own.
+    const service = await serve({ DATA_DIR, LOG_LEVEL }, ['--no-worker'])
+    const postmaster = Number(readFileSync(join(DATA_DIR, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+    process.kill(postmaster, 'SIGQUIT')
+    const { code, err } = await service.ended
+    expect(code).toBe(1)
+    const last = JSON.parse(
+      err
+        .trimEnd()
+        .split('\n')
+        .findLast((line) => line.includes('ended')) ?? '{}',
+    ) as object
+    expect(last).toMatchObject({ level: 60, reason: 'the database has ended', msg: 'the service ends' })
+  },
+)

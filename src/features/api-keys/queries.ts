@@ -22,6 +22,10 @@ const KEY = fragment`
 export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
   firstRow<ApiKey>(db, sql`select ${KEY} from api_keys where account_id = ${account} and key_hash = ${hash}`)
 
+/** Whether a key of any account has this hash, in force or not. */
+export const isKnownHash = async (db: Queryable, hash: Buffer): Promise<boolean> =>
+  (await oneRow<{ isKnown: boolean }>(db, sql`select key_exists(${hash}) as "isKnown"`)).isKnown
+
 export const listKeys = (db: Queryable, account: AccountId) =>
   db.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id`)
 

@@ -61,7 +61,7 @@ export interface Database {
 }
 
 const SESSION =
-  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial -c statement_timeout=0 -c idle_in_transaction_session_timeout=120000'
+  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c statement_timeout=0 -c idle_in_transaction_session_timeout=120000'
 
 export const clientConfig = (connection: Connection, role: string | undefined): pg.ClientConfig => ({
   ...connection,
