@@ -9,17 +9,19 @@ import type { PricedBrackets, PriceList } from './pricing.ts'
  * What a line charges. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
  * cut off; `rise`, `metered` and `late_usage` belong to components.
  */
-export type ChargeKind =
-  | 'setup'
-  | 'trial'
-  | 'package'
-  | 'package_extension'
-  | 'component'
-  | 'component_extension'
-  | 'rise'
-  | 'metered'
-  | 'late_usage'
-  | 'manual'
+export const CHARGE_KINDS = [
+  'setup',
+  'trial',
+  'package',
+  'package_extension',
+  'component',
+  'component_extension',
+  'rise',
+  'metered',
+  'late_usage',
+  'manual',
+] as const
+export type ChargeKind = (typeof CHARGE_KINDS)[number]
 
 /** One line to come, with every fact that its amount follows from. */
 export interface PlannedCharge {

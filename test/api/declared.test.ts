@@ -72,7 +72,7 @@ async function send(operation: DocumentedOperation, sent: Sent, server = service
   const wrong = check(operation, {
     status: reply.statusCode,
     text: reply.payload,
-    type: String(reply.headers['content-type'] ?? ''),
+    headers: reply.headers,
   })
   expect(wrong, `${operation.id} ${reply.statusCode}`).toBeUndefined()
   return reply.statusCode

@@ -20,7 +20,13 @@ export interface JsonSchema {
 }
 
 interface Media {
-  [type: string]: { schema?: JsonSchema }
+  [type: string]: { schema?: JsonSchema; example?: unknown }
+}
+
+interface DocumentedResponse {
+  content?: Media
+  headers?: Record<string, unknown>
+  $ref?: string
 }
 
 export interface DocumentedOperation {
@@ -29,13 +35,14 @@ export interface DocumentedOperation {
   path: string
   pathParams: string[]
   query: { name: string; schema: JsonSchema }[]
-  /** Schema of a JSON body; undefined when the operation has none. */
+  /** Schema of a JSON body, without references; undefined when the operation has none. */
   body: JsonSchema | undefined
+  example: unknown
   /** Media types of a body that is no JSON. */
   rawTypes: string[]
   success: number
   declared: number[]
-  responses: Record<string, { content?: Media }>
+  responses: Record<string, DocumentedResponse>
   hasIfMatch: boolean
 }
 
@@ -43,23 +50,49 @@ interface RawOperation {
   operationId: string
   parameters?: { name: string; in: string; schema: JsonSchema }[]
   requestBody?: { content: Media }
-  responses: Record<string, { content?: Media }>
+  responses: Record<string, DocumentedResponse>
 }
 
 export interface ApiDocument {
   openapi: string
   paths: Record<string, Record<string, RawOperation>>
-  components: { schemas: Record<string, JsonSchema> }
+  components: { schemas: Record<string, JsonSchema>; responses: Record<string, DocumentedResponse> }
 }
 
 export async function readDocument(service: TestService): Promise<ApiDocument> {
   return (await service.anonymous.get('/openapi.json')).body
 }
 
+const nameOf = (reference: string): string => reference.split('/').at(-1) ?? ''
+
+/** A schema with its references put in their places; schemas of bodies lead to none of themselves. */
+function inlined(value: unknown, document: Pick<ApiDocument, 'components'>): unknown {
+  if (Array.isArray(value)) return value.map((entry) => inlined(entry, document))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref } = value as JsonSchema
+  if ($ref) return inlined(document.components.schemas[nameOf($ref)], document)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inlined(inner, document)]))
+}
+
+/** Objects are open to new fields for clients; here no field may come that is not declared. */
+export function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
+  if (typeof value !== 'object' || value === null) return value
+  const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, closed(one)]))
+  const isObject = typeof inner['properties'] === 'object' && ([] as unknown[]).concat(inner['type']).includes('object')
+  return isObject ? { ...inner, additionalProperties: false } : inner
+}
+
 export function operationsOf(document: ApiDocument): DocumentedOperation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, raw]) => {
-      const { parameters = [], requestBody, responses } = raw
+      const { parameters = [], requestBody } = raw
+      const responses = Object.fromEntries(
+        Object.entries(raw.responses).map(([status, response]) => [
+          status,
+          response.$ref ? (document.components.responses[nameOf(response.$ref)] ?? {}) : response,
+        ]),
+      )
       const statuses = Object.keys(responses).map(Number)
       return {
         id: raw.operationId,
@@ -67,7 +100,8 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
         path,
         pathParams: parameters.filter((one) => one.in === 'path').map(({ name }) => name),
         query: parameters.filter((one) => one.in === 'query'),
-        body: requestBody?.content['application/json']?.schema,
+        body: inlined(requestBody?.content['application/json']?.schema, document) as JsonSchema | undefined,
+        example: requestBody?.content['application/json']?.example,
         rawTypes: Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json'),
         // Beside its own, a change that can be previewed has the 200 of the preview.
         success: Math.max(...statuses.filter((status) => status < 300)),
@@ -82,7 +116,32 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
 export interface Answered {
   status: number
   text: string
-  type: string
+  headers: Record<string, unknown>
+}
+
+/** Headers that follow from the operation and not from the way to it. */
+const DECLARED_HEADERS = ['ETag', 'Location', 'Link', 'Idempotency-Replayed', 'Retry-After', 'WWW-Authenticate']
+/** Those that every answer carries for which they are declared. A conflict can last; a page can be the only one. */
+const isAlwaysSent = (header: string, status: number): boolean =>
+  ['ETag', 'Location', 'X-Request-Id'].includes(header) || (header === 'Retry-After' && status !== 409)
+
+function wrongHeaders({ headers: declared = {} }: DocumentedResponse, { status, headers }: Answered): string[] {
+  const isSent = (header: string) => headers[header.toLowerCase()] !== undefined
+  return [
+    ...DECLARED_HEADERS.filter((header) => isSent(header) && !Object.hasOwn(declared, header)).map(
+      (header) => `${header} is answered and not declared`,
+    ),
+    ...Object.keys(declared)
+      .filter((header) => isAlwaysSent(header, status) && !isSent(header))
+      .map((header) => `${header} is declared and not answered`),
+  ]
+}
+
+/** What is wrong with the type of a body; undefined when it is one of those declared. */
+function wrongType(content: Media, type: string, text: string): string | undefined {
+  const media = Object.keys(content)
+  if (media.length === 0) return text === '' ? undefined : `a body is answered, none is declared: ${text.slice(0, 200)}`
+  return media.some((one) => type.startsWith(one)) ? undefined : `${type} is answered, ${media.join()} is declared`
 }
 
 /** What is wrong with an answer, held against what the document says of its operation; undefined when nothing is. */
@@ -92,7 +151,7 @@ export function answerChecker(
   const ajv = new Ajv2020({ strict: false, allErrors: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const elsewhere = (schema: object): object =>
-    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'))
+    JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components'))
   ajv.addSchema({ $id: 'document', components: elsewhere(document.components) })
   const compiled = new Map<string, ValidateFunction>()
   const compile = (name: string, schema: JsonSchema): ValidateFunction => {
@@ -100,15 +159,17 @@ export function answerChecker(
     if (!validate) compiled.set(name, (validate = ajv.compile(elsewhere(schema))))
     return validate
   }
-  return (operation, { status, text, type }) => {
+  return (operation, answered) => {
+    const { status, text, headers } = answered
     const response = operation.responses[String(status)]
     if (!response) return `status ${status} is not declared: ${text.slice(0, 300)}`
-    const [media, content] = Object.entries(response.content ?? {})[0] ?? []
-    if (!content?.schema || media === undefined)
-      return text === '' ? undefined : `a body is answered, none is declared: ${text.slice(0, 200)}`
-    const isOfType = media.endsWith('/*') ? type.startsWith(media.slice(0, -1)) : type.startsWith(media)
-    if (!isOfType) return `${type} is answered, ${media} is declared`
-    if (!media.includes('json')) return undefined
+    const [wrong = wrongType(response.content ?? {}, String(headers['content-type'] ?? ''), text)] = wrongHeaders(
+      response,
+      answered,
+    )
+    if (wrong !== undefined) return wrong
+    const content = response.content?.['application/json']
+    if (!content?.schema || !String(headers['content-type']).startsWith('application/json')) return undefined
     let body: unknown
     try {
       body = JSON.parse(text)

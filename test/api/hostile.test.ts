@@ -141,8 +141,8 @@ function attacker(world: World, owner: pg.Client) {
     outcome.seen.set(operation.id, (outcome.seen.get(operation.id) ?? new Set()).add(reply.statusCode))
     // A hostile identifier can make another path of the interface, which has its own methods.
     const isOtherPath = reply.statusCode === 405 && operation.pathParams.length > 0
-    const type = String(reply.headers['content-type'] ?? '')
-    const wrong = isOtherPath ? undefined : check(operation, { status: reply.statusCode, text: reply.payload, type })
+    const answered = { status: reply.statusCode, text: reply.payload, headers: reply.headers }
+    const wrong = isOtherPath ? undefined : check(operation, answered)
     const problem =
       isChanged && reply.statusCode >= 400 ? `refused with ${reply.statusCode}, yet ${relation} changed` : wrong
     if (problem)

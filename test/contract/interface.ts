@@ -413,9 +413,9 @@ const inComponentVersion = (prefix: string): string =>
 const TAX = 'Name! rules.Perc! rules.countryID rules.countryStateID rules.TaxNumber'
 
 const PAYMENT =
-  'customerID! Amount! CurrencyCode! Date! Method! Memo Ref Allocations Allocations.allocationID Allocations.amountApplied Allocations.invoiceID Allocations.positiveAdjustmentID Allocations.invoiceNumber'
+  'customerID! Amount! CurrencyCode! Date! Method! Memo Ref Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.positiveAdjustmentID Allocations.invoiceNumber'
 const CREDIT =
-  'customerID! Amount! CurrencyCode! Date! Memo Allocations Allocations.allocationID Allocations.amountApplied Allocations.invoiceID Allocations.invoiceNumber'
+  'customerID! Amount! CurrencyCode! Date! Memo Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.invoiceNumber'
 const GIVEN_LIST = `${PAGING} startDate endDate status customerID`
 const ADJUSTMENT = 'customerID! Amount! Date! DueDate Memo'
 
@@ -474,8 +474,8 @@ export const INTERFACE: readonly Row[] = [
   list('/v1/credits', creditNote, GIVEN_LIST),
   { method: 'GET', path: '/v1/credits/{creditNoteID}', success: 200, answer: creditNote },
   // The reference and the amount of an allocation have two names each, of which either will do.
-  { method: 'POST', path: '/v1/credits', success: 201, answer: creditNote, input: `${CREDIT} CreditNumber AutoApply` },
-  { method: 'PUT', path: '/v1/credits/{creditNoteID}', success: 204, input: `${CREDIT} CreditNumber` },
+  { method: 'POST', path: '/v1/credits', success: 201, answer: creditNote, input: `${CREDIT} CreditNumber! AutoApply` },
+  { method: 'PUT', path: '/v1/credits/{creditNoteID}', success: 204, input: `${CREDIT} CreditNumber!` },
   { method: 'DELETE', path: '/v1/credits/{creditNoteID}', success: 204 },
   {
     method: 'GET',
@@ -496,13 +496,13 @@ export const INTERFACE: readonly Row[] = [
     path: '/v1/adjustment/add',
     success: 201,
     answer: { isSuccess: 'boolean', AdjustmentID: 'integer', Type: 'string' },
-    input: `${ADJUSTMENT} AdjustmentType Type Ref! AutoApply Allocations Allocations.objectID Allocations.AmtAllocated Allocations.isAdjustment`,
+    input: `${ADJUSTMENT} AdjustmentType! Type! Ref! AutoApply Allocations Allocations.objectID Allocations.AmtAllocated! Allocations.isAdjustment`,
   },
   {
     method: 'PUT',
     path: '/v1/adjustment/edit',
     success: 204,
-    input: `${ADJUSTMENT} AdjustmentID AdjustmentType Type Ref isAutoApply LinkedAllocations LinkedAllocations.allocationID LinkedAllocations.objectID LinkedAllocations.AmtAllocated LinkedAllocations.isAdjustment`,
+    input: `${ADJUSTMENT} AdjustmentID! AdjustmentType! Type! Ref isAutoApply LinkedAllocations LinkedAllocations.allocationID LinkedAllocations.objectID LinkedAllocations.AmtAllocated! LinkedAllocations.isAdjustment`,
   },
   { method: 'DELETE', path: '/v1/adjustment/delete', success: 204, query: 'type adjustmentID customerID' },
   list('/v1/packages', packageFields),

@@ -78,7 +78,7 @@ const logo: Operation[] = [
     path: '/v1/account/logo',
     tag,
     summary: 'The logo of the account',
-    success: { status: 200, schema: {}, contentType: 'image/*' },
+    success: { status: 200, media: LOGO_TYPES },
     refusals: { 404: 'The account has no logo' },
     read: async (db, { account }) => {
       const found = await presentLogo(db, account.id)
@@ -93,7 +93,7 @@ const logo: Operation[] = [
     tag,
     summary: 'Set the logo of the account: a PNG or JPEG image as the body',
     rawBody: { types: LOGO_TYPES, bytesMax: LOGO_BYTES_MAX },
-    success: { status: 204 },
+    success: { status: 204, headers: ['ETag'] },
     write: async (tx, context, { bytes }) => {
       const content = bytes ?? Buffer.alloc(0)
       const mediaType = imageTypeOf(content)

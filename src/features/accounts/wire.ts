@@ -115,7 +115,7 @@ const inputs = {
   LockDate: optional(date()),
 } satisfies Properties
 
-export const AccountIn = objectOf(inputs, { ignored: ['AccountID', 'Mode'] })
+export const AccountIn = objectOf(inputs, { name: 'AccountInput', ignored: ['AccountID', 'Mode'] })
 export type AccountBody = BodyOf<typeof inputs>
 
 /** Absent keeps, null clears or goes back to the default; checks come before. */

@@ -32,6 +32,7 @@ import {
   ListQuery,
   listedToWire,
   Naming,
+  NamingIn,
   type NamingBody,
 } from './wire.ts'
 
@@ -67,7 +68,7 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     tag,
     summary: 'Read a positive or negative adjustment',
     query: GetQuery,
-    success: { status: 200, schema: AdjustmentOut.schema },
+    success: { status: 200, schema: AdjustmentOut.schema, headers: ['ETag'] },
     refusals: { 404: 'The customer has no such adjustment' },
     read: async (db, { account, moment }, { query }) => {
       const name = { type: query.type, id: query.adjustmentID, customerId: query.customerID }
@@ -115,7 +116,7 @@ const writing = (): Operation[] => [
     tag,
     summary: 'Add a positive or negative adjustment',
     body: AddIn,
-    success: { status: 201, schema: AddedOut.schema },
+    success: { status: 201, schema: AddedOut.schema, headers: ['ETag', 'Location'] },
     refusals: { 404: 'There is no such customer' },
     record: async (tx, _context, { body }): Promise<Customer | undefined> =>
       body?.customerID === undefined ? undefined : lockedOwner(tx, body.customerID),
@@ -159,7 +160,7 @@ const writing = (): Operation[] => [
     summary:
       'Delete an adjustment, named in the query or the body; a positive one only while nothing is allocated to it',
     query: Naming,
-    body: Naming,
+    body: NamingIn,
     isBodyOptional: true,
     takesAnyBody: true,
     success: { status: 204 },

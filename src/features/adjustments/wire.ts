@@ -192,6 +192,7 @@ const naming = {
   customerID: optional(reference()),
 } satisfies Properties
 export const Naming = objectOf(naming)
+export const NamingIn = objectOf(naming, { name: 'AdjustmentChoice' })
 export type NamingBody = BodyOf<typeof naming>
 
 const common = {
@@ -214,7 +215,7 @@ const adding = {
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 export const AddIn = withoutListWhereAutoApply(
-  objectOf(adding, { ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] }),
+  objectOf(adding, { name: 'AdjustmentAdd', ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] }),
 )
 export type AddBody = BodyOf<typeof adding>
 
@@ -225,7 +226,7 @@ const editing = {
   isAutoApply: optional(flag(), 'AutoApply'),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
 } satisfies Properties
-export const EditIn = withoutListWhereAutoApply(objectOf(editing, { ignored }))
+export const EditIn = withoutListWhereAutoApply(objectOf(editing, { name: 'AdjustmentEdit', ignored }))
 export type EditBody = BodyOf<typeof editing>
 
 /** What both bodies tell of a record itself. */

@@ -78,7 +78,8 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
         createdAt: instantOf(realClock()),
       })
       await announceRun(tx)
-      return { status: 201, body: BillingRunOut.write(runWithFailuresToWire(run, [], account.timeZone, realClock())) }
+      const body = BillingRunOut.write(runWithFailuresToWire(run, [], account.timeZone, realClock()))
+      return { status: 201, body, headers: { location: `/v1/billingruns/${run.id}` } }
     },
   }),
 ]

@@ -94,7 +94,7 @@ export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
 
 export const ClockIn = objectOf(
   { Now: required(instant()) },
-  { ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Failed'] },
+  { name: 'ClockInput', ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Failed'] },
 )
 
 export const ClockMoveOut = outObject(

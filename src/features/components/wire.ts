@@ -30,7 +30,7 @@ import type { Component, ComponentBracket, ComponentInput, ComponentType, Compon
 
 const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const TYPES = ['quantity', 'metered', 'opt-in'] as const satisfies ComponentType[]
-const SCHEMES = ['unit', 'volume', 'tiered', 'stairstep'] as const satisfies Component['scheme'][]
+export const SCHEMES = ['unit', 'volume', 'tiered', 'stairstep'] as const satisfies Component['scheme'][]
 const CURRENCIES_MAX = 200
 const BRACKETS_MAX = 100
 const QUANTITY_MAX = 999_999_999_999
@@ -154,19 +154,22 @@ const bracketFields = {
   QtyTill: optional(quantityTill),
 } satisfies Properties
 
-const BracketIn = objectOf(bracketFields, { ignored: ['componentBracketID', 'componentVersionCurrencyID'] })
+const BracketIn = objectOf(bracketFields, {
+  name: 'ComponentBracketInput',
+  ignored: ['componentBracketID', 'componentVersionCurrencyID'],
+})
 const brackets = listOf(BracketIn, { min: 1, max: BRACKETS_MAX, what: 'brackets' })
 
-const CURRENCY_COMPUTED = { ignored: ['componentVersionCurrencyID', 'componentVersionID'] }
+const CURRENCY_COMPUTED = ['componentVersionCurrencyID', 'componentVersionID']
 const NewCurrencyIn = objectOf(
   { CurrencyCode: required(currencyCode()), ComponentBracketPrices: required(brackets) },
-  CURRENCY_COMPUTED,
+  { name: 'ComponentCurrencyAdd', ignored: CURRENCY_COMPUTED },
 )
 const keptBrackets = {
   CurrencyCode: required(currencyCode()),
   ComponentBracketPrices: optional(brackets),
 } satisfies Properties
-const CurrencyIn = objectOf(keptBrackets, CURRENCY_COMPUTED)
+const CurrencyIn = objectOf(keptBrackets, { name: 'ComponentCurrencyEdit', ignored: CURRENCY_COMPUTED })
 
 const CURRENCIES = { max: CURRENCIES_MAX, what: 'currencies' }
 const newCurrencies = optional(listOf(NewCurrencyIn, CURRENCIES))
@@ -177,14 +180,20 @@ const firstVersionFields = {
   VersionName: required(text()),
   ComponentVersionCurrencies: newCurrencies,
 } satisfies Properties
-const FirstVersionIn = objectOf(firstVersionFields, { ignored: [...VERSION_COMPUTED, 'isDefault', 'isActive'] })
+const FirstVersionIn = objectOf(firstVersionFields, {
+  name: 'ComponentFirstVersion',
+  ignored: [...VERSION_COMPUTED, 'isDefault', 'isActive'],
+})
 
 const newVersionFields = {
   ...firstVersionFields,
   isActive: required(flag()),
   isDefault: required(flag()),
 } satisfies Properties
-export const NewComponentVersionIn = objectOf(newVersionFields, { ignored: VERSION_COMPUTED })
+export const NewComponentVersionIn = objectOf(newVersionFields, {
+  name: 'ComponentVersionAdd',
+  ignored: VERSION_COMPUTED,
+})
 
 /** An absent list of currencies, or of a currency's brackets, stays as it is, and so does isDefault. */
 const versionFields = {
@@ -193,7 +202,7 @@ const versionFields = {
   isDefault: optional(flag()),
   ComponentVersionCurrencies: optional(listOf(CurrencyIn, CURRENCIES)),
 } satisfies Properties
-export const ComponentVersionIn = objectOf(versionFields, { ignored: VERSION_COMPUTED })
+export const ComponentVersionIn = objectOf(versionFields, { name: 'ComponentVersionEdit', ignored: VERSION_COMPUTED })
 
 const sharedFields = {
   Name: required(text()),
@@ -210,11 +219,12 @@ const sharedFields = {
 const newComponentFields = { ComponentCode: required(text()), ...sharedFields } satisfies Properties
 export const NewComponentIn = objectOf(
   { ...newComponentFields, ComponentVersion: required(FirstVersionIn) },
-  { ignored: ['componentID', 'ComponentVersions'] },
+  { name: 'ComponentAdd', ignored: ['componentID', 'ComponentVersions'] },
 )
 
 const componentFields = { ComponentCode: optional(text()), ...sharedFields } satisfies Properties
 export const ComponentIn = objectOf(componentFields, {
+  name: 'ComponentEdit',
   ignored: ['componentID', 'ComponentVersions', 'ComponentVersion'],
 })
 

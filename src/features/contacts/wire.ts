@@ -34,10 +34,10 @@ const inputs = {
 
 const ignored = ['customerContactID']
 
-export const ContactIn = objectOf(inputs, { ignored: [...ignored, 'changePassword'] })
+export const ContactIn = objectOf(inputs, { name: 'CustomerContactAdd', ignored: [...ignored, 'changePassword'] })
 
 const editInputs = { ...inputs, changePassword: optional(flag()) } satisfies Properties
-export const ContactEditIn = objectOf(editInputs, { ignored })
+export const ContactEditIn = objectOf(editInputs, { name: 'CustomerContactEdit', ignored })
 
 export type ContactBody = BodyOf<typeof inputs> & Pick<BodyOf<typeof editInputs>, 'changePassword'>
 

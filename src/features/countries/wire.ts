@@ -1,8 +1,15 @@
 import type { Country, CountryState } from '../../kernel/countries.ts'
-import { outInteger, outList, outObject, outText } from '../../platform/wire/write.ts'
+import { outId, outList, outObject, outText } from '../../platform/wire/write.ts'
 
-export const CountriesOut = outList(outObject({ countryID: outInteger(), Name: outText(), Code: outText() }, 'Country'))
-export const StatesOut = outList(outObject({ countryStateID: outInteger(), Name: outText() }, 'CountryState'))
+export const CountriesOut = outList(outObject({ countryID: outId(), Name: outText(), Code: outText() }, 'Country'))
+export const StatesOut = outList(outObject({ countryStateID: outId(), Name: outText() }, 'CountryState'))
 
-export const countryToWire = ({ countryId, name, code }: Country) => ({ countryID: countryId, Name: name, Code: code })
-export const stateToWire = ({ countryStateId, name }: CountryState) => ({ countryStateID: countryStateId, Name: name })
+export const countryToWire = ({ countryId, name, code }: Country) => ({
+  countryID: BigInt(countryId),
+  Name: name,
+  Code: code,
+})
+export const stateToWire = ({ countryStateId, name }: CountryState) => ({
+  countryStateID: BigInt(countryStateId),
+  Name: name,
+})

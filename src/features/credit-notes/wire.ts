@@ -1,3 +1,4 @@
+import { CHARGE_KINDS } from '../../engine/charges.ts'
 import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
 import type { AllocationState } from '../../engine/moneyChange.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -19,6 +20,7 @@ import {
   outNumber,
   outObject,
   outText,
+  outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { NegativeAdjustment, NewNegative } from '../money/adjustment-queries.ts'
@@ -43,7 +45,9 @@ const inputs = {
   Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
-export const CreditNoteIn = withoutListWhereAutoApply(objectOf(inputs, { ignored: ['creditNoteID', 'Status'] }))
+export const CreditNoteIn = withoutListWhereAutoApply(
+  objectOf(inputs, { name: 'CreditNoteInput', ignored: ['creditNoteID', 'Status'] }),
+)
 export type CreditNoteBody = BodyOf<typeof inputs>
 
 /** A credit note as a body says it; undefined while something that it needs is missing or wrong. */
@@ -76,7 +80,7 @@ export const CreditExplanationOut = outObject(
     Lines: outList(
       outObject({
         chargeID: outId(),
-        Kind: outText(),
+        Kind: outWord(CHARGE_KINDS),
         Facts: outObject({
           From: orNull(day()),
           To: orNull(outDate('Last unused day')),

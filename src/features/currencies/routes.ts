@@ -49,7 +49,7 @@ export const currencyOperations = (): Operation[] => [
     tag,
     summary: 'Take a currency from the account',
     // The interface puts the code into the body; a client that cannot send one with DELETE uses the query.
-    body: objectOf({ CurrencyCode: optional(currencyCode()) }, { ignored: ['Name'] }),
+    body: objectOf({ CurrencyCode: optional(currencyCode()) }, { name: 'CurrencyChoice', ignored: ['Name'] }),
     isBodyOptional: true,
     query: objectOf({ CurrencyCode: optional(currencyCode()) }),
     success: { status: 204 },

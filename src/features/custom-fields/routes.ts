@@ -59,7 +59,7 @@ export const customFieldOperations = (): Operation[] => [
     path: '/v1/customfields',
     tag,
     summary: 'Define a label that every customer can have a value for',
-    body: objectOf({ Key: required(text()) }),
+    body: objectOf({ Key: required(text()) }, { name: 'CustomFieldInput' }),
     success: { status: 201, schema: customFieldShape.schema },
     refusals: { 409: 'The account has a custom field of that name' },
     write: async (tx, context, { body }) => ({ status: 201, body: await addLabel(tx, context, body.Key) }),

@@ -116,7 +116,10 @@ export const customerOperations = (deps: Deps): Operation[] => [
     permission: 'read',
     summary: 'List customers by their identifiers',
     query: objectOf(paging),
-    body: objectOf({ ids: required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })), ...paging }),
+    body: objectOf(
+      { ids: required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })), ...paging },
+      { name: 'CustomerChoice' },
+    ),
     success: { status: 200, schema: CustomersByIdOut.schema },
     read: async (db, { account, moment }, { body, query, url }) => {
       const ids = [...new Set(body.ids.filter((id) => id !== null))]

@@ -260,14 +260,14 @@ const inputs = {
   Locale: optional(languageTag()),
   isCollectionHold: optional(flag()),
   CustomFields: optional(
-    listOf(objectOf({ Key: required(text()), Value: optional(text()) }), {
+    listOf(objectOf({ Key: required(text()), Value: optional(text()) }, { name: 'CustomFieldValue' }), {
       max: CUSTOM_FIELDS_MAX,
       what: 'custom fields',
     }),
   ),
 } satisfies Properties
 
-export const CustomerIn = objectOf(inputs, { ignored: COMPUTED })
+export const CustomerIn = objectOf(inputs, { name: 'CustomerInput', ignored: COMPUTED })
 export type CustomerBody = BodyOf<typeof inputs>
 
 export const CustomerQuery = listQuery({

@@ -29,7 +29,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     path: '/v1/credits/{creditNoteID}/pdf',
     tag: 'Credit notes',
     summary: 'A credit note as a PDF: its parties as when it was made, with what it was used for so far',
-    success: { status: 200, schema: {}, contentType: 'application/pdf' },
+    success: { status: 200, media: ['application/pdf'] },
     read: async (db, context, { params }) => {
       const found = await foundNote(db, context.account.id, params)
       const document = await loadCreditNoteDocument(db, context, found)
@@ -60,7 +60,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     path: '/v1/invoices/{invoiceID}/pdf',
     tag: 'Invoices',
     summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
-    success: { status: 200, schema: {}, contentType: 'application/pdf' },
+    success: { status: 200, media: ['application/pdf'] },
     read: async (db, context, { params }) => {
       const id = pathId(params, 'invoiceID', unknownInvoice)
       const document = await loadInvoiceDocument(db, context, id)

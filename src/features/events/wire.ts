@@ -4,8 +4,8 @@ import { listQuery } from '../../platform/http/query.ts'
 import { readDate, readInstant } from '../../platform/wire/dates.ts'
 import { instant, reference } from '../../platform/wire/fields.ts'
 import { type BodyOf, type Field, optional, type Properties, REFUSED, word } from '../../platform/wire/read.ts'
-import { orNull, outDate, outId, outList, outObject, outText, type Shape } from '../../platform/wire/write.ts'
-import { EVENT_TYPES, type EventFilter, type RecordedEvent } from './queries.ts'
+import { orNull, outDate, outId, outList, outObject, outText, outWord, type Shape } from '../../platform/wire/write.ts'
+import { EVENT_TYPES, type EventFilter, type EventType, type RecordedEvent } from './queries.ts'
 
 /** A record that is JSON text already: it goes out as it was written. */
 const outRecord: Shape<string | null> = {
@@ -13,11 +13,14 @@ const outRecord: Shape<string | null> = {
   write: (text) => text ?? 'null',
 }
 
+const recordTypeOf = (type: EventType): string => type.split('.')[0] ?? ''
+const RECORD_TYPES = [...new Set(EVENT_TYPES.map(recordTypeOf))]
+
 export const EventOut = outObject(
   {
     eventID: outId(),
-    Type: outText({ description: 'The resource and what happened to it, such as invoice.issued' }),
-    RecordType: outText(),
+    Type: outWord(EVENT_TYPES),
+    RecordType: outWord(RECORD_TYPES),
     RecordID: outId(),
     customerID: orNull(outId()),
     Date: outDate('Instant'),
@@ -25,7 +28,7 @@ export const EventOut = outObject(
     Reason: orNull(outText()),
     Record: outRecord,
   },
-  'Event',
+  'RecordedEvent',
 )
 export const EventsOut = outList(EventOut)
 
@@ -65,7 +68,7 @@ export const filterOf = (query: BodyOf<typeof filters>): EventFilter => ({
 export const eventToWire = (event: RecordedEvent, record: string | null) => ({
   eventID: event.id,
   Type: event.type,
-  RecordType: event.type.split('.')[0] ?? '',
+  RecordType: recordTypeOf(event.type),
   RecordID: event.recordId,
   customerID: event.customerId,
   Date: event.happenedAt,

@@ -41,6 +41,7 @@ export const chargesIn = () =>
         Descrip: optional(longText({ description: 'At most 100 lines' })),
       },
       {
+        name: 'ChargeInput',
         ignored: [
           'chargeID',
           'invoiceID',
@@ -59,7 +60,7 @@ export const taxesIn = () =>
   listOf(
     objectOf(
       { Name: required(text()), Perc: required(rate()) },
-      { ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'] },
+      { name: 'TaxInput', ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'] },
     ),
     { max: TAXES_MAX, what: 'taxes' },
   )
@@ -108,7 +109,7 @@ const COMPUTED = [
   'recurInvoiceID',
 ]
 
-export const InvoiceIn = objectOf(inputs, { ignored: COMPUTED })
+export const InvoiceIn = objectOf(inputs, { name: 'InvoiceInput', ignored: COMPUTED })
 export type InvoiceBody = BodyOf<typeof inputs>
 
 /** Entries of lists come without their fields that had a problem. */

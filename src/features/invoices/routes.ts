@@ -131,7 +131,7 @@ export const invoiceOperations = ({ publicUrl, onCancel, hasMailServer }: Deps):
     path: '/v1/invoices/by_number/{invoiceNum}',
     tag,
     summary: 'Read an invoice by its number',
-    success: { status: 200, schema: InvoiceOut.schema },
+    success: { status: 200, schema: InvoiceOut.schema, headers: ['ETag'] },
     read: async (db, context, { params }) => {
       const number = pathId(params, 'invoiceNum', unknownNumber)
       const invoice = await findInvoiceByNumber(db, context.account.id, number)

@@ -1,3 +1,4 @@
+import { CHARGE_KINDS } from '../../engine/charges.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
 import { invoiceStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -24,6 +25,7 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
+import { SCHEMES } from '../components/wire.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { CustomerOut, customerToWire, FrozenCustomerOut } from '../customers/wire.ts'
 import { FIELD_NAMES } from './fields.ts'
@@ -276,7 +278,7 @@ export const ExplanationOut = outObject(
     Lines: outList(
       outObject({
         chargeID: outId(),
-        Kind: outText(),
+        Kind: outWord(CHARGE_KINDS),
         Facts: outObject({
           From: orNull(day()),
           To: orNull(outDate('Last covered day')),
@@ -288,7 +290,7 @@ export const ExplanationOut = outObject(
           Quantity: outNumber(),
           TotalQuantity: orNull(outNumber('All units of the cycle, of which this line may be a part')),
           QuantityBefore: orNull(outNumber('What had been charged, where the line is a difference')),
-          Scheme: orNull(outText()),
+          Scheme: orNull(outWord(SCHEMES)),
           Brackets: orNull(outList(BracketOut)),
           subscriptionID: orNull(outId()),
           Stretch: orNull(outInteger()),

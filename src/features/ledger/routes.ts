@@ -69,7 +69,7 @@ export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined 
     tag,
     summary: 'Taxes of a period: charged, taken back, net; as JSON or CSV',
     query: TaxQuery,
-    success: { status: 200, schema: TaxReportOut.schema },
+    success: { status: 200, schema: TaxReportOut.schema, media: ['text/csv'] },
     read: async (db, { account, moment }, { query, headers }) => {
       const to = query.to ?? moment.today
       const from = query.from ?? `${to.slice(0, 8)}01`

@@ -1,4 +1,4 @@
-import { LEDGER_ACCOUNTS } from '../../engine/postings.ts'
+import { LEDGER_ACCOUNTS, LEDGER_EVENTS } from '../../engine/postings.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { minorText } from '../../kernel/money.ts'
@@ -20,13 +20,16 @@ import {
 } from '../../platform/wire/write.ts'
 import type { LedgerBalance, LedgerEntry, TaxOfPeriod } from './read-queries.ts'
 
+/** With _reversed at its end where an entry takes an earlier one back. */
+const ENTRY_EVENTS = LEDGER_EVENTS.flatMap((event) => [event, `${event}_reversed`] as const)
+
 export const EntriesOut = outList(
   outObject(
     {
       entryID: outId(),
       Date: outDate('Calendar date'),
       PostedAt: outDate('Instant'),
-      Event: outText({ description: 'What happened; with _reversed at its end where it takes an earlier entry back' }),
+      Event: outWord(ENTRY_EVENTS),
       RecordType: outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation'] as const),
       RecordID: outId(),
       customerID: outId(),
@@ -44,7 +47,7 @@ export const entryToWire = (entry: LedgerEntry, timeZone: string) => ({
   entryID: entry.id,
   Date: dateWithOffset(entry.dated, timeZone),
   PostedAt: entry.postedAt,
-  Event: entry.isReversal ? `${entry.event}_reversed` : entry.event,
+  Event: entry.isReversal ? (`${entry.event}_reversed` as const) : entry.event,
   RecordType: entry.recordType,
   RecordID: entry.recordId,
   customerID: entry.customerId,

@@ -3,6 +3,7 @@ import { decimalField, flag, reference } from '../../platform/wire/fields.ts'
 import { isJsonObject, JsonNumber } from '../../platform/wire/json.ts'
 import {
   type BodyOf,
+  described,
   type Field,
   listOf,
   objectOf,
@@ -43,9 +44,13 @@ const entry = {
   positiveAdjustmentID: optional(reference()),
 } satisfies Properties
 
+const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID', 'creditNoteID'] })
+
+const listOfAllocations = <T>(item: Field<T>, whenRequired: string): Field<T[]> =>
+  described(listOf(item, { max: ALLOCATIONS_MAX, what: 'allocations' }), whenRequired)
+
 /** The list as payments and credit notes take it. */
-export const allocationsIn = () =>
-  listOf(objectOf(entry, { ignored: ['paymentID', 'creditNoteID'] }), { max: ALLOCATIONS_MAX, what: 'allocations' })
+export const allocationsIn = () => listOfAllocations(EntryIn, 'Required unless AutoApply is true; may be empty')
 
 export const ENTRY_NAMES: EntryNames = {
   list: 'Allocations',
@@ -89,7 +94,10 @@ const linkedEntry = {
   isAdjustment: optional(flag()),
 } satisfies Properties
 
+const LinkedEntryIn = objectOf(linkedEntry, { name: 'LinkedAllocationInput' })
+
 /** The list as adjustments take it: what is on the other side is named by its identifier and by whether it is an adjustment. */
-export const linkedAllocationsIn = () => listOf(objectOf(linkedEntry), { max: ALLOCATIONS_MAX, what: 'allocations' })
+export const linkedAllocationsIn = () =>
+  listOfAllocations(LinkedEntryIn, 'Of a negative adjustment required unless AutoApply is true; may be empty')
 
 export type LinkedEntry = BodyOf<typeof linkedEntry>

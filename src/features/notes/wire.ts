@@ -19,7 +19,7 @@ const inputs = {
   NoteType: optional(word(NOTE_TYPES)),
 } satisfies Properties
 
-export const NoteIn = objectOf(inputs, { ignored: ['customerNoteID', 'DateUTC'] })
+export const NoteIn = objectOf(inputs, { name: 'CustomerNoteInput', ignored: ['customerNoteID', 'DateUTC'] })
 export type NoteBody = BodyOf<typeof inputs>
 
 export const noteFromWire = (body: NoteBody): NoteInput => ({

@@ -10,7 +10,10 @@ export const packageGroupShape = recordShape<PackageGroup>()('PackageGroup', {
   GroupName: [outText(), ({ name }) => name],
 })
 
-export const PackageGroupIn = objectOf({ GroupName: required(text()) }, { ignored: ['packageGroupID'] })
+export const PackageGroupIn = objectOf(
+  { GroupName: required(text()) },
+  { name: 'PackageGroupInput', ignored: ['packageGroupID'] },
+)
 
 /** Changes with whatever a PUT would replace. */
 export const packageGroupEtag = ({ id, name }: PackageGroup): string => etagOf(id, name)

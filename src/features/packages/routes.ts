@@ -135,7 +135,7 @@ const deleteByGivenId: Operation = writeOperation({
   tag,
   summary: 'Delete a package that no subscription ever named; packageID in the query or the body',
   query: objectOf(givenPackage),
-  body: objectOf(givenPackage),
+  body: objectOf(givenPackage, { name: 'PackageChoice' }),
   isBodyOptional: true,
   success: { status: 204 },
   refusals: { 404: 'There is no such package', 409: 'Subscriptions name the package' },

@@ -170,25 +170,28 @@ const versionFields = {
   isDefault: required(flag()),
 } satisfies Properties
 
-const TermIn = objectOf(termFields, { ignored: ['packageRateTermID', 'packageRateID'] })
+const TermIn = objectOf(termFields, { name: 'PackageTermInput', ignored: ['packageRateTermID', 'packageRateID'] })
 const terms = listOf(TermIn, { min: 1, max: TERMS_MAX, what: 'terms' })
 
-const RATE_COMPUTED = { ignored: ['packageRateID', 'packageID', 'packageVersionID'] }
-const NewRateIn = objectOf({ ...rateFields, PackageRateTerms: required(terms) }, RATE_COMPUTED)
+const RATE_COMPUTED = ['packageRateID', 'packageID', 'packageVersionID']
+const NewRateIn = objectOf(
+  { ...rateFields, PackageRateTerms: required(terms) },
+  { name: 'PackageRateAdd', ignored: RATE_COMPUTED },
+)
 const keptTerms = { ...rateFields, PackageRateTerms: optional(terms) } satisfies Properties
-const RateIn = objectOf(keptTerms, RATE_COMPUTED)
+const RateIn = objectOf(keptTerms, { name: 'PackageRateEdit', ignored: RATE_COMPUTED })
 
 const RATES = { min: 1, max: RATES_MAX, what: 'rates' }
-const VERSION_COMPUTED = { ignored: ['packageVersionID', 'packageID', 'VersionNo', 'SubscriptionCount'] }
+const VERSION_COMPUTED = ['packageVersionID', 'packageID', 'VersionNo', 'SubscriptionCount']
 const newVersionFields = {
   ...versionFields,
   packageVersionRates: required(listOf(NewRateIn, RATES)),
 } satisfies Properties
-export const NewPackageVersionIn = objectOf(newVersionFields, VERSION_COMPUTED)
+export const NewPackageVersionIn = objectOf(newVersionFields, { name: 'PackageVersionAdd', ignored: VERSION_COMPUTED })
 
 /** An absent list of rates, or of a rate's terms, stays as it is. */
 const keptRates = { ...versionFields, packageVersionRates: optional(listOf(RateIn, RATES)) } satisfies Properties
-export const PackageVersionIn = objectOf(keptRates, VERSION_COMPUTED)
+export const PackageVersionIn = objectOf(keptRates, { name: 'PackageVersionEdit', ignored: VERSION_COMPUTED })
 
 const packageFields = {
   packageGroupID: required(requiredReference()),
@@ -200,9 +203,12 @@ const packageFields = {
 
 export const NewPackageIn = objectOf(
   { ...packageFields, PackageVersion: required(NewPackageVersionIn) },
-  { ignored: ['packageID', 'PackageVersions'] },
+  { name: 'PackageAdd', ignored: ['packageID', 'PackageVersions'] },
 )
-export const PackageIn = objectOf(packageFields, { ignored: ['packageID', 'PackageVersions', 'PackageVersion'] })
+export const PackageIn = objectOf(packageFields, {
+  name: 'PackageEdit',
+  ignored: ['packageID', 'PackageVersions', 'PackageVersion'],
+})
 
 export type TermBody = BodyOf<typeof termFields>
 export type RateBody = BodyOf<typeof keptTerms>

@@ -92,10 +92,12 @@ const inputs = {
 
 const COMPUTED = ['paymentID', 'Status']
 
-export const PaymentIn = withoutListWhereAutoApply(objectOf(inputs, { ignored: [...COMPUTED, 'sendReceipt'] }))
+export const PaymentIn = withoutListWhereAutoApply(
+  objectOf(inputs, { name: 'PaymentEdit', ignored: [...COMPUTED, 'sendReceipt'] }),
+)
 /** Rule: of a payment that was received elsewhere a receipt goes out only where it is asked for. */
 export const NewPaymentIn = withoutListWhereAutoApply(
-  objectOf({ ...inputs, sendReceipt: optional(flag()) }, { ignored: COMPUTED }),
+  objectOf({ ...inputs, sendReceipt: optional(flag()) }, { name: 'PaymentAdd', ignored: COMPUTED }),
 )
 export type PaymentBody = BodyOf<typeof inputs>
 
@@ -124,4 +126,4 @@ export function paymentFromWire(
 }
 
 const failing = { Date: required(date()), Reason: required(text()) } satisfies Properties
-export const FailIn = objectOf(failing)
+export const FailIn = objectOf(failing, { name: 'PaymentFailure' })

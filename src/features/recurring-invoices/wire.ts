@@ -199,7 +199,7 @@ const COMPUTED = [
   'comp_Status',
 ]
 
-export const RecurringIn = objectOf(inputs, { ignored: COMPUTED })
+export const RecurringIn = objectOf(inputs, { name: 'RecurringInvoiceInput', ignored: COMPUTED })
 export type RecurringBody = BodyOf<typeof inputs>
 
 export const RecurringQuery = listQuery({})

@@ -90,7 +90,7 @@ const askedFor = ({ db, drawing }: Deps): Operation[] => [
     tag,
     summary: 'A statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
-    success: { status: 200, schema: StatementOut.schema },
+    success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'] },
     record: (reader, context, params) => foundCustomer(reader, context, params),
     read: async (_reader, context, { params, query, headers }) => {
       const { account } = context
@@ -135,7 +135,7 @@ const kept = ({ publicUrl, drawing }: Deps): Operation[] => [
     path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
     tag,
     summary: 'An automatic statement as a PDF, as it was sent',
-    success: { status: 200, schema: {}, contentType: 'application/pdf' },
+    success: { status: 200, media: ['application/pdf'] },
     read: async (db, { account }, { params }) => {
       const customerId = await foundCustomerId(db, account.id, params)
       const id = pathId(params, 'statementID', unknownStatement)

@@ -2,7 +2,15 @@ import { addDays } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { date, flag, longText, reference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  described,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   minorDigits,
@@ -27,18 +35,21 @@ const changeInputs = {
   packageVersionID: optional(reference()),
   packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
   packageRateTermID: optional(reference()),
-  Term: optional(whole(1, DAYS_MAX)),
+  Term: optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
   TermType: optional(word(TERM_TYPES)),
   When: optional(word(['renewal', 'now'] as const, { anyCase: true })),
 } satisfies Properties
 
-export const ChangePackageIn = objectOf(changeInputs)
+export const ChangePackageIn = objectOf(changeInputs, { name: 'SubscriptionChange' })
 export type ChangeBody = BodyOf<typeof changeInputs>
 
-export const ChangeStartDateIn = objectOf({ StartDate: required(date()) })
-export const ChangeEndDateIn = objectOf({ EndDate: optional(date()) })
-export const ReactivateIn = objectOf({ StartDate: optional(date()), EndDate: optional(date()) })
-export const CancelIn = objectOf({ Reason: optional(longText()) })
+export const ChangeStartDateIn = objectOf({ StartDate: required(date()) }, { name: 'SubscriptionStart' })
+export const ChangeEndDateIn = objectOf({ EndDate: optional(date()) }, { name: 'SubscriptionEnd' })
+export const ReactivateIn = objectOf(
+  { StartDate: optional(date()), EndDate: optional(date()) },
+  { name: 'SubscriptionReactivation' },
+)
+export const CancelIn = objectOf({ Reason: optional(longText()) }, { name: 'SubscriptionCancellation' })
 export const PreviewQuery = objectOf({ preview: optional(flag()) })
 
 const detailInputs = {
@@ -49,7 +60,7 @@ const detailInputs = {
   customerPaymentMethodID: optional(reference()),
 } satisfies Properties
 
-export const SubscriptionDetailsIn = objectOf(detailInputs)
+export const SubscriptionDetailsIn = objectOf(detailInputs, { name: 'SubscriptionEdit' })
 export type DetailsBody = BodyOf<typeof detailInputs>
 
 const day = () => outDate('Calendar date')

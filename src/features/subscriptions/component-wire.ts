@@ -77,12 +77,18 @@ export type ComponentBody = BodyOf<typeof componentInputs>
 
 /** The components of a subscription; what only reports of usage say is passed over. */
 export const componentList = () =>
-  listOf(objectOf(componentInputs, { ignored: ['isSetUnits'] }), { max: COMPONENTS_MAX, what: 'components' })
+  listOf(objectOf(componentInputs, { name: 'SubscriptionComponentInput', ignored: ['isSetUnits'] }), {
+    max: COMPONENTS_MAX,
+    what: 'components',
+  })
 
-export const ModifyIn = objectOf({
-  componentUsage: required(componentList()),
-  When: optional(word(['now'] as const, { anyCase: true })),
-})
+export const ModifyIn = objectOf(
+  {
+    componentUsage: required(componentList()),
+    When: optional(word(['now'] as const, { anyCase: true })),
+  },
+  { name: 'SubscriptionComponentsEdit' },
+)
 
 const usageInputs = {
   NumUnits: required(units()),
@@ -92,12 +98,14 @@ const usageInputs = {
   Memo: optional(longText()),
 } satisfies Properties
 
-const ignored = { ignored: ['componentVersionID', 'componentVersionNumber'] }
+const ignored = ['componentVersionID', 'componentVersionNumber']
 const entryInputs = { componentID: required(requiredReference()), ...usageInputs } satisfies Properties
 export type UsageBody = BodyOf<typeof entryInputs>
 
 const recordInputs = {
-  componentUsage: optional(listOf(objectOf(entryInputs, ignored), { min: 1, max: 1000, what: 'entries' })),
+  componentUsage: optional(
+    listOf(objectOf(entryInputs, { name: 'UsageEntry', ignored }), { min: 1, max: 1000, what: 'entries' }),
+  ),
   componentID: optional(reference()),
   NumUnits: optional(units()),
   isSetUnits: optional(flagOrNumber()),
@@ -107,7 +115,7 @@ const recordInputs = {
 } satisfies Properties
 
 /** A list of entries, or one entry by itself. */
-export const RecordUsageIn = objectOf(recordInputs, ignored)
+export const RecordUsageIn = objectOf(recordInputs, { name: 'UsageRecord', ignored })
 export type RecordUsageBody = BodyOf<typeof recordInputs>
 
 const bulkInputs = {
@@ -121,9 +129,11 @@ const bulkInputs = {
 } satisfies Properties
 export type BulkBody = BodyOf<typeof bulkInputs>
 
-export const BulkUsageIn = objectOf({
-  Usage: required(listOf(objectOf(bulkInputs), { max: BULK_MAX, what: 'entries' })),
-})
+const BulkEntryIn = objectOf(bulkInputs, { name: 'UsageBulkEntry' })
+export const BulkUsageIn = objectOf(
+  { Usage: required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' })) },
+  { name: 'UsageBulk' },
+)
 export const BulkUsageOut = outObject({ Recorded: outInteger(), Duplicates: outInteger() }, 'RecordedUsage')
 
 export const UsageOut = outList(

@@ -186,7 +186,8 @@ const changing = (): Operation[] => [
     references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
     write: async (tx, context, { body }, _record, chosen) => {
       const { subscription, json } = await addSubscription(tx, context, chosen as Chosen, body)
-      return { status: 201, body: json, etag: subscriptionEtag(subscription) }
+      const headers = { location: `/v1/subscriptions/${subscription.id}` }
+      return { status: 201, body: json, etag: subscriptionEtag(subscription), headers }
     },
   }),
   writeOperation({
@@ -195,7 +196,7 @@ const changing = (): Operation[] => [
     path: '/v1/subscriptions/{subscriptionID}/futurechanges',
     tag,
     summary: 'Drop the pending change of a subscription, if there is one',
-    success: { status: 204 },
+    success: { status: 204, headers: ['ETag'] },
     refusals: { 409: 'The subscription has ended' },
     record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, id, unknownSubscription)),
     etag: (subscription: Subscription) => subscriptionEtag(subscription),

@@ -11,7 +11,15 @@ import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { listQuery } from '../../platform/http/query.ts'
 import { date, flag, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  described,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   orNull,
@@ -238,7 +246,7 @@ const inputs = {
   packageVersionID: optional(reference()),
   packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
   packageRateTermID: optional(reference()),
-  Term: optional(whole(1, DAYS_MAX)),
+  Term: optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
   TermType: optional(word(TERM_TYPES)),
   StartDate: optional(date()),
   EndDate: optional(date()),
@@ -271,7 +279,7 @@ const COMPUTED = [
   'futureChange',
 ]
 
-export const SubscriptionIn = objectOf(inputs, { ignored: COMPUTED })
+export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignored: COMPUTED })
 export type SubscriptionBody = BodyOf<typeof inputs>
 
 export const SubscriptionQuery = listQuery({

@@ -51,10 +51,10 @@ const ruleFields = {
 
 const settingFields = {
   Name: required(text()),
-  rules: optional(listOf(objectOf(ruleFields), { max: RULES_MAX, what: 'rules' })),
+  rules: optional(listOf(objectOf(ruleFields, { name: 'TaxRuleInput' }), { max: RULES_MAX, what: 'rules' })),
 } satisfies Properties
 
-export const TaxSettingIn = objectOf(settingFields, { ignored: ['taxSettingID'] })
+export const TaxSettingIn = objectOf(settingFields, { name: 'TaxSettingInput', ignored: ['taxSettingID'] })
 export type TaxRuleBody = BodyOf<typeof ruleFields>
 
 /** Rules without an identifier are new ones. */

@@ -1,6 +1,6 @@
-import type { Schema } from '../wire/read.ts'
+import { resolved, type Schema } from '../wire/schema.ts'
 
-/** Examples for the documentation, made from the schemas: a plausible value by the name of a field, else one of its type. */
+/** Examples of answers, made from their schemas: a plausible value by the name of a field, else one of its type. */
 
 const PLAUSIBLE: Record<string, unknown> = {
   Name: 'Ada',
@@ -48,24 +48,25 @@ const PLAUSIBLE: Record<string, unknown> = {
   Field: 'Name',
 }
 
+/** States that most records are not in. */
+const UNUSUAL = /^is(Cancelled|Expired|Suspended|Draft|FutureChange|WaiveTaxes|CollectionHold|Adjustment|ProRata)$/
+
 const DEPTH_MAX = 20
 
 const typeOf = (schema: Schema): unknown =>
   ([] as unknown[]).concat(schema['type'] ?? []).find((type) => type !== 'null')
 
 function plainExample(schema: Schema, name: string): unknown {
-  const words = (schema['enum'] ?? schema['examples']) as unknown[] | undefined
-  const said = String(schema['description'] ?? '')
+  const words = schema['enum'] as unknown[] | undefined
   if (words?.length) return words[0]
   switch (typeOf(schema)) {
     case 'boolean':
-      return true
+      return !UNUSUAL.test(name)
     case 'integer':
     case 'number':
       return Math.max(Number(schema['minimum'] ?? 1), 1)
     case 'string':
-      if (schema['format'] === 'date-time') return '2027-01-01T00:00:00Z'
-      return /^(Calendar date|Instant)/.test(said) ? '2027-01-01' : name
+      return schema['format'] === 'date-time' ? '2027-01-01T00:00:00Z' : name
     default:
       return null
   }
@@ -77,35 +78,16 @@ function fits(value: unknown, schema: Schema): boolean {
   return !schema['enum'] && !schema['format'] && own.some((type) => types.includes(type))
 }
 
-/** Required fields; of one with two spellings the documented one. */
-function neededOf(schema: Schema): string[] {
-  const eitherOr = (schema['allOf'] ?? []) as { anyOf: { required: string[] }[] }[]
-  return [...((schema['required'] ?? []) as string[]), ...eitherOr.flatMap(({ anyOf }) => anyOf[0]?.required ?? [])]
-}
-
-interface Wish {
-  /** Where references lead. */
-  components: ReadonlyMap<string, Schema>
-  /** A body to send: what must be there and what a newcomer understands, not every field there is. */
-  isInput?: boolean
-}
-
-/** An example of a schema. */
-export function exampleOf(schema: Schema, wish: Wish, name = '', depth = 0): unknown {
+/** Returns an example of a schema; of a choice the first. */
+export function exampleOf(schema: Schema, name = '', depth = 0): unknown {
   if (depth > DEPTH_MAX) return null
-  const { components, isInput } = wish
-  const again = (inner: Schema, innerName = name) => exampleOf(inner, wish, innerName, depth + 1)
-  if (schema['$ref']) return again(components.get(String(schema['$ref']).split('/').at(-1) ?? '') ?? {})
+  const again = (inner: Schema, innerName = name) => exampleOf(inner, innerName, depth + 1)
+  if (schema['$ref']) return again(resolved(schema))
   const [first] = (schema['anyOf'] ?? []) as Schema[]
   if (first) return again(first)
   const properties = schema['properties'] as Record<string, Schema> | undefined
-  if (properties) {
-    const needed = neededOf(schema)
-    const shown = Object.entries(properties).filter(
-      ([field]) => !isInput || needed.includes(field) || field in PLAUSIBLE,
-    )
-    return Object.fromEntries(shown.map(([field, inner]) => [field, again(inner, field)]))
-  }
+  if (properties)
+    return Object.fromEntries(Object.entries(properties).map(([field, inner]) => [field, again(inner, field)]))
   if (schema['items']) return [again(schema['items'] as Schema)]
   const plausible = PLAUSIBLE[name]
   return plausible !== undefined && fits(plausible, schema) ? plausible : plainExample(schema, name)

@@ -1,9 +1,8 @@
-import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
-import { components } from '../wire/write.ts'
-import { errorSchema } from './errors.ts'
-import { exampleOf } from './examples.ts'
+import type { BodyOf, Field, Properties } from '../wire/read.ts'
+import { components, type Schema } from '../wire/schema.ts'
+import { hasEtag, headerComponents, rawContent, refusalComponents, responsesOf } from './openapi-responses.ts'
 import { OPERATION_EXAMPLES } from './operation-examples.ts'
-import { type Operation, permissionOf } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
 
@@ -21,42 +20,11 @@ const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoic
 
 **Dates.** Calendar dates are answered as midnight with the offset of the account's zone, instants in UTC. Sent are ISO dates and date-times, \`20260403\` and \`03 Apr 2026\`.
 
+**New fields** may join any answer; a client passes over those that it does not know.
+
 **Amounts** have at most the decimals of their currency, prices up to 8. Numbers keep their digits.`
 
-const REASONS: Record<number, string> = {
-  400: 'Malformed JSON or invalid input; all problems are listed',
-  401: 'No credentials, or wrong ones',
-  403: 'The API key may only read',
-  404: 'The record that the request is about does not exist',
-  409: 'The state of a record, a uniqueness rule, or a running request with the same Idempotency-Key forbids it',
-  412: 'If-Match no longer holds',
-  413: 'The body is too large',
-  415: 'The body is of another type than the operation takes',
-  422: 'The Idempotency-Key was used for another request',
-  429: 'Too many requests, or too many wrong credentials',
-  503: 'The database is away for a moment',
-}
-
-/** The refusals that an operation can really give, by status. */
-export function refusalsOf(operation: Operation): number[] {
-  if (operation.isPublic) return []
-  const changes = operation.kind !== 'read'
-  const statuses = [
-    401,
-    429,
-    503,
-    ...(permissionOf(operation) === 'full' ? [403] : []),
-    ...(operation.body || operation.rawBody ? [400] : []),
-    ...((operation.body && !operation.takesAnyBody) || operation.rawBody ? [413, 415] : []),
-    ...(operation.query ? [400] : []),
-    ...(/\{\w+\}/.test(operation.path) ? [404] : []),
-    ...(changes ? [400, 409, 422] : []),
-    ...('etag' in operation && operation.etag ? [412] : []),
-    ...Object.keys(operation.refusals ?? {}).map(Number),
-  ]
-  return [...new Set(statuses)].sort((a, b) => a - b)
-}
-
+/** Builds the document of all operations. */
 export function openApiDocument(
   operations: readonly Operation[],
   about: { version: string; serverUrl: string },
@@ -64,7 +32,7 @@ export function openApiDocument(
   const paths: Record<string, Record<string, Schema>> = {}
   for (const operation of operations) {
     paths[operation.path] ??= {}
-    ;(paths[operation.path] as Record<string, Schema>)[operation.method.toLowerCase()] = describe(operation)
+    ;(paths[operation.path] as Record<string, Schema>)[operation.method.toLowerCase()] = describe(operation, operations)
   }
   return {
     openapi: '3.1.0',
@@ -87,28 +55,13 @@ export function openApiDocument(
           description: 'User name: the account identifier. Password: an API key of that account.',
         },
       },
-      headers: {
-        RequestId: { description: 'Identifies the request in the log', schema: { type: 'string' } },
-      },
+      headers: headerComponents,
+      responses: refusalComponents,
     },
   }
 }
 
-function describe(operation: Operation): Schema {
-  const responses: Record<string, Schema> = { [operation.success.status]: successResponse(operation) }
-  if (operation.preview) {
-    const success = { status: 200, schema: operation.preview }
-    responses[200] = {
-      ...successResponse({ ...operation, success }),
-      description: 'With preview=true: what it would do',
-    }
-  }
-  for (const status of refusalsOf(operation)) {
-    responses[status] = {
-      description: operation.refusals?.[status as 404] ?? REASONS[status] ?? 'Refused',
-      content: { 'application/json': { schema: errorSchema } },
-    }
-  }
+function describe(operation: Operation, operations: readonly Operation[]): Schema {
   const parameters = [
     ...pathParameters(operation.path),
     ...queryParameters(operation.query),
@@ -121,30 +74,15 @@ function describe(operation: Operation): Schema {
     ...(operation.isPublic ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(operation),
-    responses,
+    responses: responsesOf(operation, operations),
   }
 }
 
 function requestBody({ id, body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
-  if (rawBody)
-    return { requestBody: { required: true, content: Object.fromEntries(rawBody.types.map((type) => [type, {}])) } }
+  if (rawBody) return { requestBody: { required: true, content: rawContent(rawBody.types) } }
   if (!body) return {}
-  const example = OPERATION_EXAMPLES[id] ?? exampleOf(body.schema, { components, isInput: true })
-  const content = { 'application/json': { schema: body.schema, example } }
+  const content = { 'application/json': { schema: body.schema, example: OPERATION_EXAMPLES[id] } }
   return { requestBody: { required: !(isBodyOptional || takesAnyBody), content } }
-}
-
-function successResponse({ success, method }: Operation): Schema {
-  const reasons: Record<number, string> = { 200: 'Done', 201: 'Created', 204: 'Done; no body' }
-  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
-  const { schema, contentType = 'application/json' } = success
-  const example = schema && contentType.includes('json') ? { example: exampleOf(schema, { components }) } : {}
-  const content = schema ? { [contentType]: { schema, ...example } } : undefined
-  return {
-    description: method === 'GET' ? 'Found' : (reasons[success.status] ?? 'Done'),
-    headers,
-    ...(content ? { content } : {}),
-  }
 }
 
 /** Parts of a path that are no identifiers. */
@@ -164,7 +102,7 @@ const pathParameters = (path: string): Schema[] =>
     name,
     in: 'path',
     required: true,
-    schema: PATH_WORDS[name ?? ''] ?? { type: 'integer', minimum: 1 },
+    schema: PATH_WORDS[name ?? ''] ?? { type: 'integer', format: 'int64', minimum: 1 },
   }))
 
 function queryParameters(query: Field<BodyOf<Properties>> | undefined): Schema[] {
@@ -198,5 +136,5 @@ function headerParameters(operation: Operation): Schema[] {
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   }
   const match = { name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }
-  return 'etag' in operation && operation.etag ? [key, match] : [key]
+  return hasEtag(operation) ? [key, match] : [key]
 }

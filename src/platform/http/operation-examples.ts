@@ -1,8 +1,8 @@
-import type { Schema } from '../wire/read.ts'
+import type { Schema } from '../wire/schema.ts'
 
 /**
- * Bodies that the schema alone cannot tell: which of several ways to choose is meant, and what is left out although a newcomer needs it. By
- * operation; identifiers are those of a catalogue that was just made.
+ * A right body of every operation that takes JSON, as the document shows it. A test sends each of them to a new account whose clock stands
+ * at the first of January 2027, with the records made that it names.
  */
 
 const BRACKETS = [
@@ -16,7 +16,10 @@ const RATES = [
     TrialFee: 0,
     TrialPeriod: 0,
     TrialPeriodType: 'days',
-    PackageRateTerms: [{ ChargePrice: 31, ChargeTerm: 1, ChargeTermType: 'months' }],
+    PackageRateTerms: [
+      { ChargePrice: 31, ChargeTerm: 1, ChargeTermType: 'months' },
+      { ChargePrice: 310, ChargeTerm: 12, ChargeTermType: 'months' },
+    ],
   },
 ]
 const PACKAGE_VERSION = { VersionName: '2027 prices', isActive: true, isDefault: true, packageVersionRates: RATES }
@@ -37,48 +40,116 @@ const COMPONENT = {
   Term: 1,
   TermType: 'months',
   Descrip: 'Everybody who works with it',
+  isActive: true,
 }
 const COMPONENT_VERSION = {
   VersionName: '2027 prices',
   ComponentVersionCurrencies: [{ CurrencyCode: 'USD', ComponentBracketPrices: BRACKETS }],
 }
 const SUBSCRIPTION = { customerID: 1, packageID: 1, Term: 1, TermType: 'months', StartDate: '2027-01-01' }
+const CUSTOMER = {
+  Name: 'Ada',
+  LastName: 'Lovelace',
+  isCompany: true,
+  Company: 'Analytical Engines Ltd',
+  Reference: 'C1001',
+  Email: 'ada@example.org',
+  Tel: '+27 21 555 0100',
+  Address1: '12 Long Street',
+  City: 'Cape Town',
+  ZipCode: '8001',
+  countryID: 710,
+  VatNo: '4123456789',
+  CurrencyCode: 'USD',
+}
+const CONTACT = { customerID: 1, Name: 'Charles', LastName: 'Babbage', Email: 'charles@example.org', isActive: true }
+const CHARGES = [{ Line: 'Set-up', Descrip: 'Two hours on site', Qty: 2, UnitCostEx: 80 }]
+const INVOICE = { customerID: 1, CurrencyCode: 'USD', InvoiceDate: '2027-01-01', poNumber: 'PO-17', Charges: CHARGES }
+const RECURRING = {
+  customerID: 1,
+  CurrencyCode: 'USD',
+  Reference: 'Hosting',
+  StartDate: '2027-02-01',
+  Term: 1,
+  TermType: 'months',
+  RecurInvoiceCharges: [{ Line: 'Hosting', Descrip: 'One server', Qty: 1, UnitCostEx: 31 }],
+}
+const PAYMENT = {
+  customerID: 1,
+  Amount: 35.65,
+  CurrencyCode: 'USD',
+  Date: '2027-01-01',
+  Method: 'eft',
+  Ref: 'EFT 4711',
+}
+const CREDIT = {
+  customerID: 1,
+  Amount: 10,
+  CurrencyCode: 'USD',
+  Date: '2027-01-01',
+  CreditNumber: 'CN-17',
+  Memo: 'For the outage in December',
+}
+const ADJUSTMENT = {
+  Type: 'positive',
+  AdjustmentType: 'interest',
+  customerID: 1,
+  Amount: 5,
+  Date: '2027-01-01',
+  DueDate: '2027-01-31',
+  Ref: 'INT-3',
+}
+const USAGE = { componentID: 1, NumUnits: 12.5, Date: '2027-01-01', UsageKey: 'meter-7-2027-01-01' }
 const TAX = { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber: '4123456789' }] }
 
 export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
+  addCustomer: CUSTOMER,
+  editCustomer: CUSTOMER,
+  listCustomersByIds: { ids: [1] },
+  addContact: CONTACT,
+  editContact: CONTACT,
+  addNote: { customerID: 1, Note: 'Asked for yearly billing' },
+  editNote: { customerID: 1, Note: 'Asked for yearly billing', NoteType: 'Query' },
+  addCustomField: { Key: 'Cost centre' },
   addSubscription: SUBSCRIPTION,
   previewNewSubscription: SUBSCRIPTION,
   editSubscription: { poNumber: 'PO-17' },
   changePackage: { packageID: 2, Term: 1, TermType: 'months', When: 'now' },
   changeTerm: { Term: 12, TermType: 'months', When: 'renewal' },
   cancelSubscription: { Reason: 'Moved to the yearly plan of another company' },
+  changeStartDate: { StartDate: '2027-03-01' },
   changeEndDate: { EndDate: '2027-12-31' },
   reactivateSubscription: { StartDate: '2027-02-01' },
   modifyComponents: { componentUsage: [{ componentID: 1, NumUnits: 5 }] },
-  recordUsage: { componentID: 1, NumUnits: 12.5, Date: '2027-01-31', UsageKey: 'meter-7-2027-01-31' },
-  recordUsageInBulk: {
-    Usage: [{ subscriptionID: 1, componentID: 1, NumUnits: 12.5, Date: '2027-01-31', UsageKey: 'meter-7-2027-01-31' }],
-  },
-  addRecurringInvoice: {
-    customerID: 1,
-    CurrencyCode: 'USD',
-    Reference: 'C1001',
-    Term: 1,
-    TermType: 'months',
-    RecurInvoiceCharges: [{ Descrip: 'Monthly plan', Qty: 1, UnitCostEx: 31 }],
-  },
+  recordUsage: USAGE,
+  recordUsageInBulk: { Usage: [{ subscriptionID: 1, ...USAGE }] },
+  addInvoice: INVOICE,
+  editInvoice: { ...INVOICE, isDraft: true },
+  addRecurringInvoice: RECURRING,
+  editRecurringInvoice: RECURRING,
+  addPayment: { ...PAYMENT, AutoApply: true },
+  editPayment: { ...PAYMENT, Allocations: [] },
+  failPayment: { Date: '2027-01-01', Reason: 'Returned by the bank' },
+  addCredit: { ...CREDIT, AutoApply: true },
+  editCredit: { ...CREDIT, Allocations: [] },
+  addAdjustment: ADJUSTMENT,
+  editAdjustment: { AdjustmentID: 1, ...ADJUSTMENT },
+  deleteAdjustment: { type: 'positive', adjustmentID: 1, customerID: 1 },
   addPackage: { ...PACKAGE, PackageVersion: PACKAGE_VERSION },
   editPackage: PACKAGE,
   deletePackageByGivenId: { packageID: 1 },
   addPackageVersion: PACKAGE_VERSION,
+  editPackageVersion: PACKAGE_VERSION,
+  addPackageGroup: { GroupName: 'Hosting' },
+  editPackageGroup: { GroupName: 'Hosting' },
   addComponent: { ...COMPONENT, ComponentVersion: COMPONENT_VERSION },
   editComponent: COMPONENT,
   addComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
+  editComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   addTaxSetting: TAX,
   editTaxSetting: TAX,
-  addCustomField: { Key: 'Cost centre' },
-  addNote: { customerID: 1, Note: 'Asked for yearly billing' },
-  editNote: { customerID: 1, Note: 'Asked for yearly billing' },
+  addCurrency: { CurrencyCode: 'EUR' },
+  deleteCurrency: { CurrencyCode: 'EUR' },
   editAccount: {
     Name: 'Analytical Engines',
     TimeZone: 'Africa/Johannesburg',
@@ -87,4 +158,5 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
     Locale: 'en',
     PaymentTermDays: 14,
   },
+  moveClock: { Now: '2027-02-01T00:00:00Z' },
 }

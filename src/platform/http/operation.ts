@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from '../database/database.ts'
 import type { Plans } from '../database/scoped-query.ts'
-import type { BodyOf, Field, Properties, Schema } from '../wire/read.ts'
+import type { BodyOf, Field, Properties } from '../wire/read.ts'
+import type { Schema } from '../wire/schema.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from './context.ts'
 
@@ -37,6 +38,16 @@ export interface Input<Body, Query> {
   headers: Record<string, string | string[] | undefined>
 }
 
+/** What a success carries: its status, and the schema of its JSON (none for an empty body). */
+export interface Success {
+  status: number
+  schema?: Schema
+  /** Other media types that it comes in: beside JSON where there is a schema, else instead of it. */
+  media?: readonly string[]
+  /** These headers where they do not follow from the other operations on the same path, see openapi-responses.ts. */
+  headers?: readonly ('ETag' | 'Location')[]
+}
+
 interface Described {
   id: string
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -44,8 +55,7 @@ interface Described {
   path: string
   summary: string
   tag: string
-  /** What a success carries: its status and schema (none for an empty body). */
-  success: { status: number; schema?: Schema; contentType?: string }
+  success: Success
   /** Statuses beside those that follow from the declaration itself (401, 403, 400 …), each with its reason. */
   refusals?: Partial<Record<404 | 409 | 412 | 413 | 415 | 400, string>>
   query?: Field<BodyOf<Properties>>

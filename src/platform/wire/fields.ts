@@ -115,10 +115,12 @@ function readInteger(value: Json): bigint | undefined {
   return exact && exact.scale === 0 ? exact.coefficient : undefined
 }
 
-/** A whole number within bounds. */
+const INT32_MAX = 2 ** 31 - 1
+
+/** Reads a whole number within bounds. */
 export const whole = (min: number, max: number): Field<number> => ({
   isBlankNull: false,
-  schema: { type: 'integer', minimum: min, maximum: max },
+  schema: { type: 'integer', minimum: min, maximum: max, ...(max > INT32_MAX ? { format: 'int64' } : {}) },
   read(value, path, context) {
     const integer = readInteger(value)
     if (integer === undefined)
@@ -139,7 +141,7 @@ const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 /** A reference to another record. null, 0 and "" mean "not given" and become null. */
 export const reference = (): Field<bigint | null> => ({
   isBlankNull: true,
-  schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   read(value, path, context) {
     const integer = readInteger(value)
     if (integer === undefined || integer < 0n || integer > ID_MAX)
@@ -156,6 +158,7 @@ export const reference = (): Field<bigint | null> => ({
 /** A reference that must be given: 0 is as absent as null. */
 export const requiredReference = (): Field<bigint> => ({
   ...(reference() as Field<bigint>),
+  schema: { ...reference().schema, minimum: 1 },
   read(value, path, context) {
     const read = reference().read(value, path, context)
     return read === null

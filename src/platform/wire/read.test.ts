@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { Problems } from '../../kernel/fault.ts'
 import { flag, reference, text, whole } from './fields.ts'
 import { type Json, parseJson } from './json.ts'
-import { type Field, listOf, nullable, objectOf, optional, required, word } from './read.ts'
+import { type Field, listOf, objectOf, optional, required, word } from './read.ts'
+import { nullable } from './schema.ts'
 
 function read(field: Field<any>, json: unknown, isStrict = false) {
   const problems = new Problems()

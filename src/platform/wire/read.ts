@@ -1,12 +1,9 @@
 import type { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import { canonicalJson, type Json, isJsonNumber, isJsonObject } from './json.ts'
+import { asComponent, describedAs, nullable, type Schema } from './schema.ts'
 
 /** How request bodies are read: one declaration gives the checks, the TypeScript type and the OpenAPI schema. */
-
-export interface Schema {
-  [keyword: string]: unknown
-}
 
 export interface ReadContext {
   problems: Problems
@@ -65,6 +62,12 @@ export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 
   aliases,
 })
 
+/** Adds a sentence to what the document says of a field: a rule that its schema cannot express. */
+export const described = <T>(field: Field<T>, sentence: string): Field<T> => ({
+  ...field,
+  schema: describedAs(field.schema, sentence),
+})
+
 /** A value as a message may repeat it: short, and never a secret. */
 export function shown(value: Json, context: ReadContext): string {
   if (context.isSecret) return 'something else'
@@ -91,11 +94,15 @@ const NAME_SHOWN = 100
 
 const at = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** An object with declared properties. */
-export function objectOf<P extends Properties>(
-  properties: P,
-  options: { ignored?: readonly string[] } = {},
-): Field<BodyOf<P>> {
+interface ObjectOptions {
+  /** What is passed over in silence, in strict handling too: what the service computes, sent back as it was read. */
+  ignored?: readonly string[]
+  /** Makes the object a component of the OpenAPI document, and so a type by itself in generated clients. */
+  name?: string
+}
+
+/** Reads an object with declared properties. */
+export function objectOf<P extends Properties>(properties: P, options: ObjectOptions = {}): Field<BodyOf<P>> {
   const names = Object.keys(properties)
   const spellings = new Map<string, string>()
   for (const name of names) {
@@ -108,7 +115,7 @@ export function objectOf<P extends Properties>(
   const byLowerCase = new Map(known.map((spelling) => [spelling.toLowerCase(), spelling]))
   return {
     isBlankNull: false,
-    schema: schemaOf(properties, names),
+    schema: options.name ? asComponent(options.name, schemaOf(properties, names)) : schemaOf(properties, names),
     spellings,
     read(value, path, context) {
       if (!isJsonObject(value)) {
@@ -211,33 +218,18 @@ function readProperty(
   return property.field.read(given, path, property.field.isSecret ? { ...context, isSecret: true } : context)
 }
 
+/** Names each field once, by its documented name: a schema with its other spellings would be no type for a generated client. */
 function schemaOf(properties: Properties, names: readonly string[]): Schema {
   const entries = names.map((name) => {
-    const property = properties[name] as Property<unknown, 'required' | 'optional'>
-    return [name, property.presence === 'required' ? property.field.schema : nullable(property.field.schema)] as const
+    const { field, presence, aliases } = properties[name] as Property<unknown, 'required' | 'optional'>
+    const schema = presence === 'required' ? field.schema : nullable(field.schema)
+    return [name, aliases.length > 0 ? describedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema]
   })
   const required = names.filter((name) => properties[name]?.presence === 'required')
-  const spellingsOf = (name: string) => [name, ...(properties[name]?.aliases ?? [])]
-  const plain = required.filter((name) => spellingsOf(name).length === 1)
-  const eitherOr = required
-    .filter((name) => spellingsOf(name).length > 1)
-    .map((name) => ({ anyOf: spellingsOf(name).map((spelling) => ({ required: [spelling] })) }))
   return {
     type: 'object',
-    properties: Object.fromEntries(entries),
-    ...(plain.length > 0 ? { required: plain } : {}),
-    ...(eitherOr.length > 0 ? { allOf: eitherOr } : {}),
-  }
-}
-
-/** OpenAPI 3.1 says null as one more type. */
-export const nullable = (schema: Schema): Schema => {
-  const { type, enum: words, ...rest } = schema
-  if (type === undefined) return { anyOf: [schema, { type: 'null' }] }
-  return {
-    type: Array.isArray(type) ? [...type, 'null'] : [type, 'null'],
-    ...(words ? { enum: [...(words as unknown[]), null] } : {}),
-    ...rest,
+    properties: Object.fromEntries(entries) as Schema,
+    ...(required.length > 0 ? { required } : {}),
   }
 }
 
@@ -277,9 +269,8 @@ export function word<W extends string>(words: readonly W[], options: { anyCase?:
     isBlankNull: true,
     schema: {
       type: 'string',
-      ...(options.anyCase
-        ? { description: `${sentenceList(words, 'or')}, in any letter case`, examples: [...words] }
-        : { enum: [...words] }),
+      enum: [...words],
+      ...(options.anyCase ? { description: 'In any letter case' } : {}),
     },
     read(value, path, context) {
       const given = typeof value === 'string' ? value.trim() : value

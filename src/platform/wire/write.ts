@@ -1,6 +1,6 @@
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import { minorToDecimal } from '../../kernel/money.ts'
-import { nullable, type Schema } from './read.ts'
+import { asComponent, nullable, type Schema } from './schema.ts'
 
 /**
  * How answers are written: one declaration gives the type that a mapper must return, the JSON text and the OpenAPI schema.
@@ -24,7 +24,7 @@ const writeText = (value: string): string => (SAFE_TEXT.test(value) ? `"${value}
 export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'string', ...schema }, writeText)
 export const outFlag = (): Shape<boolean> => shape({ type: 'boolean' }, (value) => (value ? 'true' : 'false'))
 export const outId = (description?: string): Shape<bigint> =>
-  shape({ type: 'integer', ...(description ? { description } : {}) }, (value) => value.toString())
+  shape({ type: 'integer', format: 'int64', ...(description ? { description } : {}) }, (value) => value.toString())
 export const outInteger = (): Shape<number> => shape({ type: 'integer' }, (value) => value.toString())
 /** Money, prices, quantities, rates: written digit by digit. */
 export const outNumber = (description?: string): Shape<Digits> =>
@@ -59,9 +59,6 @@ export const outEither = <A, B>(
 
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
-/** Component schemas by name: what the OpenAPI document lists once and refers to. */
-export const components = new Map<string, Schema>()
-
 /** An object with declared fields, written in their order. A named one becomes a component of the OpenAPI document. */
 export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?: string): Shape<ObjectOf<S>> {
   const names = Object.keys(shapes)
@@ -74,10 +71,8 @@ export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?
     type: 'object',
     properties: Object.fromEntries(names.map((field) => [field, shapes[field]?.schema])),
     required: names,
-    additionalProperties: false,
   }
-  if (name) components.set(name, full)
-  return shape(name ? { $ref: `#/components/schemas/${name}` } : full, (value: ObjectOf<S>) => {
+  return shape(name ? asComponent(name, full) : full, (value: ObjectOf<S>) => {
     let text = ''
     for (const { field, prefix, write } of writers) {
       const given = (value as Record<string, unknown>)[field]

@@ -1,0 +1,165 @@
+import type { Schema } from '../wire/schema.ts'
+import { errorSchema } from './errors.ts'
+import { exampleOf } from './examples.ts'
+import { type Operation, permissionOf, type Success } from './operation.ts'
+
+/** The answers of an operation in the OpenAPI document: its success, its refusals, and the headers of both. */
+
+const HEADERS = {
+  'X-Request-Id': { name: 'RequestId', description: 'Identifies the request in the log' },
+  ETag: { name: 'ETag', description: 'The state of the record, for If-Match' },
+  Location: { name: 'Location', description: 'Where the new record is found' },
+  Link: { name: 'Link', description: 'RFC 8288: the next and the previous page, where there is one' },
+  'Idempotency-Replayed': {
+    name: 'IdempotencyReplayed',
+    description: 'true where the answer was kept from an earlier request with this Idempotency-Key',
+  },
+  'Retry-After': { name: 'RetryAfter', description: 'After how many seconds to try again, where waiting can help' },
+  'WWW-Authenticate': { name: 'WwwAuthenticate', description: 'How to send credentials' },
+} as const
+type HeaderName = keyof typeof HEADERS
+
+const SCHEMAS: Partial<Record<HeaderName, Schema>> = {
+  'Retry-After': { type: 'integer', minimum: 0 },
+  'Idempotency-Replayed': { type: 'string', enum: ['true'] },
+}
+
+export const headerComponents: Schema = Object.fromEntries(
+  Object.entries(HEADERS).map(([header, { name, description }]) => [
+    name,
+    { description, schema: SCHEMAS[header as HeaderName] ?? { type: 'string' } },
+  ]),
+)
+
+const headersOf = (names: readonly HeaderName[]): Schema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${HEADERS[name].name}` }]))
+
+const REASONS: Record<number, string> = {
+  400: 'Malformed JSON or invalid input; all problems are listed',
+  401: 'No credentials, or wrong ones',
+  403: 'The API key may only read',
+  404: 'The record that the request is about does not exist',
+  409: 'The state of a record, a uniqueness rule, or a running request with the same Idempotency-Key forbids it',
+  412: 'If-Match no longer holds',
+  413: 'The body is too large',
+  415: 'The body is of another type than the operation takes',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'Too many requests, or too many wrong credentials',
+  503: 'The database is away for a moment',
+}
+
+const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  409: ['Retry-After'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+const refusal = (status: number, description: string): Schema => ({
+  description,
+  headers: headersOf(['X-Request-Id', ...(REFUSAL_HEADERS[status] ?? [])]),
+  content: { 'application/json': { schema: errorSchema } },
+})
+
+/** The refusals that read the same for every operation, by name. */
+export const refusalComponents: Schema = Object.fromEntries(
+  Object.entries(REASONS).map(([status, reason]) => [`Refused${status}`, refusal(Number(status), reason)]),
+)
+
+/** The refusals that an operation can really give, by status. */
+function refusalsOf(operation: Operation): number[] {
+  if (operation.isPublic) return []
+  const changes = operation.kind !== 'read'
+  const statuses = [
+    401,
+    429,
+    503,
+    ...(permissionOf(operation) === 'full' ? [403] : []),
+    ...(operation.body || operation.rawBody ? [400] : []),
+    ...((operation.body && !operation.takesAnyBody) || operation.rawBody ? [413, 415] : []),
+    ...(operation.query ? [400] : []),
+    ...(/\{\w+\}/.test(operation.path) ? [404] : []),
+    ...(changes ? [400, 409, 422] : []),
+    ...(hasEtag(operation) ? [412] : []),
+    ...Object.keys(operation.refusals ?? {}).map(Number),
+  ]
+  return [...new Set(statuses)].sort((a, b) => a - b)
+}
+
+/** Whether the operation compares If-Match with its record. */
+export const hasEtag = (operation: Operation): boolean => operation.kind === 'write' && operation.etag !== undefined
+
+const isPaged = ({ query }: Operation): boolean => Object.hasOwn((query?.schema['properties'] ?? {}) as object, 'page')
+
+/** Whether reading a path answers the ETag that a change of the same path compares. */
+const isTagged = (path: string, operations: readonly Operation[]): boolean =>
+  operations.some((one) => one.path === path && one.method === 'PUT' && hasEtag(one)) ||
+  operations.some((one) => one.path === path && one.success.headers?.includes('ETag'))
+
+/** The operation that reads one record of the list that a POST adds to. */
+const readerOfNew = (operation: Operation, operations: readonly Operation[]): Operation | undefined =>
+  operations.find(
+    ({ method, path }) =>
+      method === 'GET' &&
+      path.startsWith(`${operation.path}/{`) &&
+      !path.slice(operation.path.length + 1).includes('/'),
+  )
+
+/** The headers of a success: those of the record follow from what other operations do on its path. */
+function successHeaders(operation: Operation, operations: readonly Operation[]): HeaderName[] {
+  const { method, path, success } = operation
+  const created = success.status === 201 ? readerOfNew(operation, operations) : undefined
+  const isOfRecord =
+    (method === 'GET' && !isPaged(operation) && isTagged(path, operations)) ||
+    (method === 'PUT' && hasEtag(operation)) ||
+    (created !== undefined && isTagged(created.path, operations))
+  const names: HeaderName[] = [
+    'X-Request-Id',
+    ...(isOfRecord ? (['ETag'] as const) : []),
+    ...(created ? (['Location'] as const) : []),
+    ...(success.headers ?? []),
+    ...(isPaged(operation) ? (['Link'] as const) : []),
+    ...(operation.kind === 'read' ? [] : (['Idempotency-Replayed'] as const)),
+  ]
+  return [...new Set(names)]
+}
+
+/** Bytes are a string of format binary, which generators know as a file; text is text. */
+const mediaSchema = (type: string): Schema =>
+  type.startsWith('text/') ? { type: 'string' } : { type: 'string', format: 'binary' }
+
+/** Media types that are not JSON, each with its schema. */
+export const rawContent = (types: readonly string[]): Schema =>
+  Object.fromEntries(types.map((type) => [type, { schema: mediaSchema(type) }]))
+
+function contentOf({ schema, media = [] }: Pick<Success, 'schema' | 'media'>): Schema | undefined {
+  const json = schema ? { 'application/json': { schema, example: exampleOf(schema) } } : {}
+  const content = { ...json, ...rawContent(media) }
+  return Object.keys(content).length > 0 ? content : undefined
+}
+
+const SUCCESS_REASONS: Record<number, string> = { 200: 'Done', 201: 'Created', 204: 'Done; no body' }
+
+/** Describes every answer of an operation by status. `operations` are all there are. */
+export function responsesOf(operation: Operation, operations: readonly Operation[]): Record<string, Schema> {
+  const { success, preview, method } = operation
+  const content = contentOf(success)
+  const responses: Record<string, Schema> = {
+    [success.status]: {
+      description: method === 'GET' ? 'Found' : (SUCCESS_REASONS[success.status] ?? 'Done'),
+      headers: headersOf(successHeaders(operation, operations)),
+      ...(content ? { content } : {}),
+    },
+  }
+  if (preview)
+    responses[200] = {
+      description: 'With preview=true: what it would do',
+      headers: headersOf(['X-Request-Id']),
+      content: contentOf({ schema: preview }),
+    }
+  for (const status of refusalsOf(operation)) {
+    const reason = operation.refusals?.[status as 404]
+    responses[status] = reason ? refusal(status, reason) : { $ref: `#/components/responses/Refused${status}` }
+  }
+  return responses
+}

@@ -1,0 +1,38 @@
+/** JSON Schemas of what is read and written, as the OpenAPI document shows them. */
+
+export interface Schema {
+  [keyword: string]: unknown
+}
+
+/** Schemas that the OpenAPI document lists once under its components, by name; everything else refers to them. */
+export const components = new Map<string, Schema>()
+
+/** Lists a schema under a name and returns the reference to it. Throws when the name stands for another schema already. */
+export function asComponent(name: string, schema: Schema): Schema {
+  const present = components.get(name)
+  if (present && JSON.stringify(present) !== JSON.stringify(schema))
+    throw new Error(`assertion failed: two schemas are named ${name}`)
+  components.set(name, schema)
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** Follows a reference to its component; any other schema is itself. */
+export const resolved = (schema: Schema): Schema =>
+  schema['$ref'] ? (components.get(String(schema['$ref']).split('/').at(-1) ?? '') ?? {}) : schema
+
+/** Adds null to the types of a schema: OpenAPI 3.1 has no other way to allow it. */
+export const nullable = (schema: Schema): Schema => {
+  const { type, enum: words, ...rest } = schema
+  if (type === undefined) return { anyOf: [schema, { type: 'null' }] }
+  return {
+    type: Array.isArray(type) ? [...type, 'null'] : [type, 'null'],
+    ...(words ? { enum: [...(words as unknown[]), null] } : {}),
+    ...rest,
+  }
+}
+
+/** Appends a sentence to the description of a schema. */
+export function describedAs(schema: Schema, sentence: string): Schema {
+  const present = schema['description']
+  return { ...schema, description: present ? `${String(present).replace(/\.$/, '')}. ${sentence}` : sentence }
+}

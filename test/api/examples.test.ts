@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../support/app.ts'
+import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
+
+/**
+ * Every body that the document shows is sent, to a new account, as a reader would who makes the records that it names with the examples of
+ * their own operations. A new operation joins by its example; where that names a new kind of record, the way to make one is added here.
+ */
+
+const service = await startTestService()
+const document = await readDocument(service)
+const operations = operationsOf(document)
+const check = answerChecker(document)
+const byId = new Map(operations.map((operation) => [operation.id, operation]))
+
+type Body = Record<string, unknown>
+
+/** The operation that makes the record which an identifier names, and what its answer calls the identifier. */
+const MAKERS: Record<string, { id: string; answered?: string }> = {
+  customerID: { id: 'addCustomer' },
+  ids: { id: 'addCustomer', answered: 'customerID' },
+  customerContactID: { id: 'addContact' },
+  customerNoteID: { id: 'addNote' },
+  packageGroupID: { id: 'addPackageGroup' },
+  packageID: { id: 'addPackage' },
+  componentID: { id: 'addComponent' },
+  subscriptionID: { id: 'addSubscription' },
+  invoiceID: { id: 'addInvoice' },
+  recurInvoiceID: { id: 'addRecurringInvoice' },
+  paymentID: { id: 'addPayment' },
+  creditNoteID: { id: 'addCredit' },
+  AdjustmentID: { id: 'addAdjustment' },
+  adjustmentID: { id: 'addAdjustment', answered: 'AdjustmentID' },
+  taxSettingID: { id: 'addTaxSetting' },
+}
+const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }
+
+/** Where an example wants a record in another state than that of the example which makes it: what is sent differently. */
+const STATES: Record<string, Record<string, Body>> = {
+  changeStartDate: { addSubscription: { StartDate: '2027-02-01' } },
+  editInvoice: { addInvoice: { isDraft: true } },
+  recordUsage: { addComponent: { Type: 'metered' } },
+  recordUsageInBulk: { addComponent: { Type: 'metered' } },
+}
+
+/** What else has happened before. */
+const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
+  reactivateSubscription: async (reader) => reader.must('PUT', `${await subscriptionOf(reader)}/cancel/norefund`, {}),
+  recordUsage: (reader) => addMetered(reader),
+  recordUsageInBulk: (reader) => addMetered(reader),
+  deleteCurrency: (reader) => reader.must('POST', '/v1/currencies', byId.get('addCurrency')?.example),
+}
+
+const subscriptionOf = async (reader: Reader) => `/v1/subscriptions/${await reader.identifier('subscriptionID', 1)}`
+const addMetered = async (reader: Reader) =>
+  reader.must('PUT', `${await subscriptionOf(reader)}/components/modify`, {
+    componentUsage: [{ componentID: await reader.identifier('componentID', 1) }],
+  })
+
+/** Somebody who reads the document with a new account. */
+class Reader {
+  readonly client: TestClient
+  readonly states: Record<string, Body>
+  readonly made = new Map<string, unknown>()
+
+  constructor(client: TestClient, states: Record<string, Body>) {
+    this.client = client
+    this.states = states
+  }
+
+  async must(method: string, path: string, body: unknown): Promise<any> {
+    const reply = await this.client.request(method, path, body)
+    if (reply.status >= 300) throw new Error(`${method} ${path} ${reply.status} ${reply.text}`)
+    return reply.body
+  }
+
+  /** The identifier of the record that an example calls `number`, made once: by the document's own example. */
+  async identifier(name: string, number: unknown): Promise<unknown> {
+    const { id, answered = name } = MAKERS[name] ?? {}
+    const operation = byId.get(id ?? '')
+    if (!operation) throw new Error(`no operation is known that makes a record for ${name}`)
+    const key = `${id} ${JSON.stringify(number)}`
+    if (!this.made.has(key)) {
+      const body = { ...(await this.filled(operation.example as Body)), ...this.states[operation.id] }
+      // A second record of a kind needs a code of its own.
+      const codes = number === 1 ? {} : { packageCode: `PRO-${String(number)}` }
+      this.made.set(key, (await this.must('POST', await this.path(operation), { ...body, ...codes }))[answered])
+    }
+    return this.made.get(key)
+  }
+
+  /** An example with the identifiers of records that are really there. */
+  async filled(value: unknown): Promise<any> {
+    if (Array.isArray(value)) return Promise.all(value.map((entry) => this.filled(entry)))
+    if (typeof value !== 'object' || value === null) return value
+    const found: Body = {}
+    for (const [name, inner] of Object.entries(value)) {
+      if (name === 'ids') found[name] = [await this.identifier(name, 1)]
+      else found[name] = name in MAKERS ? await this.identifier(name, inner) : await this.filled(inner)
+    }
+    return found
+  }
+
+  async path(operation: DocumentedOperation): Promise<string> {
+    let path = operation.path
+    for (const name of operation.pathParams)
+      path = path.replace(`{${name}}`, String(WORDS[name] ?? (await this.identifier(name, 1))))
+    return path
+  }
+}
+
+describe('each example is taken as the document says', () => {
+  test.each(operations.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
+    '%s',
+    async (id, operation) => {
+      const reader = new Reader(await service.newAccount(), STATES[id] ?? {})
+      await BEFORE[id]?.(reader)
+      const body = await reader.filled(operation.example)
+      const reply = await reader.client.request(operation.method, await reader.path(operation), body, {
+        prefer: 'handling=strict',
+      })
+      expect([reply.status, reply.text]).toEqual([operation.success, expect.anything()])
+      const answered = { status: reply.status, text: reply.text, headers: reply.headers }
+      expect(check(operation, answered)).toBeUndefined()
+    },
+  )
+})
