@@ -44,7 +44,10 @@ export function riseCharge(
   cutOn: IsoDate | null,
   digits: number,
 ): PlannedCharge | undefined {
-  const until = cutOn === null ? rise.wholeUntil : earlier(cutOn, rise.wholeUntil)
+  const until = [cutOn, rise.cutOn ?? null].reduce<IsoDate>(
+    (day, cut) => (cut === null ? day : earlier(day, cut)),
+    rise.wholeUntil,
+  )
   if (rise.from >= until) return undefined
   const { scheme, list } = versionFor(component, rise.cycleFrom)
   const facts: LineFacts = {

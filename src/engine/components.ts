@@ -44,6 +44,8 @@ export interface OwedRise {
   quantity: Decimal
   before: Decimal
   part: number
+  /** First day not charged, where a cancellation for pro rata cut it while it waited; absent: the end of its cycle, or of the subscription. */
+  cutOn?: IsoDate
 }
 
 /** Usage of one cycle. Only cycles not invoiced, or with a total that differs from what was invoiced, need to be in the state. */

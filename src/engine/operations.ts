@@ -64,7 +64,8 @@ export function cancelSubscription(
   if (!isEnded) return withComponents(plan, facts.components)
   const components =
     kind === 'fullcredit' ? facts.components.map((component) => freed(component, changes.today)) : facts.components
-  if (isPaused) return { ...withComponents(plan, components) }
+  if (isPaused)
+    return withComponents(plan, kind === 'prorata' ? components.map((one) => risesCut(one, changes.today)) : components)
   const due = planSubscriptionDue({ state: plan.state, components }, changes.today, {
     extrasNow: true,
     risesByDay: kind === 'prorata',
@@ -72,6 +73,12 @@ export function cancelSubscription(
   const { state, invoices, credited } = due
   return { state, components: [...due.components], invoices, credited, givenBack: plan.givenBack }
 }
+
+/** A component whose rises are owed up to today only, also without pro rata: by name it was asked so, and they wait for the return. */
+const risesCut = (component: ComponentState, today: IsoDate): ComponentState =>
+  component.owed.length === 0
+    ? component
+    : { ...component, owed: component.owed.map((rise) => ({ ...rise, cutOn: today })) }
 
 /** A component as full credit leaves it: no rise is owed, and the running cycle's usage costs nothing. */
 function freed(component: ComponentState, today: IsoDate): ComponentState {

@@ -18,7 +18,7 @@ import {
   issueInvoices,
   type ZeroCharge,
 } from '../invoices/issue.ts'
-import { type EventType, insertEvents } from '../events/queries.ts'
+import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { mailIssued } from '../invoices/send.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
@@ -281,12 +281,8 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     changed.map(({ state }) => state),
   )
   for (const { taken } of changed) if (taken) await updateTaken(tx, tx.account, taken)
-  const ends = plans.filter(({ ended }) => ended !== null)
-  if (ends.length > 0)
-    await insertEvents(
-      tx,
-      ends.map((plan) => endEvent(plan, context)),
-    )
+  const events = changed.flatMap((plan) => eventsOf(plan, context))
+  if (events.length > 0) await insertEvents(tx, events)
   await writeComponents(
     tx,
     plans.flatMap(({ moved }) => moved ?? []),
@@ -320,22 +316,34 @@ async function giveBackWhatPlansOwe(
   }
 }
 
-function endEvent({ subscription: s, ended, state }: BillingPlan, context: IssueContext) {
-  const type: EventType = ended === 'cancelled' ? 'subscription.cancelled' : 'subscription.expired'
-  return {
-    type,
-    recordId: s.id,
-    customerId: s.customerId,
-    happenedAt: context.moment.now,
-    actor: context.actor,
-    reason: ended === 'cancelled' ? s.cancelReason : null,
-    record: JSON.stringify({
-      subscriptionID: Number(s.id),
-      EndDate: state.endDate,
-      isCancelled: ended === 'cancelled',
-      isExpired: ended === 'expired',
-    }),
+/** Events of what billing itself changes: a pending change that took effect, and an end. */
+function eventsOf({ subscription: s, taken, ended, state }: BillingPlan, { moment, actor }: IssueContext): NewEvent[] {
+  const common = { recordId: s.id, customerId: s.customerId, happenedAt: moment.now, actor }
+  const subscriptionID = Number(s.id)
+  const events: NewEvent[] = []
+  if (taken) {
+    const { packageId, packageVersionId, packageRateTermId, term: Term, termType: TermType } = taken
+    const record = {
+      subscriptionID,
+      packageID: Number(packageId),
+      packageVersionID: Number(packageVersionId),
+      packageRateTermID: Number(packageRateTermId),
+      Term,
+      TermType,
+    }
+    events.push({ ...common, type: 'subscription.changed', reason: null, record: JSON.stringify(record) })
   }
+  if (ended !== null) {
+    const isCancelled = ended === 'cancelled'
+    const record = { subscriptionID, EndDate: state.endDate, isCancelled, isExpired: !isCancelled }
+    events.push({
+      ...common,
+      type: isCancelled ? 'subscription.cancelled' : 'subscription.expired',
+      reason: isCancelled ? s.cancelReason : null,
+      record: JSON.stringify(record),
+    })
+  }
+  return events
 }
 
 /** Whether something of a subscription is to be invoiced today. */

@@ -59,6 +59,40 @@ describe('units of a suspended customer', () => {
   })
 })
 
+test('a rise that waits for the return is cut by a cancellation for pro rata, as it is when it is charged at once', async () => {
+  const { client, customerID, add } = await shop(service)
+  const { componentID } = await addComponent(client)
+  const wish = { isProRata: false, componentUsage: [{ componentID, NumUnits: 5 }] }
+  const ids = [(await add(wish)).body.subscriptionID, (await add(wish)).body.subscriptionID]
+  await moveTo(client, '2027-01-11')
+  for (const id of ids) await modify(client, id, [{ componentID, NumUnits: 10 }])
+  await moveTo(client, '2027-01-21')
+  expect((await client.put(`/v1/subscriptions/${ids[0]}/cancel/prorata`)).status).toBe(204)
+  await client.put(`/v1/customers/${customerID}/suspend`)
+  expect((await client.put(`/v1/subscriptions/${ids[1]}/cancel/prorata`)).status).toBe(204)
+  await moveTo(client, '2027-02-11')
+  await client.put(`/v1/customers/${customerID}/unsuspend`)
+  const line = 'Seats 2027-01-01 to 2027-01-20, 20 of 31 days, 5 → 10 units 10'
+  expect((await client.get('/v1/invoices')).body.slice(2).map(linesOf)).toEqual([
+    `2027-01-21: ${line}`,
+    `2027-02-11: ${line}`,
+  ])
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
+test('a change at renewal is told when it is asked for, and when it takes effect', async () => {
+  const { client, add } = await shop(service)
+  const dearer = await addPackage(client, { price: 62 })
+  const { subscriptionID: id } = (await add()).body
+  await client.put(`/v1/subscriptions/${id}/changepackage`, { packageID: dearer.packageID })
+  await moveTo(client, '2027-02-02')
+  const events = (await client.get('/v1/events?type=subscription.changed')).body
+  expect(events.map(({ Date: at, Record: { packageID } }: any) => [day(at), packageID === dearer.packageID])).toEqual([
+    ['2027-01-01', false],
+    ['2027-02-01', true],
+  ])
+})
+
 describe('before the start of a subscription', () => {
   const START = '2027-02-01'
 
