@@ -137,7 +137,7 @@ create table billing_run_failures (
   due_on date not null,
   reason text not null,
   constraint billing_run_failures_pkey PRIMARY KEY (account_id, billing_run_id, record_type, record_id),
-  constraint billing_run_failures_account_id_billing_run_id_fkey FOREIGN KEY (account_id, billing_run_id) REFERENCES billing_runs(account_id, billing_run_id) ON DELETE CASCADE
+  constraint billing_run_failures_run_fkey FOREIGN KEY (account_id, billing_run_id) REFERENCES billing_runs(account_id, billing_run_id) ON DELETE CASCADE
 );
 alter table billing_run_failures enable row level security;
 create policy account on billing_run_failures to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -211,7 +211,7 @@ create table component_brackets (
   price numeric not null,
   constraint component_brackets_pkey PRIMARY KEY (account_id, component_bracket_id),
   constraint component_brackets_from_key UNIQUE (account_id, component_version_currency_id, qty_from),
-  constraint component_brackets_account_id_component_version_currency_i_fkey FOREIGN KEY (account_id, component_version_currency_id) REFERENCES component_version_currencies(account_id, component_version_currency_id) ON DELETE CASCADE,
+  constraint component_brackets_currency_fkey FOREIGN KEY (account_id, component_version_currency_id) REFERENCES component_version_currencies(account_id, component_version_currency_id) ON DELETE CASCADE,
   constraint component_brackets_check CHECK ((qty_till >= qty_from)),
   constraint component_brackets_price_check CHECK ((price >= (0)::numeric)),
   constraint component_brackets_qty_from_check CHECK ((qty_from >= 0))
@@ -227,8 +227,8 @@ create table component_version_currencies (
   currency text not null,
   constraint component_version_currencies_pkey PRIMARY KEY (account_id, component_version_currency_id),
   constraint component_version_currencies_currency_key UNIQUE (account_id, component_version_id, currency),
-  constraint component_version_currencies_account_id_component_version__fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id) ON DELETE CASCADE,
-  constraint component_version_currencies_account_id_currency_fkey FOREIGN KEY (account_id, currency) REFERENCES account_currencies(account_id, currency)
+  constraint component_version_currencies_currency_fkey FOREIGN KEY (account_id, currency) REFERENCES account_currencies(account_id, currency),
+  constraint component_version_currencies_version_fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id) ON DELETE CASCADE
 );
 CREATE INDEX component_version_currencies_by_currency ON component_version_currencies USING btree (account_id, currency);
 alter table component_version_currencies enable row level security;
@@ -863,7 +863,7 @@ create table recurring_invoice_charges (
   quantity numeric not null,
   unit_price numeric not null,
   constraint recurring_invoice_charges_pkey PRIMARY KEY (account_id, recurring_invoice_charge_id),
-  constraint recurring_invoice_charges_account_id_recurring_invoice_id_fkey FOREIGN KEY (account_id, recurring_invoice_id) REFERENCES recurring_invoices(account_id, recurring_invoice_id) ON DELETE CASCADE
+  constraint recurring_invoice_charges_record_fkey FOREIGN KEY (account_id, recurring_invoice_id) REFERENCES recurring_invoices(account_id, recurring_invoice_id) ON DELETE CASCADE
 );
 CREATE INDEX recurring_invoice_charges_by_record ON recurring_invoice_charges USING btree (account_id, recurring_invoice_id, display_order);
 alter table recurring_invoice_charges enable row level security;
@@ -877,7 +877,7 @@ create table recurring_invoice_taxes (
   name text not null,
   rate numeric not null,
   constraint recurring_invoice_taxes_pkey PRIMARY KEY (account_id, recurring_invoice_tax_id),
-  constraint recurring_invoice_taxes_account_id_recurring_invoice_id_fkey FOREIGN KEY (account_id, recurring_invoice_id) REFERENCES recurring_invoices(account_id, recurring_invoice_id) ON DELETE CASCADE,
+  constraint recurring_invoice_taxes_record_fkey FOREIGN KEY (account_id, recurring_invoice_id) REFERENCES recurring_invoices(account_id, recurring_invoice_id) ON DELETE CASCADE,
   constraint recurring_invoice_taxes_rate_check CHECK (((rate >= (0)::numeric) AND (rate <= (1)::numeric)))
 );
 CREATE INDEX recurring_invoice_taxes_by_record ON recurring_invoice_taxes USING btree (account_id, recurring_invoice_id);
@@ -955,7 +955,7 @@ create table subscription_billing (
   last_invoice_date date,
   due_on date,
   constraint subscription_billing_pkey PRIMARY KEY (account_id, subscription_id),
-  constraint subscription_billing_account_id_subscription_id_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE
+  constraint subscription_billing_subscription_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE
 );
 CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscription_billing enable row level security;
@@ -982,10 +982,10 @@ create table subscription_components (
   invoiced json default '[]'::json not null,
   owed json default '[]'::json not null,
   constraint subscription_components_pkey PRIMARY KEY (account_id, subscription_id, component_id),
-  constraint subscription_components_account_id_component_id_fkey FOREIGN KEY (account_id, component_id) REFERENCES components(account_id, component_id),
-  constraint subscription_components_account_id_component_version_id_fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id),
-  constraint subscription_components_account_id_pending_component_versi_fkey FOREIGN KEY (account_id, pending_component_version_id) REFERENCES component_versions(account_id, component_version_id),
-  constraint subscription_components_account_id_subscription_id_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE,
+  constraint subscription_components_component_fkey FOREIGN KEY (account_id, component_id) REFERENCES components(account_id, component_id),
+  constraint subscription_components_pending_version_fkey FOREIGN KEY (account_id, pending_component_version_id) REFERENCES component_versions(account_id, component_version_id),
+  constraint subscription_components_subscription_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE,
+  constraint subscription_components_version_fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id),
   constraint subscription_components_quantity_check CHECK ((quantity >= (0)::numeric))
 );
 CREATE INDEX subscription_components_by_component ON subscription_components USING btree (account_id, component_id);
@@ -1034,8 +1034,8 @@ create table subscriptions (
   constraint subscriptions_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint subscriptions_account_id_package_rate_term_id_fkey FOREIGN KEY (account_id, package_rate_term_id) REFERENCES package_rate_terms(account_id, package_rate_term_id),
   constraint subscriptions_account_id_package_version_id_fkey FOREIGN KEY (account_id, package_version_id) REFERENCES package_versions(account_id, package_version_id),
-  constraint subscriptions_account_id_pending_package_rate_term_id_fkey FOREIGN KEY (account_id, pending_package_rate_term_id) REFERENCES package_rate_terms(account_id, package_rate_term_id),
-  constraint subscriptions_account_id_pending_package_version_id_fkey FOREIGN KEY (account_id, pending_package_version_id) REFERENCES package_versions(account_id, package_version_id),
+  constraint subscriptions_pending_rate_term_fkey FOREIGN KEY (account_id, pending_package_rate_term_id) REFERENCES package_rate_terms(account_id, package_rate_term_id),
+  constraint subscriptions_pending_version_fkey FOREIGN KEY (account_id, pending_package_version_id) REFERENCES package_versions(account_id, package_version_id),
   constraint subscriptions_check CHECK (((pending_kind IS NULL) = (pending_on IS NULL))),
   constraint subscriptions_check1 CHECK (((end_date IS NULL) OR (end_date >= start_date))),
   constraint subscriptions_lead_days_check CHECK (((lead_days >= 0) AND (lead_days <= 90))),
@@ -1064,7 +1064,7 @@ create table tax_rules (
   country_state_id bigint,
   tax_number text,
   constraint tax_rules_pkey PRIMARY KEY (account_id, tax_rule_id),
-  constraint tax_rules_account_id_tax_setting_id_country_id_country_stat_key UNIQUE NULLS NOT DISTINCT (account_id, tax_setting_id, country_id, country_state_id) DEFERRABLE INITIALLY DEFERRED,
+  constraint tax_rules_place_key UNIQUE NULLS NOT DISTINCT (account_id, tax_setting_id, country_id, country_state_id) DEFERRABLE INITIALLY DEFERRED,
   constraint tax_rules_account_id_tax_setting_id_fkey FOREIGN KEY (account_id, tax_setting_id) REFERENCES tax_settings(account_id, tax_setting_id) ON DELETE CASCADE,
   constraint tax_rules_check CHECK (((country_state_id IS NULL) OR (country_id IS NOT NULL))),
   constraint tax_rules_rate_check CHECK (((rate >= (0)::numeric) AND (rate <= (1)::numeric)))
@@ -1095,7 +1095,7 @@ create table usage_cycles (
   next_part smallint not null,
   is_free boolean not null,
   constraint usage_cycles_pkey PRIMARY KEY (account_id, subscription_id, component_id, cycle_from),
-  constraint usage_cycles_account_id_subscription_id_component_id_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE,
+  constraint usage_cycles_component_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE,
   constraint usage_cycles_total_check CHECK ((total >= (0)::numeric))
 );
 CREATE INDEX usage_cycles_open ON usage_cycles USING btree (account_id, subscription_id) WHERE ((invoiced IS NULL) OR (invoiced <> total));
@@ -1139,27 +1139,31 @@ grant delete, insert, select, update on verifications to perennial_app;
 
 CREATE OR REPLACE FUNCTION account_exists()
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select exists (select 1 from accounts)
-$function$
+begin
+  return exists (select 1 from accounts);
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION anonymise_events(customer bigint, neutral text)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  with changed as (
-    update events e set record = anonymised_record(e.record, customer, neutral)
-     where e.account_id = current_setting('app.account_id')::bigint and e.customer_id = customer
-       and jsonb_path_exists(e.record, '$.**.customerID ? (@ == $id)', jsonb_build_object('id', customer))
-    returning 1)
-  select count(*) from changed
-$function$
+declare
+  account bigint := current_setting('app.account_id');
+  changed bigint;
+begin
+  update events e set record = anonymised_record(e.record, customer, neutral)
+   where e.account_id = account and e.customer_id = customer
+     and jsonb_path_exists(e.record, '$.**.customerID ? (@ == $id)', jsonb_build_object('id', customer));
+  get diagnostics changed = row_count;
+  return changed;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION anonymised_record(record jsonb, customer bigint, neutral text)
@@ -1199,22 +1203,32 @@ end $function$
 
 CREATE OR REPLACE FUNCTION delete_old_billing_runs(before_instant timestamp with time zone)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  with gone as (delete from billing_runs where finished_at < before_instant returning 1) select count(*) from gone
-$function$
+declare
+  gone bigint;
+begin
+  delete from billing_runs where finished_at < before_instant;
+  get diagnostics gone = row_count;
+  return gone;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION delete_old_idempotency_keys(before_instant timestamp with time zone)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  with gone as (delete from idempotency_keys where created_at < before_instant returning 1) select count(*) from gone
-$function$
+declare
+  gone bigint;
+begin
+  delete from idempotency_keys where created_at < before_instant;
+  get diagnostics gone = row_count;
+  return gone;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION delete_old_mail(before_instant timestamp with time zone)
@@ -1270,58 +1284,72 @@ end $function$
 
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
  RETURNS TABLE(account_id bigint, today date)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
-   where a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < z.today)
-   order by a.account_id
-$function$
+#variable_conflict use_column
+begin
+  return query
+    select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+     where a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < z.today)
+     order by a.account_id;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone, at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
-   where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
-   order by v.finished_at nulls first, a.account_id limit 100
-$function$
+#variable_conflict use_column
+begin
+  return query
+    select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
+     where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
+     order by v.finished_at nulls first, a.account_id limit 100;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_all_accounts()
  RETURNS TABLE(account_id bigint, name text, mode text, currency text, time_zone text, clock_at timestamp with time zone, created_at timestamp with time zone)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select account_id, name, mode, currency, time_zone, clock_at, created_at from accounts order by account_id
-$function$
+#variable_conflict use_column
+begin
+  return query
+    select a.account_id, a.name, a.mode, a.currency, a.time_zone, a.clock_at, a.created_at from accounts a order by a.account_id;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_schedule_zones()
  RETURNS TABLE(time_zone text)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select distinct time_zone from accounts where clock_at is null
-$function$
+#variable_conflict use_column
+begin
+  return query select distinct a.time_zone from accounts a where a.clock_at is null;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION list_unfinished_runs(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint, billing_run_id bigint)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select account_id, billing_run_id from billing_runs
-   where finished_at is null and (leased_until is null or leased_until < at_instant)
-   order by created_at limit 100
-$function$
+#variable_conflict use_column
+begin
+  return query
+    select r.account_id, r.billing_run_id from billing_runs r
+     where r.finished_at is null and (r.leased_until is null or r.leased_until < at_instant)
+     order by r.created_at limit 100;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION seal_list(list_name text)
@@ -1352,47 +1380,50 @@ end $function$
 
 CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant timestamp with time zone, count_max integer)
  RETURNS TABLE(name text, label text, value double precision)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
-  with unfinished as (
-    select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
-      from billing_runs where finished_at is null),
-  current_accounts as (
-    select a.account_id, a.scheduled_on, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
-     where a.clock_at is null)
-  select 'runs', case when is_held then 'working' else 'waiting' end, count(*)::double precision from unfinished group by 2
-  union all select 'run_records_done', cause, sum(done) from unfinished group by cause
-  union all select 'run_records_total', cause, sum(total) from unfinished group by cause
-  union all select 'run_records_per_second', cause, sum(done / greatest(extract(epoch from at_instant - started_at), 1))
-    from unfinished where is_held and started_at is not null group by cause
-  union all select 'run_oldest_seconds', '', greatest(extract(epoch from at_instant - min(created_at)), 0) from unfinished
-    having count(*) > 0
-  union all (select 'run_finished_at', 'any', extract(epoch from finished_at) from billing_runs
-    where finished_at is not null order by finished_at desc limit 1)
-  union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
-    where finished_at is not null and failed = 0 order by finished_at desc limit 1)
-  union all select 'due', 'subscription', count(*) from (
-    select 1 from current_accounts a cross join lateral (
-      select 1 from subscription_billing b where b.account_id = a.account_id and b.due_on <= a.today
-         and (select c.paused_on is null from customers c where c.account_id = b.account_id and c.customer_id = b.customer_id)
-       limit count_max) as due
-     limit count_max) as found
-  union all select 'due', 'recurring_invoice', count(*) from (
-    select 1 from current_accounts a cross join lateral (
-      select 1 from recurring_invoices r where r.account_id = a.account_id and r.due_on <= a.today
-         and (select c.paused_on is null from customers c where c.account_id = r.account_id and c.customer_id = r.customer_id)
-       limit count_max) as due
-     limit count_max) as found
-  union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
-  union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
-  union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox
-    where next_try_at is not null having count(*) > 0
-$function$
+#variable_conflict use_column
+begin
+  return query
+    with unfinished as (
+      select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
+        from billing_runs where finished_at is null),
+    current_accounts as (
+      select a.account_id, a.scheduled_on, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+       where a.clock_at is null)
+    select 'runs', case when is_held then 'working' else 'waiting' end, count(*)::double precision from unfinished group by 2
+    union all select 'run_records_done', cause, sum(done) from unfinished group by cause
+    union all select 'run_records_total', cause, sum(total) from unfinished group by cause
+    union all select 'run_records_per_second', cause, sum(done / greatest(extract(epoch from at_instant - started_at), 1))
+      from unfinished where is_held and started_at is not null group by cause
+    union all select 'run_oldest_seconds', '', greatest(extract(epoch from at_instant - min(created_at)), 0) from unfinished
+      having count(*) > 0
+    union all (select 'run_finished_at', 'any', extract(epoch from finished_at) from billing_runs
+      where finished_at is not null order by finished_at desc limit 1)
+    union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
+      where finished_at is not null and failed = 0 order by finished_at desc limit 1)
+    union all select 'due', 'subscription', count(*) from (
+      select 1 from current_accounts a cross join lateral (
+        select 1 from subscription_billing b where b.account_id = a.account_id and b.due_on <= a.today
+           and (select c.paused_on is null from customers c where c.account_id = b.account_id and c.customer_id = b.customer_id)
+         limit count_max) as due
+       limit count_max) as found
+    union all select 'due', 'recurring_invoice', count(*) from (
+      select 1 from current_accounts a cross join lateral (
+        select 1 from recurring_invoices r where r.account_id = a.account_id and r.due_on <= a.today
+           and (select c.paused_on is null from customers c where c.account_id = r.account_id and c.customer_id = r.customer_id)
+         limit count_max) as due
+       limit count_max) as found
+    union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
+    union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
+    union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox
+      where next_try_at is not null having count(*) > 0;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION settled_below(list_name text)
@@ -1453,11 +1484,13 @@ end $function$
 
 CREATE OR REPLACE FUNCTION verification_state()
  RETURNS TABLE(differences bigint, oldest timestamp with time zone)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
-  select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v
-$function$
+#variable_conflict use_column
+begin
+  return query select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v;
+end $function$
 ;
 

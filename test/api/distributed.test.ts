@@ -149,3 +149,50 @@ describe('statements', () => {
     expect(calls.flatMap(({ id, one }) => (names.has(id) ? [`${names.get(id)} in ${placeOf(one)}`] : []))).toEqual([])
   })
 })
+
+/** Functions of the owner that look at all accounts by their nature, and why. */
+const ACROSS_ACCOUNTS: Record<string, string> = {
+  account_exists: 'a first start asks whether there is any account',
+  delete_old_billing_runs: 'housekeeping of the whole database',
+  delete_old_idempotency_keys: 'housekeeping of the whole database',
+  delete_old_mail: 'housekeeping of the whole database',
+  list_accounts_to_schedule: 'the worker asks whose day has begun',
+  list_accounts_to_verify: 'the worker asks whose books are to be verified',
+  list_all_accounts: 'the command line lists the accounts of the deployment',
+  list_schedule_zones: 'the worker asks in which zones days begin',
+  list_unfinished_runs: 'the worker asks which runs nobody works on',
+  seal_list: 'identifiers are drawn for all accounts together, so their blocks are sealed together',
+  service_figures: 'the metrics of the deployment',
+  verification_state: 'the metrics of the deployment',
+}
+
+/** Triggers that only refuse something; none computes, counts or deletes, so nothing is wrong where they do not run. */
+const GUARDS: readonly string[] = []
+
+describe('the schema', () => {
+  const namesOf = async (query: string): Promise<string[]> =>
+    (await client.query<{ name: string }>(query)).rows.map(({ name }) => name)
+
+  test('needs no trigger for being correct', async () => {
+    const triggers = await namesOf('select tgname as name from pg_trigger where not tgisinternal order by tgname')
+    expect(triggers).toEqual(GUARDS)
+  })
+
+  test('has names of constraints that leave room for what is appended to them', async () => {
+    const long = `select conname as name from pg_constraint where connamespace = 'perennial'::regnamespace and length(conname) > 50`
+    expect(await namesOf(long)).toEqual([])
+  })
+
+  test('has functions in plpgsql only, and those that look at all accounts are named with their reason', async () => {
+    const { rows } = await client.query<{ name: string; language: string; body: string }>(`
+      select p.proname as name, l.lanname as language, p.prosrc as body from pg_proc p join pg_language l on l.oid = p.prolang
+       where p.pronamespace = 'perennial'::regnamespace order by p.proname`)
+    expect(rows.filter(({ language }) => language !== 'plpgsql').map(({ name }) => name)).toEqual([])
+    const ofAccounts = [...tables.values()].map((table) => table.name).join('|')
+    const relation = new RegExp(`\\b(?:from|join|update|into)\\s+(?:${ofAccounts})\\b\\s*(\\w*)`, 'g')
+    const isOfOneAccount = ({ body }: { body: string }) =>
+      [...body.matchAll(relation)].every(([, alias]) => body.includes(`${alias}.account_id = account`))
+    const others = rows.filter((row) => !isOfOneAccount(row)).map(({ name }) => name)
+    expect(others).toEqual(Object.keys(ACROSS_ACCOUNTS))
+  })
+})
