@@ -27,6 +27,7 @@ import { creditNoteOperations } from './features/credit-notes/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
+import { AFTER_ISSUE } from './features/money/after-issue.ts'
 import { noteOperations } from './features/notes/routes.ts'
 import { ledgerOperations } from './features/ledger/routes.ts'
 import { statementOperations } from './features/statements/routes.ts'
@@ -113,7 +114,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...noteOperations(),
   ...customFieldOperations(),
   ...subscriptionOperations(deps),
-  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, hasMailServer: deps.hasMailServer }),
+  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, afterIssue: AFTER_ISSUE }),
   ...paymentOperations(deps),
   ...creditNoteOperations(deps),
   ...adjustmentOperations(deps),

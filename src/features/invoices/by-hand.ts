@@ -7,7 +7,7 @@ import type { InvoiceId } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
+import { getAccountSettings } from '../accounts/queries.ts'
 import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
@@ -15,27 +15,21 @@ import { post } from '../ledger/post.ts'
 import type { HandRecord, Wanted } from './choose-hand.ts'
 import { hasSameLines } from './compare.ts'
 import type { InvoiceBody } from './hand-wire.ts'
-import { insertInvoiceTaxes, listTaxRules } from './issue-queries.ts'
-import { recordIssued } from './issue.ts'
-import { amountsOf, checkAmounts, foundRates, type LineAmounts } from './lines.ts'
+import { insertCharges, listTaxRules, updateCancelled } from './issue-queries.ts'
+import { type AfterIssue, chargeRows, insertDraft, issue, type NewInvoice, replaceTaxes } from './issue.ts'
+import { amountsOf, checkAmounts, foundRates } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
 import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
-import { chargeRows, postedOf, type WrittenInvoice, writeInvoices, writtenTaxRows } from './write.ts'
 import {
   deleteCharges,
-  deleteDraft,
   deleteDraftWithLines,
-  deleteInvoiceTaxes,
   type Draft,
   getDraft,
-  insertWrittenCharges,
   listDraftIds,
   replaceDraft,
-  updateCancelled,
   updateDraft,
   updateGross,
-  updateIssued,
-} from './written-queries.ts'
+} from './draft-queries.ts'
 
 /** Invoices that a caller writes: added, kept as drafts, issued, cancelled. Their customer is locked before anything of them is read. */
 
@@ -115,22 +109,22 @@ export async function addInvoice(
   context: RequestContext,
   wanted: Wanted,
   body: InvoiceBody,
+  afterIssue: readonly AfterIssue[],
 ): Promise<InvoiceParts> {
   checkNotArchived(wanted.customer)
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
   checkNotLocked(context, invoice.invoiceDate)
-  const {
-    ids: [id],
-  } = await refuseOn(writeInvoices(tx, context, [invoice], isDraft), {
-    invoices_reference_key: referenceTaken(invoice.reference),
-  })
-  assert(id !== undefined, 'an invoice was written')
-  if (isDraft) await replaceDraft(tx, id, wanted)
+  const refusals = { invoices_reference_key: referenceTaken(invoice.reference) }
+  if (!isDraft) {
+    const [id] = await refuseOn(issue(tx, context, [invoice], { afterIssue, isByHand: true }), refusals)
+    return rereadInvoice(tx, context, id as InvoiceId)
+  }
+  const id = await refuseOn(insertDraft(tx, context, invoice), refusals)
+  await replaceDraft(tx, id, wanted)
   const parts = await rereadInvoice(tx, context, id)
-  if (isDraft) await recordInvoice(tx, context, 'invoice.created', parts)
-  else await recordIssued(tx, context, [invoice], [id])
+  await recordInvoice(tx, context, 'invoice.created', parts)
   return parts
 }
 
@@ -151,10 +145,7 @@ export async function editDraft(
     invoices_reference_key: referenceTaken(invoice.reference),
   })
   if (hasSameLines(body.Charges, present)) await updateGrossAndNet(tx, present, invoice)
-  else {
-    await deleteCharges(tx, id)
-    await insertWrittenCharges(tx, chargeRows(invoice, id))
-  }
+  else await replaceLines(tx, id, invoice)
   await replaceTaxes(tx, id, invoice.amounts)
   await replaceDraft(tx, id, wanted)
   const parts = await rereadInvoice(tx, context, id)
@@ -163,22 +154,25 @@ export async function editDraft(
 }
 
 /** The same lines come to other amounts only in another currency; then they are written anew. */
-async function updateGrossAndNet(tx: Transaction, present: HandRecord, invoice: WrittenInvoice): Promise<void> {
+async function updateGrossAndNet(tx: Transaction, present: HandRecord, invoice: NewInvoice): Promise<void> {
   const { id } = present.invoice
   const isSameNet = present.charges.every(({ netMinor }, index) => netMinor === invoice.amounts.netMinor[index])
-  if (isSameNet) return void (await updateGross(tx, id, invoice.amounts.grossMinor))
-  await deleteCharges(tx, id)
-  await insertWrittenCharges(tx, chargeRows(invoice, id))
+  if (isSameNet) await updateGross(tx, id, invoice.amounts.grossMinor)
+  else await replaceLines(tx, id, invoice)
 }
 
-async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: LineAmounts): Promise<void> {
-  await deleteInvoiceTaxes(tx, id)
-  const taxes = writtenTaxRows(amounts, id)
-  if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
+async function replaceLines(tx: Transaction, id: InvoiceId, invoice: NewInvoice): Promise<void> {
+  await deleteCharges(tx, id)
+  await insertCharges(tx, chargeRows(invoice, id))
 }
 
 /** Issues a draft: its dates where they were defaults, its taxes where they were found, and its number are of now. */
-export async function issueDraft(tx: Transaction, context: RequestContext, present: HandRecord): Promise<InvoiceParts> {
+export async function issueDraft(
+  tx: Transaction,
+  context: RequestContext,
+  present: HandRecord,
+  afterIssue: readonly AfterIssue[],
+): Promise<InvoiceParts> {
   const { invoice, draft } = present
   if (draft === null) {
     const state = invoice.isCancelled ? 'cancelled' : 'issued'
@@ -194,18 +188,16 @@ export async function issueDraft(tx: Transaction, context: RequestContext, prese
   const problems = new Problems()
   checkAmounts(amounts, invoice.currency, 'Charges', problems)
   problems.throwIfAny()
-  await updateGross(tx, id, amounts.grossMinor)
-  if (!draft.hasOwnTaxes) await replaceTaxes(tx, id, amounts)
-  await deleteDraft(tx, id)
   checkNotLocked(context, dates.invoiceDate)
-  const posted = { ...invoice, invoiceDate: dates.invoiceDate, amounts }
-  await post(tx, [postedOf(posted, id)], context.moment.now)
-  const number = await takeInvoiceNumbers(tx, tx.account, 1)
-  const versions = { accountVersion: context.account.version, customerVersion: customer.version }
-  await updateIssued(tx, id, { number, ...dates, totalMinor: amounts.totalMinor, ...versions }, context.moment.now)
-  const parts = await rereadInvoice(tx, context, id)
-  await recordIssued(tx, context, [{ ...invoice, notes: invoice.notes ?? '' }], [id])
-  return parts
+  const { totalMinor } = amounts
+  const frozen = { ...dates, amounts, totalMinor, customerVersion: customer.version, notes: invoice.notes ?? '' }
+  const { hasOwnTaxes } = draft
+  await issue(tx, context, [{ ...invoice, ...frozen, lines: [], period: null }], {
+    afterIssue,
+    isByHand: true,
+    draft: { id, hasOwnTaxes },
+  })
+  return rereadInvoice(tx, context, id)
 }
 
 function datesAtIssue(

@@ -13,8 +13,8 @@ import { amountsOf, checkAmounts, checkTexts, foundRates, givenRate, lineOf, typ
 import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
-import type { WrittenInvoice } from './write.ts'
-import type { Draft } from './written-queries.ts'
+import type { Draft } from './draft-queries.ts'
+import type { NewInvoice } from './issue.ts'
 
 /** From the body of an add or edit to the invoice that it means. Problems (400) are gathered, conflicts (409) come with the writing. */
 
@@ -26,7 +26,7 @@ export interface HandRecord extends InvoiceParts {
 /** What a body means: everything that an invoice says, with its amounts. */
 export interface Wanted extends Draft {
   customer: Customer
-  invoice: Omit<WrittenInvoice, 'notes' | 'terms'>
+  invoice: NewInvoice
 }
 
 /** Finds what the body refers to, and notes what is wrong with it. `present` is the draft that it edits. */
@@ -64,6 +64,7 @@ export async function chooseInvoice(
       ...datesOf(context, body, customer, dates),
       customerId: customer.id,
       customerVersion: customer.version,
+      subscriptionId: null,
       recurringInvoiceId: null,
       period: null,
       reference: referenceOf(body, present?.invoice),

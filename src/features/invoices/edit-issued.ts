@@ -11,7 +11,7 @@ import { EDITABLE, FIELD_NAMES } from './fields.ts'
 import { plainFromWire, spellingOf } from './fields-wire.ts'
 import type { InvoiceBody } from './hand-wire.ts'
 import { type InvoiceParts, shownDescription } from './wire.ts'
-import { updateEditable } from './written-queries.ts'
+import { updateEditable } from './issue-queries.ts'
 
 /** Of an issued invoice only the fields in EDITABLE can still change. */
 

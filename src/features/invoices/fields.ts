@@ -27,6 +27,11 @@ export const FIELDS: Readonly<Record<keyof PlainFields, PlainField>> = {
   terms: { column: 'terms', type: 'text', isEditable: false, hasAccountText: true },
 }
 
+/** Their columns and types, for an insert of many invoices. */
+export const PLAIN_COLUMNS = Object.fromEntries(
+  Object.entries(FIELDS).map(([name, { column, type }]) => [name, [column, type] as const]),
+) as Record<keyof PlainFields, readonly [column: string, type: string]>
+
 export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof PlainFields)[]
 
 /** The fields that can change after issue. The event of the issue keeps what they were. */

@@ -10,7 +10,8 @@ import {
   unknownInvoice,
   writtenInvoice,
 } from './by-hand.ts'
-import { type SendDeps, sendAtIssue, sendInvoice } from './send.ts'
+import type { AfterIssue } from './issue.ts'
+import { sendInvoice } from './send.ts'
 import { chooseInvoice, type HandRecord, type Wanted } from './choose-hand.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './hand-wire.ts'
@@ -20,8 +21,14 @@ const tag = 'Invoices'
 const path = '/v1/invoices/{invoiceID}'
 const id = 'invoiceID'
 
+export interface HandDeps {
+  onCancel: OnCancel
+  /** The steps after issuing, see issue.ts. */
+  afterIssue: readonly AfterIssue[]
+}
+
 /** What callers do with invoices that they write, and with the rules' ones where those can still change. */
-export const handInvoiceOperations = ({ onCancel, ...deps }: { onCancel: OnCancel } & SendDeps): Operation[] => [
+export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -33,8 +40,7 @@ export const handInvoiceOperations = ({ onCancel, ...deps }: { onCancel: OnCance
     refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
     references: (tx, context, { body }, problems) => chooseInvoice(tx, context, body, problems),
     write: async (tx, context, { body }, _record, wanted) => {
-      const added = await addInvoice(tx, context, wanted as Wanted, body)
-      const parts = await sendAtIssue(tx, context, deps, added)
+      const parts = await addInvoice(tx, context, wanted as Wanted, body, afterIssue)
       const headers = { location: `/v1/invoices/${parts.invoice.id}` }
       return { status: 201, body: writtenInvoice(parts, context), etag: invoiceEtag(parts), headers }
     },
@@ -87,10 +93,8 @@ export const handInvoiceOperations = ({ onCancel, ...deps }: { onCancel: OnCance
     refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
     etag: (record: HandRecord) => invoiceEtag(record),
-    write: async (tx, context, _input, record) => {
-      const issued = await issueDraft(tx, context, record)
-      return noContent(invoiceEtag(await sendAtIssue(tx, context, deps, issued)))
-    },
+    write: async (tx, context, _input, record) =>
+      noContent(invoiceEtag(await issueDraft(tx, context, record, afterIssue))),
   }),
   writeOperation({
     id: 'sendInvoice',
@@ -102,6 +106,6 @@ export const handInvoiceOperations = ({ onCancel, ...deps }: { onCancel: OnCance
     refusals: { 409: 'The invoice is a draft or cancelled, or its customer has no Email' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
     etag: (record: HandRecord) => invoiceEtag(record),
-    write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, deps, record))),
+    write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, record))),
   }),
 ]

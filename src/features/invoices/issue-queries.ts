@@ -1,46 +1,120 @@
-import type { Instant } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { TaxRule } from '../../engine/tax.ts'
-import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { bigintList, bigints, dates, shaped } from '../../platform/database/columns.ts'
+import { type BulkColumns, bulkParts } from '../../platform/database/bulk.ts'
+import { bigints, shaped } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
+import { assigned } from './draft-queries.ts'
+import { EDITABLE, FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
 
-export interface InvoiceRow {
-  customerId: Id
-  subscriptionId: Id | null
-  poNumber: string | null
-  currency: string
-  invoiceDate: string
-  dueDate: string
-  collectionMethod: string
-  totalMinor: bigint
+export interface InvoiceRow extends GivenFields {
+  id: InvoiceId
+  customerId: CustomerId
   customerVersion: number
+  subscriptionId: SubscriptionId | null
+  recurringInvoiceId: Id | null
+  /** Null for one of the service's own, which is made from the identifier. */
+  reference: string | null
+  currency: string
+  invoiceDate: IsoDate
+  dueDate: IsoDate
+  source: 'Auto' | 'App'
+  totalMinor: bigint
 }
 
+const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
+  id: ['invoice_id', 'bigint'],
+  customerId: ['customer_id', 'bigint'],
+  subscriptionId: ['subscription_id', 'bigint'],
+  recurringInvoiceId: ['recurring_invoice_id', 'bigint'],
+  totalMinor: ['total_minor', 'bigint'],
+  customerVersion: ['customer_version', 'integer'],
+  currency: ['currency', 'text'],
+  invoiceDate: ['invoice_date', 'date'],
+  dueDate: ['due_date', 'date'],
+  source: ['source', 'text'],
+  reference: ['reference', 'text'],
+  ...PLAIN_COLUMNS,
+}
+
+/** What invoices of one run share with most others of it; texts that callers wrote for one invoice are its own. */
+const OF_MANY: readonly (keyof InvoiceRow)[] = ['customerVersion', 'currency', 'invoiceDate', 'dueDate', 'source']
+const OF_RULES = [...OF_MANY, 'recurringInvoiceId', 'reference', ...FIELD_NAMES] as const
+
+/** Numbered facts of a line stand only where the rules planned it. */
 export interface ChargeRow {
   invoiceId: InvoiceId | null
+  recurringInvoiceId: Id | null
   displayOrder: number
   kind: string
-  name: string
+  name: string | null
+  description: string | null
   quantity: string
   unitPrice: string
   netMinor: bigint
   grossMinor: bigint
-  subscriptionId: Id
-  stretch: number
-  itemId: Id
-  part: number
+  subscriptionId: Id | null
+  stretch: number | null
+  itemId: Id | null
+  part: number | null
   bracketIndex: number
-  from: string | null
-  until: string | null
-  wholeFrom: string | null
-  wholeUntil: string | null
+  from: IsoDate | null
+  until: IsoDate | null
+  wholeFrom: IsoDate | null
+  wholeUntil: IsoDate | null
   price: string
   /** JSON text. */
   brackets: string | null
 }
+
+const CHARGE_COLUMNS: BulkColumns<ChargeRow> = {
+  invoiceId: ['invoice_id', 'bigint'],
+  quantity: ['quantity', 'numeric'],
+  netMinor: ['net_minor', 'bigint'],
+  grossMinor: ['gross_minor', 'bigint'],
+  subscriptionId: ['subscription_id', 'bigint'],
+  recurringInvoiceId: ['recurring_invoice_id', 'bigint'],
+  displayOrder: ['display_order', 'smallint'],
+  kind: ['kind', 'text'],
+  name: ['name', 'text'],
+  description: ['description', 'text'],
+  unitPrice: ['unit_price', 'numeric'],
+  price: ['price', 'numeric'],
+  stretch: ['stretch', 'integer'],
+  itemId: ['item_id', 'bigint'],
+  part: ['part', 'smallint'],
+  bracketIndex: ['bracket_index', 'smallint'],
+  from: ['period_from', 'date'],
+  until: ['period_until', 'date'],
+  wholeFrom: ['whole_from', 'date'],
+  wholeUntil: ['whole_until', 'date'],
+  brackets: ['brackets', 'jsonb'],
+}
+
+const FACTS_OF_LINES = [
+  'kind',
+  'stretch',
+  'itemId',
+  'part',
+  'bracketIndex',
+  'from',
+  'until',
+  'wholeFrom',
+  'wholeUntil',
+  'brackets',
+] as const
+const LINES_OF_RULES = [
+  ...FACTS_OF_LINES,
+  'recurringInvoiceId',
+  'displayOrder',
+  'name',
+  'description',
+  'unitPrice',
+  'price',
+] as const
 
 export interface TaxRow {
   invoiceId: InvoiceId
@@ -77,62 +151,27 @@ export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<In
     )
   ).map(({ id }) => id)
 
-/** Invoices get the identifiers given and consecutive numbers, both in the order of the rows. */
+/** Writes invoices with consecutive numbers in the order of the rows; drafts where there is no first number. */
 export async function insertInvoices(
   tx: Transaction,
   invoices: readonly InvoiceRow[],
-  common: { ids: readonly InvoiceId[]; firstNumber: bigint; issuedAt: Instant; accountVersion: number },
+  common: { firstNumber: bigint | null; at: Instant; accountVersion: number },
 ): Promise<void> {
-  for (const { rows, shapes: s, places, offset } of shaped(invoices, INVOICE_SHAPE)) {
-    const ids = common.ids.slice(offset, offset + rows.length)
+  const { firstNumber, at } = common
+  const isOfRules = invoices[0] !== undefined && invoices[0].subscriptionId !== null
+  for (const { names, values, source, offset } of bulkParts(invoices, INVOICE_COLUMNS, isOfRules ? OF_RULES : OF_MANY))
     await tx.rows(sql`
-      insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, po_number, currency, invoice_date, due_date, last_updated,
-        issued_at, source, collection_method, total_minor, account_version, customer_version)
-      select ${tx.account}, r.id, r.customer, r.subscription, ${common.firstNumber + BigInt(offset)}::bigint + r.place - 1,
-             (${column(s, 'poNumber')}::text[])[r.shape], (${column(s, 'currency')}::text[])[r.shape],
-             (${dates(s, 'invoiceDate')}::date[])[r.shape], (${dates(s, 'dueDate')}::date[])[r.shape],
-             ${common.issuedAt}::timestamptz, ${common.issuedAt}::timestamptz, 'Auto', (${column(s, 'collectionMethod')}::text[])[r.shape], r.total,
-             ${common.accountVersion}::integer, (${column(s, 'customerVersion')}::integer[])[r.shape]
-        from unnest(${bigintList(ids)}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
-          ${bigints(rows, 'totalMinor')}::bigint[], ${places}::integer[]) with ordinality as r(id, customer, subscription, total, shape, place)`)
-  }
+      insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names})
+      select ${tx.account}, ${firstNumber === null ? null : firstNumber + BigInt(offset)}::bigint + r.place - 1, ${at}::timestamptz,
+             ${firstNumber === null ? null : at}::timestamptz, ${common.accountVersion}::integer, ${values}
+        from ${source}`)
 }
-
-const INVOICE_SHAPE = ['poNumber', 'currency', 'invoiceDate', 'dueDate', 'collectionMethod', 'customerVersion'] as const
 
 export async function insertCharges(tx: Transaction, charges: readonly ChargeRow[]): Promise<void> {
-  for (const { rows, shapes: s, places } of shaped(charges, CHARGE_SHAPE)) {
-    await tx.rows(sql`
-      insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
-        item_id, part, bracket_index, period_from, period_until, whole_from, whole_until, price, brackets)
-      select ${tx.account}, r.invoice, (${column(s, 'displayOrder')}::smallint[])[r.shape], (${column(s, 'kind')}::text[])[r.shape],
-             (${column(s, 'name')}::text[])[r.shape], r.quantity, (${column(s, 'unitPrice')}::numeric[])[r.shape], r.net, r.gross, r.subscription,
-             (${column(s, 'stretch')}::integer[])[r.shape], (${bigints(s, 'itemId')}::bigint[])[r.shape], (${column(s, 'part')}::smallint[])[r.shape],
-             (${column(s, 'bracketIndex')}::smallint[])[r.shape], (${dates(s, 'from')}::date[])[r.shape], (${dates(s, 'until')}::date[])[r.shape],
-             (${dates(s, 'wholeFrom')}::date[])[r.shape], (${dates(s, 'wholeUntil')}::date[])[r.shape],
-             (${column(s, 'price')}::numeric[])[r.shape], (${column(s, 'brackets')}::jsonb[])[r.shape]
-        from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'quantity')}::numeric[], ${bigints(rows, 'netMinor')}::bigint[],
-          ${bigints(rows, 'grossMinor')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[], ${places}::integer[])
-          as r(invoice, quantity, net, gross, subscription, shape)`)
-  }
+  const repeated = charges[0]?.kind === 'manual' ? FACTS_OF_LINES : LINES_OF_RULES
+  for (const { names, values, source } of bulkParts(charges, CHARGE_COLUMNS, repeated))
+    await tx.rows(sql`insert into charges (account_id, ${names}) select ${tx.account}, ${values} from ${source}`)
 }
-
-const CHARGE_SHAPE = [
-  'displayOrder',
-  'kind',
-  'name',
-  'unitPrice',
-  'stretch',
-  'itemId',
-  'part',
-  'bracketIndex',
-  'from',
-  'until',
-  'wholeFrom',
-  'wholeUntil',
-  'price',
-  'brackets',
-] as const
 
 export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
   for (const { rows, shapes: s, places } of shaped(taxes, TAX_SHAPE)) {
@@ -182,3 +221,13 @@ export const addCredited = (
     update charges c set credited_minor = c.credited_minor + d.amount, credited_from = least(c.credited_from, d.day)
       from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
      where c.account_id = ${account} and c.charge_id = d.charge`)
+
+/** Replaces the fields of an issued invoice that can still change. */
+export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields, at: Instant) =>
+  tx.rows(sql`
+    update invoices set ${assigned(EDITABLE, to)}, last_updated = ${at}
+     where account_id = ${tx.account} and invoice_id = ${id}`)
+
+export const updateCancelled = (tx: Transaction, id: InvoiceId, on: IsoDate, at: Instant) =>
+  tx.rows(sql`
+    update invoices set cancelled_at = ${at}, cancelled_on = ${on}, last_updated = ${at}, next_try_date = null where account_id = ${tx.account} and invoice_id = ${id}`)

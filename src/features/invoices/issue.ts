@@ -1,100 +1,41 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
+import type { Period } from '../../engine/period.ts'
 import { postingsOfInvoice } from '../../engine/postings.ts'
-import { taxInvoice, type TaxRule } from '../../engine/tax.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import { invalid } from '../../kernel/fault.ts'
-import type { CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { isAmountInBounds } from '../../kernel/money.ts'
-import { arrayLiteral } from '../../platform/database/sql.ts'
+import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Account, Moment } from '../../platform/http/context.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
-import type { GivenFields } from './fields.ts'
-import { writeKept } from './fields-wire.ts'
 import { bracketsText, spreadText } from './brackets.ts'
+import { deleteDraft, deleteInvoiceTaxes, updateGross, updateIssued } from './draft-queries.ts'
+import { writeKept } from './fields-wire.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
   insertCharges,
   insertInvoices,
   insertInvoiceTaxes,
+  type InvoiceRow,
   type TaxRow,
 } from './issue-queries.ts'
-import type { CollectionMethod } from './collection.ts'
+import type { LineAmounts, WrittenLine } from './lines.ts'
 
-/** Issuing what the rules compose: taxes, numbers, lines with their facts, events and what the customer owes, in the caller's transaction. */
+/** The one door through which invoices are issued, whoever composed them, and the steps that follow. */
 
-export interface ComposedInvoice {
-  customerId: CustomerId
-  customerVersion: number
-  subscriptionId: SubscriptionId
-  currency: string
-  invoiceDate: IsoDate
-  dueDate: IsoDate
-  poNumber: string | null
-  collectionMethod: CollectionMethod
-  /** Lines that are written: none of them zero. */
-  charges: readonly PlannedCharge[]
-  netMinor: readonly bigint[]
-  grossMinor: readonly bigint[]
-  totalMinor: bigint
-  taxes: readonly ComposedTax[]
+/** An invoice to be issued, or kept as a draft. */
+export interface NewInvoice extends Omit<InvoiceRow, 'id'> {
+  /** Planned by the rules, none of them zero, or written by a caller. */
+  lines: readonly (PlannedCharge | WrittenLine)[]
+  /** The period that lines of a recurring invoice are for; null elsewhere: planned lines know their own. */
+  period: Period | null
+  amounts: LineAmounts
 }
 
-export interface ComposedTax {
-  rule: TaxRule
-  baseMinor: bigint
-  amountMinor: bigint
-  shares: readonly bigint[]
-}
-
-/** Lines and taxes of an invoice. Charges that round to zero are on no line. Throws a Fault when an amount is out of bounds. */
-export function composeInvoice(
-  about: Omit<ComposedInvoice, 'charges' | 'netMinor' | 'grossMinor' | 'totalMinor' | 'taxes'>,
-  planned: readonly PlannedCharge[],
-  rules: readonly TaxRule[],
-  digits: number,
-): ComposedInvoice | undefined {
-  const charges = planned.every(({ netMinor }) => netMinor !== 0n)
-    ? planned
-    : planned.filter(({ netMinor }) => netMinor !== 0n)
-  if (charges.length === 0) return undefined
-  const netMinor = charges.map((charge) => charge.netMinor)
-  const { taxes, grossMinor, totalMinor } = taxInvoice(
-    netMinor,
-    rules.map(({ rate }) => rate),
-  )
-  if (![...netMinor, totalMinor].every((amount) => isAmountInBounds(amount, digits))) {
-    throw invalid('amount_too_large', 'An amount of the invoice reaches 1,000,000,000,000.')
-  }
-  // Fields one by one: copying with a spread costs several times as much, and a run composes millions.
-  return {
-    customerId: about.customerId,
-    customerVersion: about.customerVersion,
-    subscriptionId: about.subscriptionId,
-    currency: about.currency,
-    invoiceDate: about.invoiceDate,
-    dueDate: about.dueDate,
-    poNumber: about.poNumber,
-    collectionMethod: about.collectionMethod,
-    charges,
-    netMinor,
-    grossMinor,
-    totalMinor,
-    taxes: taxes.map(({ baseMinor, amountMinor, shares }, index) => ({
-      rule: rules[index] as TaxRule,
-      baseMinor,
-      amountMinor,
-      shares,
-    })),
-  }
-}
-
-/** A charge that stands on no invoice, billed at zero or turned into a credit: kept so that it counts as billed. */
+/** A charge on no invoice, billed at zero or turned into a credit: stored so that it counts as billed. */
 export interface ZeroCharge {
   subscriptionId: SubscriptionId
   charge: PlannedCharge
@@ -110,65 +51,116 @@ export interface IssueContext {
   hasMailServer?: boolean
 }
 
+/** What was issued by one call, for the steps that follow. */
 export interface Issued {
-  /** In the order given. */
-  ids: InvoiceId[]
-  /** Who of their customers has unallocated money that could pay them. */
-  unapplied: HasUnapplied[]
+  invoices: readonly { id: InvoiceId; customerId: CustomerId; currency: string }[]
+  /** The customers of them that have unallocated money. */
+  unapplied: readonly HasUnapplied[]
+  isByHand: boolean
 }
 
-/** Writes composed invoices and posts them. The account's number counter is locked last. */
-export async function issueInvoices(
+/** A step after issuing, of a feature that stands above invoices or of invoices themselves. */
+export type AfterIssue = (tx: Transaction, context: IssueContext, issued: Issued) => Promise<void>
+
+export interface IssueOptions {
+  /** The steps after issuing, in their order; they come after the credits. */
+  afterIssue: readonly AfterIssue[]
+  zeroCharges?: readonly ZeroCharge[]
+  /** Makes the credits of the same operation, before older money is taken. */
+  credits?: (ids: readonly InvoiceId[]) => Promise<void>
+  /** A caller wrote the invoices. Rule: they take no unallocated money by themselves. */
+  isByHand?: boolean
+  /** The draft that the one invoice is until now: its lines stay as they are stored. */
+  draft?: { id: InvoiceId; hasOwnTaxes: boolean }
+}
+
+/**
+ * Issues invoices and returns their identifiers in the given order: lines, taxes, event, ledger, number, row, then what follows from them.
+ * Their customers are locked by the caller; the account's number counter is locked last, and held to the commit.
+ */
+export async function issue(
   tx: Transaction,
   context: IssueContext,
-  invoices: readonly ComposedInvoice[],
-  zeroCharges: readonly ZeroCharge[],
-): Promise<Issued> {
-  const ids = invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
-  const charges = [...chargeRows(invoices, ids), ...zeroCharges.map(zeroRow)]
-  if (charges.length > 0) await insertCharges(tx, charges)
-  if (invoices.length === 0) return { ids, unapplied: [] }
-  const taxes = taxRows(invoices, ids)
-  if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
-  await recordIssued(tx, context, invoices, ids)
-  const unapplied = await post(
-    tx,
-    invoices.map((invoice, place) => postedOf(invoice, ids[place] as InvoiceId)),
-    context.moment.now,
-  )
-  const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
+  invoices: readonly NewInvoice[],
+  options: IssueOptions,
+): Promise<InvoiceId[]> {
+  const { draft, afterIssue, zeroCharges = [], isByHand = false } = options
+  const ids = draft ? [draft.id] : invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
+  if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
+  else await insertLines(tx, invoices, ids, zeroCharges)
+  let unapplied: readonly HasUnapplied[] = []
+  if (invoices.length > 0) {
+    await recordIssued(tx, context, invoices, ids)
+    unapplied = await post(tx, postedOf(invoices, ids), context.moment.now)
+    const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
+    const about = { firstNumber, at: context.moment.now, accountVersion: context.account.version }
+    if (draft) await updateIssued(tx, draft.id, invoices[0] as NewInvoice, about)
+    else await insertInvoices(tx, withIds(invoices, ids), about)
+  }
   context.issued?.push(...ids)
-  await insertInvoices(tx, invoices, {
-    ids,
-    firstNumber,
-    issuedAt: context.moment.now,
-    accountVersion: context.account.version,
-  })
-  return { ids, unapplied }
+  await options.credits?.(ids)
+  if (invoices.length > 0)
+    for (const step of afterIssue) await step(tx, context, { invoices: withIds(invoices, ids), unapplied, isByHand })
+  return ids
 }
 
-const postedOf = ({ customerId, currency, invoiceDate, totalMinor, taxes }: ComposedInvoice, id: InvoiceId) => ({
-  customerId,
-  currency,
-  postings: postingsOfInvoice({
-    id,
-    issuedOn: invoiceDate,
-    cancelledOn: null,
-    totalMinor,
-    taxes: taxes.map(({ rule, amountMinor }) => ({
-      name: rule.settingName,
-      rate: rule.rate,
-      taxNumber: rule.taxNumber,
-      amountMinor,
-    })),
-  }),
-})
+/** Writes an invoice as a draft, which has no number and is owed by nobody. */
+export async function insertDraft(tx: Transaction, context: IssueContext, invoice: NewInvoice): Promise<InvoiceId> {
+  const ids = await drawInvoiceIds(tx, 1)
+  await insertLines(tx, [invoice], ids, [])
+  const { account, moment } = context
+  const about = { firstNumber: null, at: moment.now, accountVersion: account.version }
+  await insertInvoices(tx, withIds([invoice], ids), about)
+  return ids[0] as InvoiceId
+}
+
+const withIds = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]) =>
+  invoices.map((invoice, place) => ({ ...invoice, id: ids[place] as InvoiceId }))
+
+async function insertLines(
+  tx: Transaction,
+  invoices: readonly NewInvoice[],
+  ids: readonly InvoiceId[],
+  zeroCharges: readonly ZeroCharge[],
+): Promise<void> {
+  const charges = [
+    ...invoices.flatMap((invoice, place) => chargeRows(invoice, ids[place] as InvoiceId)),
+    ...zeroCharges.map(({ subscriptionId, charge }) =>
+      plannedRow(charge, { invoiceId: null, subscriptionId, displayOrder: 0, grossMinor: charge.netMinor }),
+    ),
+  ]
+  if (charges.length > 0) await insertCharges(tx, charges)
+  await insertTaxes(
+    tx,
+    invoices.flatMap(({ amounts }, place) => taxRows(amounts, ids[place] as InvoiceId)),
+  )
+}
+
+export const insertTaxes = async (tx: Transaction, taxes: readonly TaxRow[]): Promise<void> => {
+  if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
+}
+
+/** Fixes what was provisional of a draft's lines: their taxes, unless they are its own. */
+async function settleDraft(
+  tx: Transaction,
+  { amounts }: NewInvoice,
+  { id, hasOwnTaxes }: NonNullable<IssueOptions['draft']>,
+): Promise<void> {
+  await updateGross(tx, id, amounts.grossMinor)
+  if (!hasOwnTaxes) await replaceTaxes(tx, id, amounts)
+  await deleteDraft(tx, id)
+}
+
+export async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: LineAmounts): Promise<void> {
+  await deleteInvoiceTaxes(tx, id)
+  await insertTaxes(tx, taxRows(amounts, id))
+}
 
 /** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
-export function recordIssued(
+function recordIssued(
   tx: Transaction,
-  context: Pick<IssueContext, 'moment' | 'actor'>,
-  invoices: readonly (GivenFields & { customerId: CustomerId })[],
+  context: IssueContext,
+  invoices: readonly NewInvoice[],
   ids: readonly InvoiceId[],
 ): Promise<void> {
   const events = invoices.map((invoice, index) => ({
@@ -180,71 +172,86 @@ export function recordIssued(
   return insertLikeEvents(tx, common, events)
 }
 
-function chargeRows(invoices: readonly ComposedInvoice[], ids: readonly InvoiceId[]): ChargeRow[] {
-  const rows: ChargeRow[] = []
-  invoices.forEach((invoice, place) => {
-    invoice.charges.forEach((charge, line) => {
-      rows.push(
-        chargeRow(
-          charge,
-          invoice.subscriptionId,
-          ids[place] as InvoiceId,
-          line + 1,
-          invoice.grossMinor[line] as bigint,
-        ),
-      )
-    })
-  })
-  return rows
-}
+const postedOf = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]) =>
+  invoices.map(({ customerId, currency, invoiceDate, totalMinor, amounts }, place) => ({
+    customerId,
+    currency,
+    postings: postingsOfInvoice({
+      id: ids[place] as InvoiceId,
+      issuedOn: invoiceDate,
+      cancelledOn: null,
+      totalMinor,
+      taxes: amounts.taxes,
+    }),
+  }))
 
-const zeroRow = ({ charge, subscriptionId }: ZeroCharge): ChargeRow =>
-  chargeRow(charge, subscriptionId, null, 0, charge.netMinor)
-
-function chargeRow(
-  charge: PlannedCharge,
-  subscriptionId: Id,
-  invoiceId: InvoiceId | null,
-  displayOrder: number,
-  grossMinor: bigint,
-): ChargeRow {
-  return {
-    invoiceId,
-    displayOrder,
-    kind: charge.kind,
-    name: charge.name,
-    quantity: decimalText(charge.quantity),
-    unitPrice: decimalText(charge.unitPrice),
-    netMinor: charge.netMinor,
-    grossMinor,
-    subscriptionId,
-    stretch: charge.stretch,
-    itemId: charge.itemId,
-    part: charge.part,
-    bracketIndex: charge.bracketIndex,
-    from: charge.from,
-    until: charge.until,
-    wholeFrom: charge.wholeFrom,
-    wholeUntil: charge.wholeUntil,
-    price: decimalText(charge.price),
-    brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
-  }
-}
-
-function taxRows(invoices: readonly ComposedInvoice[], ids: readonly InvoiceId[]): TaxRow[] {
-  const rows: TaxRow[] = []
-  invoices.forEach((invoice, place) => {
-    for (const { rule, baseMinor, amountMinor, shares } of invoice.taxes) {
-      rows.push({
-        invoiceId: ids[place] as InvoiceId,
-        name: rule.settingName,
-        rate: decimalText(rule.rate),
-        taxNumber: rule.taxNumber,
-        baseMinor,
-        amountMinor,
-        shares: shares.length > 1 ? arrayLiteral(shares) : null,
-      })
+export const chargeRows = (invoice: NewInvoice, invoiceId: InvoiceId): ChargeRow[] =>
+  invoice.lines.map((line, index) => {
+    const grossMinor = invoice.amounts.grossMinor[index] as bigint
+    const { subscriptionId } = invoice
+    if ('kind' in line) return plannedRow(line, { invoiceId, subscriptionId, displayOrder: index + 1, grossMinor })
+    const unitPrice = decimalText(line.unitPrice)
+    const from = invoice.period?.from ?? null
+    const until = invoice.period?.until ?? null
+    return {
+      invoiceId,
+      recurringInvoiceId: invoice.recurringInvoiceId,
+      displayOrder: index + 1,
+      kind: 'manual',
+      name: line.name,
+      description: line.description,
+      quantity: decimalText(line.quantity),
+      unitPrice,
+      netMinor: invoice.amounts.netMinor[index] as bigint,
+      grossMinor,
+      subscriptionId: null,
+      stretch: null,
+      itemId: null,
+      part: null,
+      bracketIndex: 0,
+      from,
+      until,
+      wholeFrom: from,
+      wholeUntil: until,
+      price: unitPrice,
+      brackets: null,
     }
   })
-  return rows
-}
+
+const plannedRow = (
+  charge: PlannedCharge,
+  on: Pick<ChargeRow, 'invoiceId' | 'subscriptionId' | 'displayOrder' | 'grossMinor'>,
+): ChargeRow => ({
+  invoiceId: on.invoiceId,
+  recurringInvoiceId: null,
+  displayOrder: on.displayOrder,
+  kind: charge.kind,
+  name: charge.name,
+  description: null,
+  quantity: decimalText(charge.quantity),
+  unitPrice: decimalText(charge.unitPrice),
+  netMinor: charge.netMinor,
+  grossMinor: on.grossMinor,
+  subscriptionId: on.subscriptionId,
+  stretch: charge.stretch,
+  itemId: charge.itemId,
+  part: charge.part,
+  bracketIndex: charge.bracketIndex,
+  from: charge.from,
+  until: charge.until,
+  wholeFrom: charge.wholeFrom,
+  wholeUntil: charge.wholeUntil,
+  price: decimalText(charge.price),
+  brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
+})
+
+const taxRows = ({ taxes }: LineAmounts, invoiceId: InvoiceId): TaxRow[] =>
+  taxes.map(({ name, rate, taxNumber, baseMinor, amountMinor, shares }) => ({
+    invoiceId,
+    name,
+    rate: decimalText(rate),
+    taxNumber,
+    baseMinor,
+    amountMinor,
+    shares: shares.length > 1 ? arrayLiteral(shares) : null,
+  }))

@@ -1,4 +1,4 @@
-import { matchTaxes, taxInvoice, type TaxRule } from '../../engine/tax.ts'
+import { matchTaxes, type Place, taxInvoice, taxMatcher, type TaxRule } from '../../engine/tax.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { type Decimal, ONE } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -29,9 +29,15 @@ export interface LineAmounts {
   taxes: readonly (TaxRate & { baseMinor: bigint; amountMinor: bigint; shares: readonly bigint[] })[]
 }
 
-/** Amounts of lines and their taxes, in minor units. Rule: each line and each tax is rounded once. */
-export function amountsOf(lines: readonly WrittenLine[], rates: readonly TaxRate[], digits: number): LineAmounts {
-  const netMinor = lines.map(({ quantity, unitPrice }) => amountOf(unitPrice, quantity, 1n, 1n, digits))
+/** Amounts of written lines and their taxes, in minor units. Rule: each line and each tax is rounded once. */
+export const amountsOf = (lines: readonly WrittenLine[], rates: readonly TaxRate[], digits: number): LineAmounts =>
+  taxedAmounts(
+    lines.map(({ quantity, unitPrice }) => amountOf(unitPrice, quantity, 1n, 1n, digits)),
+    rates,
+  )
+
+/** The same of lines whose amounts without tax are known. */
+export function taxedAmounts(netMinor: readonly bigint[], rates: readonly TaxRate[]): LineAmounts {
   const { taxes, grossMinor, totalMinor } = taxInvoice(
     netMinor,
     rates.map(({ rate }) => rate),
@@ -40,9 +46,10 @@ export function amountsOf(lines: readonly WrittenLine[], rates: readonly TaxRate
     netMinor,
     grossMinor,
     totalMinor,
-    taxes: taxes.map((tax, index) => {
+    // Fields one by one: copying with a spread costs several times as much, and a run composes millions.
+    taxes: taxes.map(({ baseMinor, amountMinor, shares }, index) => {
       const { name, rate, taxNumber } = rates[index] as TaxRate
-      return { name, rate, taxNumber, ...tax }
+      return { name, rate, taxNumber, baseMinor, amountMinor, shares }
     }),
   }
 }
@@ -104,6 +111,18 @@ export const givenRate = (tax: { Name: string; Perc: Decimal }): TaxRate => ({
   rate: tax.Perc,
   taxNumber: null,
 })
+
+/** The rates of a place, each list made once. */
+export function rateMatcher(rules: readonly TaxRule[]): (place: Place) => readonly TaxRate[] {
+  const match = taxMatcher(rules)
+  const known = new Map<readonly TaxRule[], readonly TaxRate[]>()
+  return (place) => {
+    const found = match(place)
+    let rates = known.get(found)
+    if (rates === undefined) known.set(found, (rates = found.map(taxRateOf)))
+    return rates
+  }
+}
 
 export const taxRateOf = ({ settingName, rate, taxNumber }: TaxRule): TaxRate => ({
   name: settingName,

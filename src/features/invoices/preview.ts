@@ -1,6 +1,5 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import type { Decimal } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import type { Moment } from '../../platform/http/context.ts'
@@ -10,7 +9,7 @@ import type { CustomerView } from '../customers/queries.ts'
 import { customerToWire } from '../customers/wire.ts'
 import type { GivenFields } from './fields.ts'
 import { plainToWire } from './fields-wire.ts'
-import type { Charge } from './queries.ts'
+import type { NewInvoice } from './issue.ts'
 import { balancesOf, chargeToWire, InvoicePreviewOut } from './wire.ts'
 
 /** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
@@ -22,15 +21,7 @@ export interface Preview extends GivenFields {
   subscriptionId: Id | null
   recurringInvoiceId: Id | null
   /** Undefined when nothing will follow: no charges, a total of 0 and no dates are shown. */
-  composed:
-    | {
-        invoiceDate: IsoDate
-        dueDate: IsoDate
-        totalMinor: bigint
-        taxes: readonly { name: string; rate: Decimal }[]
-        charges: readonly Omit<Charge, 'id' | 'invoiceId' | 'displayOrder'>[]
-      }
-    | undefined
+  composed: NewInvoice | undefined
 }
 
 const NOT_YET = {
@@ -48,6 +39,15 @@ const NOT_YET = {
   PaymentsApplied: [],
   NegativeAdjustmentsApplied: [],
 }
+
+const linesToWire = ({ lines, period, amounts, currency }: NewInvoice) =>
+  lines.map((line, index) => {
+    const { from = null, until = null } = period ?? {}
+    const written = { kind: 'manual' as const, brackets: null, from, until, wholeFrom: from, wholeUntil: until }
+    const netMinor = amounts.netMinor[index] as bigint
+    const shown = { description: null, ...written, ...line, netMinor, grossMinor: amounts.grossMinor[index] as bigint }
+    return { chargeID: null, invoiceID: null, ...chargeToWire(shown, index + 1, digitsOf(currency)) }
+  })
 
 export function writePreviewed({ customer, account, moment, composed, currency, ...about }: Preview): string {
   const clock = { timeZone: account.timeZone, today: moment.today }
@@ -74,17 +74,13 @@ export function writePreviewed({ customer, account, moment, composed, currency, 
     customerID: customer.id,
     Name: customer.name,
     LastName: customer.lastName,
-    Taxes: (composed?.taxes ?? []).map(({ name, rate }) => ({
+    Taxes: (composed?.amounts.taxes ?? []).map(({ name, rate }) => ({
       invoiceTaxID: null,
       invoiceID: null,
       Name: name,
       Perc: decimalDigits(rate),
     })),
-    Charges: (composed?.charges ?? []).map((charge, line) => ({
-      chargeID: null,
-      invoiceID: null,
-      ...chargeToWire(charge, line + 1, digitsOf(currency)),
-    })),
+    Charges: composed ? linesToWire(composed) : [],
     subscriptionID: about.subscriptionId,
     recurInvoiceID: about.recurringInvoiceId,
   })

@@ -9,8 +9,8 @@ import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { type OnCancel, unknownInvoice } from './by-hand.ts'
-import { handInvoiceOperations } from './hand-routes.ts'
+import { unknownInvoice } from './by-hand.ts'
+import { type HandDeps, handInvoiceOperations } from './hand-routes.ts'
 import { loadInvoiceParts, loadLines } from './load.ts'
 import {
   countInvoices,
@@ -33,10 +33,8 @@ import {
 
 const tag = 'Invoices'
 
-interface Deps {
+interface Deps extends HandDeps {
   publicUrl: string | undefined
-  onCancel: OnCancel
-  hasMailServer: boolean
 }
 
 const unknownNumber = (number: bigint | string) =>
@@ -86,7 +84,7 @@ async function answerOne(db: Queryable, { account, moment }: RequestContext, inv
   return { status: 200, body, etag: invoiceEtag(parts!) }
 }
 
-export const invoiceOperations = ({ publicUrl, onCancel, hasMailServer }: Deps): Operation[] => [
+export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => [
   readOperation({
     id: 'listInvoices',
     method: 'GET',
@@ -157,5 +155,5 @@ export const invoiceOperations = ({ publicUrl, onCancel, hasMailServer }: Deps):
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, spreads, account.timeZone)) }
     },
   }),
-  ...handInvoiceOperations({ onCancel, hasMailServer }),
+  ...handInvoiceOperations(deps),
 ]

@@ -165,7 +165,8 @@ export const shownDescription = (
 ): string | null => charge.description ?? (describeCharge(charge) || null)
 
 export const chargeToWire = (
-  charge: Omit<Charge, 'id' | 'invoiceId' | 'displayOrder'>,
+  charge: Pick<Charge, 'name' | 'quantity' | 'unitPrice' | 'netMinor' | 'grossMinor'> &
+    Parameters<typeof shownDescription>[0],
   displayOrder: number,
   digits: number,
 ) => ({

@@ -1,11 +1,10 @@
 import { takeFree } from '../../engine/allocating.ts'
 import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/moneyChange.ts'
-import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'
-import type { IssueContext } from '../invoices/issue.ts'
+import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
-import type { HasUnapplied } from '../ledger/queries.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { allocationRecord } from './events.ts'
 import { type FreeRecord, listFree, listOwed, type OwedDocument } from './record-queries.ts'
@@ -13,27 +12,14 @@ import { writeDeltas, type WantedState } from './write.ts'
 
 /** Invoices that the rules make take the customer's unallocated money, in their own transaction. */
 
-export interface MadeInvoice {
-  id: InvoiceId
-  customerId: CustomerId
-  currency: string
-}
-
-/** Invoices that were made, with the identifiers they got. */
-export const madeOf = (invoices: readonly Omit<MadeInvoice, 'id'>[], ids: readonly InvoiceId[]): MadeInvoice[] =>
-  invoices.map(({ customerId, currency }, place) => ({ id: ids[place] as InvoiceId, customerId, currency }))
+type MadeInvoice = Issued['invoices'][number]
 
 /**
  * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
- * credit notes, never bad debt; only the invoices being made; not where the account says so. `unapplied` tells who has any.
+ * credit notes, never bad debt; only the invoices being made; not where the account says so, and not those by hand.
  */
-export async function takeUnallocated(
-  tx: Transaction,
-  context: IssueContext,
-  made: readonly MadeInvoice[],
-  unapplied: readonly HasUnapplied[],
-): Promise<void> {
-  if (unapplied.length === 0 || !context.account.isAutoApply) return
+export const takeUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isByHand }) => {
+  if (isByHand || unapplied.length === 0 || !context.account.isAutoApply) return
   const rich = new Set(unapplied.map(({ customerId, currency }) => `${customerId} ${currency}`))
   const paid = made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`))
   if (paid.length === 0) return

@@ -1,4 +1,4 @@
-import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
+import type { Place } from '../../engine/tax.ts'
 import {
   type PlannedPeriod,
   planNextRecurring,
@@ -16,21 +16,19 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
-import { type IssueContext, recordIssued } from '../invoices/issue.ts'
-import { amountsOf, checkAmounts, type LineAmounts, type TaxRate, taxRateOf } from '../invoices/lines.ts'
-import { mailIssued } from '../invoices/send.ts'
-import { type WrittenInvoice, writeInvoices } from '../invoices/write.ts'
+import { issue, type IssueContext, type NewInvoice } from '../invoices/issue.ts'
+import { amountsOf, checkAmounts, type LineAmounts, rateMatcher, type TaxRate } from '../invoices/lines.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { cursorOf, nextActionOn, termsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
-import { madeOf, takeUnallocated } from '../money/take.ts'
+import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Billing what is due on recurring invoices: pure planning of one, and writing the plans of many in a few statements. */
 
 export interface RecurringPlan {
   id: Id
   recurring: Loaded
-  invoices: WrittenInvoice[]
+  invoices: NewInvoice[]
   state: RecurringState
   ended: 'expired' | null
   /** Periods begun that are not the first. */
@@ -41,7 +39,7 @@ export interface RecurringContext {
   today: IsoDate
   /** Days of payment terms where the customer has none of its own. */
   paymentTermDays: number
-  taxesAt: (place: { countryId: number | null; countryStateId: number | null }) => readonly TaxRule[]
+  taxesAt: (place: Place) => readonly TaxRate[]
 }
 
 export async function recurringContext(
@@ -51,19 +49,22 @@ export async function recurringContext(
   return {
     today: moment.today,
     paymentTermDays: account.paymentTermDays,
-    taxesAt: taxMatcher(await listTaxRules(db, account.id)),
+    taxesAt: rateMatcher(await listTaxRules(db, account.id)),
   }
 }
 
 /** The taxes of a recurring invoice: its own, else those that the rules find today. */
-export function ratesOf({ recurring: r, taxes }: Loaded, { taxesAt }: Pick<RecurringContext, 'taxesAt'>): TaxRate[] {
+export function ratesOf(
+  { recurring: r, taxes }: Loaded,
+  { taxesAt }: Pick<RecurringContext, 'taxesAt'>,
+): readonly TaxRate[] {
   if (r.hasOwnTaxes) return taxes.map(({ name, rate }) => ({ name, rate, taxNumber: null }))
   if (r.isWaiveTaxes) return []
   const place = {
     countryId: r.countryId === null ? null : Number(r.countryId),
     countryStateId: r.countryStateId === null ? null : Number(r.countryStateId),
   }
-  return taxesAt(place).map(taxRateOf)
+  return taxesAt(place)
 }
 
 export const recurringAmounts = (loaded: Loaded, context: Pick<RecurringContext, 'taxesAt'>): LineAmounts =>
@@ -83,10 +84,11 @@ function composePeriod(
   planned: PlannedPeriod,
   amounts: LineAmounts,
   context: RecurringContext,
-): WrittenInvoice {
+): NewInvoice {
   return {
     customerId: r.customerId,
     customerVersion: r.customerVersion,
+    subscriptionId: null,
     recurringInvoiceId: r.id,
     reference: null,
     poNumber: null,
@@ -105,7 +107,7 @@ function composePeriod(
 }
 
 /** The next invoice as it would be made; undefined when none will follow, or none now because the customer is not billed. */
-export function composeNext(loaded: Loaded, context: RecurringContext): WrittenInvoice | undefined {
+export function composeNext(loaded: Loaded, context: RecurringContext): NewInvoice | undefined {
   const { recurring: r } = loaded
   if (r.pausedOn !== null || r.cancelledOn !== null || r.isEndRecorded) return undefined
   const planned = planNextRecurring(termsOf(r), cursorOf(r), context.today)
@@ -190,11 +192,7 @@ export async function applyRecurringPlans(
     }))
   if (ends.length > 0) await insertEvents(tx, ends)
   const invoices = plans.flatMap((plan) => plan.invoices)
-  const { ids, unapplied } = await writeInvoices(tx, context, invoices)
-  if (ids.length === 0) return
-  await recordIssued(tx, context, invoices, ids)
-  await takeUnallocated(tx, context, madeOf(invoices, ids), unapplied)
-  await mailIssued(tx, context, ids)
+  await issue(tx, context, invoices, { afterIssue: AFTER_ISSUE })
 }
 
 /** Invoices what is due today on one recurring invoice, as the run would. */

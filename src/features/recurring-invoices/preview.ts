@@ -3,7 +3,6 @@ import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
 import { writePreviewed } from '../invoices/preview.ts'
-import type { WrittenInvoice } from '../invoices/write.ts'
 import { composeNext, type RecurringContext } from './bill.ts'
 import type { Loaded } from './load.ts'
 
@@ -24,25 +23,6 @@ export function writeRecurringPreview(
     terms: r.terms ?? about.account.terms,
     subscriptionId: null,
     recurringInvoiceId: r.id,
-    composed: next && { ...next, taxes: next.amounts.taxes, charges: chargesOf(next) },
+    composed: next,
   })
 }
-
-const chargesOf = ({ lines, amounts, period, recurringInvoiceId }: WrittenInvoice) =>
-  lines.map((line, index) => ({
-    ...line,
-    kind: 'manual' as const,
-    netMinor: amounts.netMinor[index] ?? 0n,
-    grossMinor: amounts.grossMinor[index] ?? 0n,
-    from: period?.from ?? null,
-    until: period?.until ?? null,
-    wholeFrom: period?.from ?? null,
-    wholeUntil: period?.until ?? null,
-    price: line.unitPrice,
-    brackets: null,
-    subscriptionId: null,
-    stretch: null,
-    itemId: null,
-    part: null,
-    recurringInvoiceId,
-  }))

@@ -4,23 +4,19 @@ import { planReturn as planFactsReturn } from '../../engine/returning.ts'
 import { nextInvoiceOn } from '../../engine/extras.ts'
 import { type Cursor, planDue, type PlannedInvoice } from '../../engine/renewal.ts'
 import { planSubscriptionDue, type SubscriptionPlan } from '../../engine/plan.ts'
-import { taxMatcher, type TaxRule } from '../../engine/tax.ts'
+import type { Place } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
+import { invalid } from '../../kernel/fault.ts'
+import { isAmountInBounds } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
-import {
-  composeInvoice,
-  type ComposedInvoice,
-  type IssueContext,
-  issueInvoices,
-  type ZeroCharge,
-} from '../invoices/issue.ts'
+import { issue, type IssueContext, type NewInvoice, type ZeroCharge } from '../invoices/issue.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
-import { mailIssued } from '../invoices/send.ts'
+import { rateMatcher, taxedAmounts, type TaxRate } from '../invoices/lines.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
 import { listStoredComponents } from './component-queries.ts'
 import { type ComponentsMoved, writeComponents } from './component-write.ts'
@@ -29,14 +25,14 @@ import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } fr
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
-import { madeOf, takeUnallocated } from '../money/take.ts'
+import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
 
 /** What one subscription's due day brings: invoices, periods billed at zero, the state after it, and how it ended, if it did. */
 export interface BillingPlan {
   subscription: BillableSubscription
-  invoices: ComposedInvoice[]
+  invoices: NewInvoice[]
   zeroCharges: ZeroCharge[]
   state: BillingState
   ended: 'cancelled' | 'expired' | null
@@ -53,7 +49,7 @@ export interface PlanContext {
   today: IsoDate
   /** Days of payment terms where the customer has none of its own. */
   paymentTermDays: number
-  taxesAt: (place: { countryId: number | null; countryStateId: number | null }) => readonly TaxRule[]
+  taxesAt: (place: Place) => readonly TaxRate[]
   /** What pending changes of package or term were asked for, by subscription. */
   offers: ReadonlyMap<Id, PendingOffer>
   /** Components, by subscription; those without are not in it. */
@@ -76,7 +72,7 @@ export async function planContext(
     offers: new Map(offers.map((offer) => [offer.subscriptionId, offer])),
     today: context.moment.today,
     paymentTermDays: context.account.paymentTermDays,
-    taxesAt: taxMatcher(await listTaxRules(db, context.account.id)),
+    taxesAt: rateMatcher(await listTaxRules(db, context.account.id)),
   }
 }
 
@@ -84,7 +80,7 @@ export async function planContext(
 export const taxesOf = (
   s: Pick<BillableSubscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
   context: PlanContext,
-): readonly TaxRule[] =>
+): readonly TaxRate[] =>
   s.isWaiveTaxes
     ? []
     : context.taxesAt({
@@ -92,27 +88,41 @@ export const taxesOf = (
         countryStateId: s.countryStateId === null ? null : Number(s.countryStateId),
       })
 
-/** A planned invoice with its taxes and dates; undefined when all its charges round to zero. */
+/**
+ * A planned invoice with its taxes and dates; undefined when all its charges round to zero, because those are on no line. Throws a Fault
+ * when an amount is out of bounds.
+ */
 export function composePlanned(
   s: BillableSubscription,
   planned: PlannedInvoice,
   context: PlanContext,
-): ComposedInvoice | undefined {
-  return composeInvoice(
-    {
-      customerId: s.customerId,
-      customerVersion: s.customerVersion,
-      subscriptionId: s.id,
-      currency: s.currency,
-      invoiceDate: planned.invoiceDate,
-      dueDate: addDays(planned.dueFrom, s.paymentTermDays ?? context.paymentTermDays),
-      poNumber: s.poNumber,
-      collectionMethod: s.collectionMethod ?? collectionMethodOf(s.paymentMethod),
-    },
-    planned.charges,
-    taxesOf(s, context),
-    digitsOf(s.currency),
-  )
+): NewInvoice | undefined {
+  const lines = planned.charges.every(({ netMinor }) => netMinor !== 0n)
+    ? planned.charges
+    : planned.charges.filter(({ netMinor }) => netMinor !== 0n)
+  if (lines.length === 0) return undefined
+  const netMinor = lines.map((charge) => charge.netMinor)
+  const amounts = taxedAmounts(netMinor, taxesOf(s, context))
+  const digits = digitsOf(s.currency)
+  if (![...netMinor, amounts.totalMinor].every((amount) => isAmountInBounds(amount, digits)))
+    throw invalid('amount_too_large', 'An amount of the invoice reaches 1,000,000,000,000.')
+  return {
+    customerId: s.customerId,
+    customerVersion: s.customerVersion,
+    subscriptionId: s.id,
+    recurringInvoiceId: null,
+    reference: null,
+    currency: s.currency,
+    invoiceDate: planned.invoiceDate,
+    dueDate: addDays(planned.dueFrom, s.paymentTermDays ?? context.paymentTermDays),
+    source: 'Auto',
+    poNumber: s.poNumber,
+    collectionMethod: s.collectionMethod ?? collectionMethodOf(s.paymentMethod),
+    lines,
+    period: null,
+    amounts,
+    totalMinor: amounts.totalMinor,
+  }
 }
 
 /**
@@ -187,7 +197,7 @@ function planOf(
   dueBy: IsoDate = context.today,
   facts?: SubscriptionFacts,
 ): BillingPlan {
-  const invoices: ComposedInvoice[] = []
+  const invoices: NewInvoice[] = []
   const zeroCharges: ZeroCharge[] = []
   let renewals = 0
   const firstFrom = s.trialEndDate ?? s.startDate
@@ -289,15 +299,11 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     context.moment.today,
   )
   const invoices = plans.flatMap((plan) => plan.invoices)
-  const issued = await issueInvoices(
-    tx,
-    context,
-    invoices,
-    plans.flatMap(({ zeroCharges }) => zeroCharges),
-  )
-  await giveBackWhatPlansOwe(tx, context, plans, issued.ids)
-  await takeUnallocated(tx, context, madeOf(invoices, issued.ids), issued.unapplied)
-  await mailIssued(tx, context, issued.ids)
+  await issue(tx, context, invoices, {
+    afterIssue: AFTER_ISSUE,
+    zeroCharges: plans.flatMap(({ zeroCharges }) => zeroCharges),
+    credits: (ids) => giveBackWhatPlansOwe(tx, context, plans, ids),
+  })
 }
 
 /** Credits are rare in billing, so they are made one by one: negative lines, and cycles charged beyond a cancellation at renewal. */

@@ -9,8 +9,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { EventType } from '../events/queries.ts'
-import { type IssueContext, issueInvoices, type ZeroCharge } from '../invoices/issue.ts'
-import { mailIssued } from '../invoices/send.ts'
+import { issue, type IssueContext } from '../invoices/issue.ts'
 import { record, reread, type shownOf } from './actions.ts'
 import { keepOpening, recordOpening } from './usage-write.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
@@ -22,7 +21,7 @@ import { creditNegativeLines } from './corrections.ts'
 import { nextActionWith } from './facts.ts'
 import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
 import { type OfferIds, stateOf } from './state.ts'
-import { madeOf, takeUnallocated } from '../money/take.ts'
+import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
 
@@ -130,19 +129,15 @@ export async function writeChange(
   )
   if (isFuture(subject.state, context.moment.today))
     await keepOpening(tx, s.id, { before: subject.components, after: plan.components }, plan.state.startDate)
-  const { ids: made, takeMoney } = await issuePlanned(tx, context, s, plan)
-  const { isAutoApply } = context.account
-  const notes = await makeCreditNotes(tx, context, {
-    customerId: s.customerId,
-    subscriptionId: s.id,
-    currency: s.currency,
-    givenBack: plan.givenBack,
-    made,
-    isAutoApply,
+  const notes: MadeCreditNote[] = []
+  await issuePlanned(tx, context, s, plan, async (made) => {
+    const { isAutoApply } = context.account
+    const { givenBack } = plan
+    const { customerId, currency } = s
+    const cause = { customerId, subscriptionId: s.id, currency, givenBack, made, isAutoApply }
+    notes.push(...(await makeCreditNotes(tx, context, cause)))
+    notes.push(...(await creditNegativeLines(tx, context, s, plan.credited, made)))
   })
-  notes.push(...(await creditNegativeLines(tx, context, s, plan.credited, made)))
-  // A credit made in the same operation comes before older money.
-  await takeMoney()
   return notes
 }
 
@@ -163,25 +158,18 @@ async function issuePlanned(
   context: IssueContext,
   s: Subscription,
   plan: OperationPlan,
-): Promise<{ ids: InvoiceId[]; takeMoney: () => Promise<void> }> {
-  if (plan.invoices.length === 0 && plan.credited.length === 0) return { ids: [], takeMoney: async () => {} }
+  credits: (made: readonly InvoiceId[]) => Promise<void>,
+): Promise<void> {
+  if (plan.invoices.length === 0 && plan.credited.length === 0) return credits([])
   const rules = await planContext(tx, context)
   const composed = plan.invoices.flatMap((invoice) => composePlanned(s, invoice, rules) ?? [])
   const zero = plan.invoices
     .flatMap(({ charges }) => charges)
     .filter(({ netMinor }) => netMinor === 0n)
     .concat(plan.credited)
-    .map((charge): ZeroCharge => ({ subscriptionId: s.id, charge }))
-  const issued = await issueInvoices(tx, context, composed, zero)
-  const { ids, unapplied } = issued
-  if (ids.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
-  return {
-    ids,
-    takeMoney: async () => {
-      await takeUnallocated(tx, context, madeOf(composed, ids), unapplied)
-      await mailIssued(tx, context, ids)
-    },
-  }
+    .map((charge) => ({ subscriptionId: s.id, charge }))
+  await issue(tx, context, composed, { afterIssue: AFTER_ISSUE, zeroCharges: zero, credits })
+  if (composed.length > 0) await updateLastInvoiceDate(tx, tx.account, s.id, context.moment.today)
 }
 
 /** Drops the pending change, if there is one, and charges what it had held back. */

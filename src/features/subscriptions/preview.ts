@@ -3,7 +3,7 @@ import type { Moment } from '../../platform/http/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
-import type { ComposedInvoice } from '../invoices/issue.ts'
+import type { NewInvoice } from '../invoices/issue.ts'
 import { writePreviewed } from '../invoices/preview.ts'
 import { composePlanned, type PlanContext } from './bill.ts'
 import { cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
@@ -21,7 +21,7 @@ export interface PreviewFacts {
 }
 
 /** While the customer is suspended or archived nothing is billed, so nothing is shown. */
-function nextComposed({ subscription, plans, moment }: PreviewFacts): ComposedInvoice | undefined {
+function nextComposed({ subscription, plans, moment }: PreviewFacts): NewInvoice | undefined {
   if (subscription.pausedOn !== null) return undefined
   const offer = plans.offers.get(subscription.id)
   const components = plans.components.get(subscription.id) ?? []
@@ -46,15 +46,6 @@ export function writePreview(facts: PreviewFacts): string {
     terms: account.terms,
     subscriptionId: subscription.id === 0n ? null : subscription.id,
     recurringInvoiceId: null,
-    composed: composed && {
-      ...composed,
-      taxes: composed.taxes.map(({ rule }) => ({ name: rule.settingName, rate: rule.rate })),
-      charges: composed.charges.map((charge, line) => ({
-        ...charge,
-        description: null,
-        grossMinor: composed.grossMinor[line] ?? 0n,
-        subscriptionId: null,
-      })),
-    },
+    composed,
   })
 }

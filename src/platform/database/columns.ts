@@ -180,4 +180,4 @@ function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boole
 }
 
 const shapeKey = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
-  JSON.stringify(keys.map((key) => (row[key] === null ? null : String(row[key]))))
+  JSON.stringify(keys.map((key) => (row[key] == null ? null : String(row[key]))))

@@ -1,0 +1,95 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { sendUncount } from '../../platform/database/housekeeping.ts'
+import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
+import type { InvoiceRow } from './issue-queries.ts'
+
+/** Statements of drafts. */
+
+/** What a draft remembers beside the invoice that it will be. */
+export interface Draft {
+  isInvoiceDateGiven: boolean
+  isDueDateGiven: boolean
+  hasOwnTaxes: boolean
+}
+
+export const replaceDraft = (tx: Transaction, id: InvoiceId, draft: Draft) =>
+  tx.rows(sql`
+    insert into invoice_drafts (account_id, invoice_id, is_invoice_date_given, is_due_date_given, has_own_taxes)
+    values (${tx.account}, ${id}, ${draft.isInvoiceDateGiven}, ${draft.isDueDateGiven}, ${draft.hasOwnTaxes})
+    on conflict (account_id, invoice_id) do update set is_invoice_date_given = excluded.is_invoice_date_given,
+      is_due_date_given = excluded.is_due_date_given, has_own_taxes = excluded.has_own_taxes`)
+
+export const getDraft = (db: Queryable, account: AccountId, id: InvoiceId) =>
+  oneRow<Draft>(
+    db,
+    sql`select is_invoice_date_given as "isInvoiceDateGiven", is_due_date_given as "isDueDateGiven", has_own_taxes as "hasOwnTaxes"
+          from invoice_drafts where account_id = ${account} and invoice_id = ${id}`,
+  )
+
+/** `column = value` of plain fields, for the SET of an update. */
+export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<PlainFields>): Fragment =>
+  names
+    .map((name) => fragment`${namesOf(FIELDS[name].column)} = ${to[name] ?? null}`)
+    .reduce((all, one) => fragment`${all}, ${one}`)
+
+/** Replaces what a draft says; its lines and taxes have statements of their own. */
+export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accountVersion: number) =>
+  tx.rows(sql`
+    update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},
+      reference = ${row.reference}, currency = ${row.currency}, invoice_date = ${row.invoiceDate}, due_date = ${row.dueDate},
+      ${assigned(FIELD_NAMES, row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
+     where account_id = ${tx.account} and invoice_id = ${row.id} and issued_at is null`)
+
+/** Makes a draft the invoice with a number: what was provisional is frozen. */
+export const updateIssued = (
+  tx: Transaction,
+  id: InvoiceId,
+  to: Pick<InvoiceRow, 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'>,
+  { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
+) =>
+  tx.rows(sql`
+    update invoices set number = ${firstNumber}, issued_at = ${at}, last_updated = ${at}, invoice_date = ${to.invoiceDate},
+      due_date = ${to.dueDate}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
+     where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null`)
+
+/** What the lines come to with their taxes, where the lines themselves stay. */
+export const updateGross = (tx: Transaction, id: InvoiceId, grossMinor: readonly bigint[]) =>
+  tx.rows(sql`
+    update charges c set gross_minor = r.gross from unnest(${`{${grossMinor.join(',')}}`}::bigint[]) with ordinality as r(gross, place)
+     where c.account_id = ${tx.account} and c.invoice_id = ${id} and c.display_order = r.place`)
+
+export const deleteCharges = (tx: Transaction, id: InvoiceId) =>
+  tx.rows(sql`delete from charges where account_id = ${tx.account} and invoice_id = ${id}`)
+
+export const deleteInvoiceTaxes = (tx: Transaction, id: InvoiceId) =>
+  tx.rows(sql`delete from invoice_taxes where account_id = ${tx.account} and invoice_id = ${id}`)
+
+export const deleteDraft = (tx: Transaction, id: InvoiceId) =>
+  tx.rows(sql`delete from invoice_drafts where account_id = ${tx.account} and invoice_id = ${id}`)
+
+export async function deleteInvoice(tx: Transaction, id: InvoiceId): Promise<void> {
+  const deleted = await tx.rows<{ id: InvoiceId }>(sql`
+    delete from invoices where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null returning invoice_id as "id"`)
+  sendUncount(
+    tx,
+    'invoices',
+    deleted.map((row) => row.id),
+  )
+}
+
+export const listDraftIds = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<InvoiceId[]> =>
+  (
+    await db.rows<{ id: InvoiceId }>(
+      sql`select invoice_id as "id" from invoices where account_id = ${account} and customer_id = ${customerId} and issued_at is null`,
+    )
+  ).map(({ id }) => id)
+
+/** Periods of recurring invoices keep nothing behind once their customer goes; it never had an issued invoice. */
+export async function deleteDraftWithLines(tx: Transaction, id: InvoiceId): Promise<void> {
+  await deleteCharges(tx, id)
+  await deleteInvoiceTaxes(tx, id)
+  await deleteInvoice(tx, id)
+}

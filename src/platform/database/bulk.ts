@@ -1,0 +1,49 @@
+import { bigints, type Column, dates, shaped } from './columns.ts'
+import { column, type Fragment, fragment, namesOf } from './sql.ts'
+
+/** The parts of an insert of many rows that are made from a list of columns, declared once. */
+
+/** Each property of a row: the name of its column, and its type. */
+export type BulkColumns<Row> = { readonly [Key in keyof Row]-?: readonly [column: string, type: string] }
+
+interface BulkPart {
+  /** `a, b, c` */
+  names: Fragment
+  /** Their values, in that order. */
+  values: Fragment
+  /** What they are read from: `r`, with `place` counted from 1. */
+  source: Fragment
+  /** Where the first row of the part stands among all that were given. */
+  offset: number
+}
+
+const joined = (parts: readonly Fragment[]): Fragment => parts.reduce((all, one) => fragment`${all}, ${one}`)
+
+function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): Column {
+  if (type === 'bigint') return bigints(rows, key as never)
+  return type === 'date' ? dates(rows, key as never) : column(rows, key)
+}
+
+/** Returns the parts for rows of which the named properties mostly repeat: their values travel once for each different shape. */
+export function bulkParts<Row>(
+  rows: readonly Row[],
+  columns: BulkColumns<Row>,
+  repeated: readonly (keyof Row)[],
+): BulkPart[] {
+  const keys = Object.keys(columns) as (keyof Row)[]
+  const own = keys.filter((key) => !repeated.includes(key))
+  const array = (some: readonly Row[], key: keyof Row) =>
+    fragment`${valuesOf(some, key, columns[key][1])}::${namesOf(columns[key][1])}[]`
+  const names = namesOf(keys.map((key) => columns[key][0]).join(', '))
+  const ownNames = namesOf(own.map((key) => columns[key][0]).join(', '))
+  return shaped(rows, repeated).map(({ rows: some, shapes, places, offset }) => ({
+    names,
+    values: joined(
+      keys.map((key) =>
+        own.includes(key) ? namesOf(`r.${columns[key][0]}`) : fragment`(${array(shapes, key)})[r.shape]`,
+      ),
+    ),
+    source: fragment`unnest(${joined(own.map((key) => array(some, key)))}, ${places}::integer[]) with ordinality as r(${ownNames}, shape, place)`,
+    offset,
+  }))
+}
