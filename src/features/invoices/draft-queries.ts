@@ -46,14 +46,13 @@ export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accou
 /** Makes a draft the invoice with a number: what was provisional is frozen. */
 export const updateIssued = (
   tx: Transaction,
-  id: InvoiceId,
-  to: Pick<InvoiceRow, 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'>,
+  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'>,
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) =>
   tx.rows(sql`
     update invoices set number = ${firstNumber}, issued_at = ${at}, last_updated = ${at}, invoice_date = ${to.invoiceDate},
       due_date = ${to.dueDate}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
-     where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null`)
+     where account_id = ${tx.account} and invoice_id = ${to.id} and issued_at is null`)
 
 /** What the lines come to with their taxes, where the lines themselves stay. */
 export const updateGross = (tx: Transaction, id: InvoiceId, grossMinor: readonly bigint[]) =>

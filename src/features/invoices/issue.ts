@@ -12,6 +12,7 @@ import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText, spreadText } from './brackets.ts'
 import { deleteDraft, deleteInvoiceTaxes, updateGross, updateIssued } from './draft-queries.ts'
+import { EDITABLE } from './fields.ts'
 import { writeKept } from './fields-wire.ts'
 import {
   type ChargeRow,
@@ -88,20 +89,30 @@ export async function issue(
   const ids = draft ? [draft.id] : invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
   if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
   else await insertLines(tx, invoices, ids, zeroCharges)
-  let unapplied: readonly HasUnapplied[] = []
-  if (invoices.length > 0) {
-    await recordIssued(tx, context, invoices, ids)
-    unapplied = await post(tx, postedOf(invoices, ids), context.moment.now)
-    const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
-    const about = { firstNumber, at: context.moment.now, accountVersion: context.account.version }
-    if (draft) await updateIssued(tx, draft.id, invoices[0] as NewInvoice, about)
-    else await insertInvoices(tx, withIds(invoices, ids), about)
-  }
+  const rows = withIds(invoices, ids)
+  const unapplied = rows.length === 0 ? [] : await insertIssued(tx, context, rows, draft !== undefined)
   context.issued?.push(...ids)
   await options.credits?.(ids)
-  if (invoices.length > 0)
-    for (const step of afterIssue) await step(tx, context, { invoices: withIds(invoices, ids), unapplied, isByHand })
+  if (rows.length > 0) for (const step of afterIssue) await step(tx, context, { invoices: rows, unapplied, isByHand })
   return ids
+}
+
+type Identified = NewInvoice & { id: InvoiceId }
+
+/** Event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
+async function insertIssued(
+  tx: Transaction,
+  context: IssueContext,
+  invoices: readonly Identified[],
+  isDraft: boolean,
+): Promise<readonly HasUnapplied[]> {
+  await recordIssued(tx, context, invoices)
+  const unapplied = await post(tx, invoices.map(postedOf), context.moment.now)
+  const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
+  const about = { firstNumber, at: context.moment.now, accountVersion: context.account.version }
+  if (isDraft) await updateIssued(tx, invoices[0] as Identified, about)
+  else await insertInvoices(tx, invoices, about)
+  return unapplied
 }
 
 /** Writes an invoice as a draft, which has no number and is owed by nobody. */
@@ -114,7 +125,7 @@ export async function insertDraft(tx: Transaction, context: IssueContext, invoic
   return ids[0] as InvoiceId
 }
 
-const withIds = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]) =>
+const withIds = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]): Identified[] =>
   invoices.map((invoice, place) => ({ ...invoice, id: ids[place] as InvoiceId }))
 
 async function insertLines(
@@ -157,33 +168,23 @@ export async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: Line
 }
 
 /** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
-function recordIssued(
-  tx: Transaction,
-  context: IssueContext,
-  invoices: readonly NewInvoice[],
-  ids: readonly InvoiceId[],
-): Promise<void> {
-  const events = invoices.map((invoice, index) => ({
-    recordId: ids[index] as InvoiceId,
-    customerId: invoice.customerId,
-    record: writeKept(invoice),
-  }))
+function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly Identified[]): Promise<void> {
+  let last = invoices[0] as Identified
+  let record = writeKept(last)
+  const events = invoices.map((invoice) => {
+    // Neighbours mostly keep the same, which is written out once.
+    if (EDITABLE.some((name) => invoice[name] !== last[name])) record = writeKept((last = invoice))
+    return { recordId: invoice.id, customerId: invoice.customerId, record }
+  })
   const common = { type: 'invoice.issued', happenedAt: context.moment.now, actor: context.actor, reason: null } as const
   return insertLikeEvents(tx, common, events)
 }
 
-const postedOf = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]) =>
-  invoices.map(({ customerId, currency, invoiceDate, totalMinor, amounts }, place) => ({
-    customerId,
-    currency,
-    postings: postingsOfInvoice({
-      id: ids[place] as InvoiceId,
-      issuedOn: invoiceDate,
-      cancelledOn: null,
-      totalMinor,
-      taxes: amounts.taxes,
-    }),
-  }))
+const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: Identified) => ({
+  customerId,
+  currency,
+  postings: postingsOfInvoice({ id, issuedOn: invoiceDate, cancelledOn: null, totalMinor, taxes: amounts.taxes }),
+})
 
 export const chargeRows = (invoice: NewInvoice, invoiceId: InvoiceId): ChargeRow[] =>
   invoice.lines.map((line, index) => {
