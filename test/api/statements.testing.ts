@@ -118,6 +118,7 @@ const LISTS = ['customers', 'subscriptions', 'invoices', 'events', 'payments', '
 function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   const any = () => anything(isFull, status)
   yield Array.from({ length: 8 }, any)
+  yield [any(), any()]
   yield [ACCOUNT, '1', any(), any(), 1, '2027-01-01']
   yield [ACCOUNT, any(), { fromId: 0n, skip: 0 }, 1, '2027-01-01']
   yield [ACCOUNT, { status }, { fromId: 0n, skip: 0 }, 1, '2027-01-01']
