@@ -1246,6 +1246,25 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION draw_account_id(start_at bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  numbers regclass := pg_get_serial_sequence('accounts', 'account_id');
+  drawn bigint;
+begin
+  perform pg_advisory_xact_lock(7305861200412);
+  loop
+    drawn := nextval(numbers);
+    if drawn < start_at then drawn := setval(numbers, start_at); end if;
+    if not exists (select 1 from accounts where account_id = drawn) then return drawn; end if;
+  end loop;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION id_column_of(list_name text)
  RETURNS text
  LANGUAGE plpgsql

@@ -17,9 +17,11 @@ export interface NewAccountOptions {
 
 /** Makes an account with one full key, which is shown this once. */
 export async function createAccountCommand(context: CommandContext, wish: NewAccountOptions): Promise<number> {
-  const { id, secret } = await withDatabase(context, (db) => createAccount(db, Date.now, wish, 'command line'), {
-    makes: true,
-  })
+  const { id, secret } = await withDatabase(
+    context,
+    (db) => createAccount(db, Date.now, { ...wish, idStart: context.config.accountIdStart }, 'command line'),
+    { makes: true },
+  )
   if (context.isJson) {
     printJson({ AccountID: id, ApiKey: secret })
     return EXIT.done

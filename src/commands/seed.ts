@@ -55,6 +55,7 @@ async function seed(context: CommandContext, db: Database, wish: SeedOptions): P
     name: DEMO_NAME,
     currency: DEMO_CURRENCY,
     clockAt: midnightOf(firstDay, DEMO_ZONE),
+    idStart: context.config.accountIdStart,
   } as const
   const { id, secret } = await createAccount(db, Date.now, account, 'command line')
   // A demo that a dying machine cut short is made again; without waiting for the disk it is made twice as fast.

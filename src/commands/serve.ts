@@ -82,6 +82,7 @@ async function greet(db: Database, { config, isJson }: CommandContext, log: Logg
     name: config.bootstrapAccountName,
     currency: config.bootstrapCurrency,
     clockAt: null,
+    idStart: config.accountIdStart,
     ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
   })
   if (!first) await warnOfUnusedKey(db, config, log)

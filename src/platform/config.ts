@@ -55,6 +55,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 const ACCOUNT_MODES = ['test', 'live'] as const
 const KEY_BYTES = 32
 const API_KEY_LENGTH_MIN = 8
+const ACCOUNT_ID_START_MAX = 999_999_999
 // The embedded server takes 60 connections; several processes, the command-line program and a backup share them.
 const POOL_MAX = 50
 
@@ -106,6 +107,14 @@ const VARIABLES = {
     'info',
     { name: 'LOG_LEVEL', about: `How much is logged: ${LOG_LEVELS.join(', ')}.` },
     oneOf(LOG_LEVELS),
+  ),
+  accountIdStart: withDefault(
+    '1',
+    {
+      name: 'ACCOUNT_ID_START',
+      about: 'Least identifier of accounts that are made; apart from each other for installations to be joined later.',
+    },
+    wholeNumber(1, ACCOUNT_ID_START_MAX),
   ),
   bootstrapAccountMode: withDefault(
     'test',

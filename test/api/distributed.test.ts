@@ -156,6 +156,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   delete_old_billing_runs: 'housekeeping of the whole database',
   delete_old_idempotency_keys: 'housekeeping of the whole database',
   delete_old_mail: 'housekeeping of the whole database',
+  draw_account_id: 'identifiers of accounts are drawn for the whole deployment',
   key_exists: 'a first start asks whether the key it was given names anything',
   list_accounts_to_schedule: 'the worker asks whose day has begun',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',

@@ -33,10 +33,11 @@ describe('beside a running service', () => {
       expect(Date.now() - revokedAt).toBeLessThan(1000)
   })
 
-  test('keys of one account are not taken for keys of another', async () => {
-    const env = { DATA_DIR: testFolder() }
+  test('accounts begin where ACCOUNT_ID_START says, and keys of one are not taken for keys of another', async () => {
+    const env = { DATA_DIR: testFolder(), ACCOUNT_ID_START: '7000' }
     const service = await serve(env)
     const { AccountID } = JSON.parse((await runProgram(['account', 'create', '--json'], env)).out)
+    expect([service.account, AccountID]).toEqual([7000, 7001])
     expect((await call(service, { account: AccountID, key: service.key }, '/v1/currencies')).status).toBe(401)
     const wrong = await runProgram(['key', 'revoke', '1', '--account', String(AccountID), '--force'], env)
     expect(wrong).toMatchObject({ code: 1, err: `Account ${AccountID} has no API key 1.\n` })

@@ -14,6 +14,8 @@ export interface AccountWish {
   name: string
   currency: string
   clockAt: Instant | null
+  /** The least identifier it may get (ACCOUNT_ID_START); 1 when absent. */
+  idStart?: number
   /** The value of its first key; one is made when absent. */
   secret?: string
 }
@@ -25,7 +27,7 @@ export async function createAccount(
   wish: AccountWish,
   actor: string,
 ): Promise<{ id: AccountId; secret: string }> {
-  const id = await drawAccountId(db.unscoped)
+  const id = await drawAccountId(db.unscoped, wish.idStart ?? 1)
   const secret = wish.secret ?? newSecret(wish.mode)
   const createdAt = instantOf(realClock())
   const happenedAt = wish.clockAt ?? createdAt

@@ -62,14 +62,9 @@ export interface NewAccount {
   createdAt: Instant
 }
 
-/** Draws the identifier of an account to be: row security wants it to be said before the row is written. */
-export const drawAccountId = async (db: Queryable): Promise<AccountId> =>
-  (
-    await oneRow<{ id: bigint }>(
-      db,
-      sql`select nextval(pg_get_serial_sequence('perennial.accounts', 'account_id')) as "id"`,
-    )
-  ).id
+/** Draws the identifier of an account to be, none below the start: row security wants it to be said before the row is written. */
+export const drawAccountId = async (db: Queryable, startAt: number): Promise<AccountId> =>
+  (await oneRow<{ id: bigint }>(db, sql`select draw_account_id(${startAt}::bigint) as "id"`)).id
 
 export async function insertAccount(tx: Transaction, account: NewAccount): Promise<void> {
   await tx.rows(sql`
