@@ -23,6 +23,7 @@ function openApiText(): string {
   // The declarations alone are asked for; nothing of them runs.
   const operations = allOperations({
     db: {} as Database,
+    longDb: {} as Database,
     realClock: () => 0,
     publicUrl: undefined,
     forgetAccount: () => {},

@@ -84,6 +84,7 @@ export interface App {
 
 interface FeatureDeps {
   db: Database
+  longDb: Database
   realClock: RealClock
   publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
@@ -136,6 +137,11 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
 /** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */
 const HASHING = { running: 2, waiting: 1000, perOwner: 200 }
 
+/** A long operation is at work for minutes. Its account has one, so what waits are other accounts. */
+const LONG = { running: 2, waiting: 50, perOwner: 1 }
+/** One for each that runs, and two for the leases of those that run and wait. */
+const LONG_CONNECTIONS = LONG.running + 2
+
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, clock)
   const metrics = makeMetrics({
@@ -145,8 +151,10 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     version: settings.version,
   })
   const drawing = makeDrawing({ root: settings.root, log })
+  const longDb = db.apart(LONG_CONNECTIONS)
   const operations = allOperations({
     db,
+    longDb,
     drawing,
     realClock,
     publicUrl: settings.publicUrl,
@@ -167,6 +175,8 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
   const server = buildServer(
     {
       db,
+      longDb,
+      longPlaces: new Places(LONG),
       log,
       realClock,
       publicUrl: settings.publicUrl,
@@ -193,6 +203,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
       await drawing.close()
       await authenticator.flushLastUse()
       await stopListening()
+      await longDb.close()
     },
   }
 }

@@ -11,7 +11,7 @@ import type { Difference } from './features/verification/difference.ts'
 import { verifyNightly } from './features/verification/nightly.ts'
 import type { Verification } from './features/verification/verify.ts'
 import type { Database } from './platform/database/database.ts'
-import { deleteOldKeys, sealLists } from './platform/database/housekeeping.ts'
+import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
 import type { RealClock } from './platform/http/context.ts'
 
 /**
@@ -94,6 +94,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await deleteOldRuns(db.unscoped, instantOf(deps.realClock() - RUNS_KEPT_MS))
       await deleteOldMail(db.unscoped, instantOf(deps.realClock() - MAIL_KEPT_MS))
       await deleteOldKeys(db, instantOf(deps.realClock() - KEYS_KEPT_MS))
+      await deleteOldLeases(db, instantOf(deps.realClock() - KEYS_KEPT_MS))
     }
     // Beside the loop, which must not wait: verifying a large account takes minutes.
     if (nowMs - lastDone.verifying >= VERIFY_LOOK_EVERY_MS) {

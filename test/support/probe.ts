@@ -2,6 +2,7 @@ import pino from 'pino'
 import { instantOf } from '../../src/kernel/zone.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/platform/http/context.ts'
+import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
@@ -41,6 +42,8 @@ export function probeServer(
   const server = buildServer(
     {
       db,
+      longDb: db,
+      longPlaces: new Places({ running: 2, waiting: 50, perOwner: 1 }),
       log: pino({ level: 'silent' }),
       realClock: Date.now,
       publicUrl: undefined,

@@ -3,11 +3,12 @@ import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { type Lease, releaseLease, renewLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { type Account, type Moment, momentOf } from '../../platform/http/context.ts'
 import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { findDueAfter } from './kinds.ts'
-import { insertRun, stayAlive, tryClockLock } from './queries.ts'
+import { insertRun } from './queries.ts'
 import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
 
 /** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
@@ -49,44 +50,47 @@ function checkMove(account: Account, from: Instant, wished: Instant): Instant {
   throw conflict('clock_backwards', `The clock shows ${from} and moves only forward; ${wished} is earlier.`, 'Now')
 }
 
-/** Each move holds connections for its lock and its days, so only a few go on at a time and the others wait for their turn. */
-const MOVES_MAX = 2
-const waiting: (() => void)[] = []
-let moving = 0
+/** The lease that the one who moves an account's clock holds. */
+const CLOCK = 'clock'
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (moving < MOVES_MAX) moving += 1
-  else await new Promise<void>((resolve) => waiting.push(resolve))
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else moving -= 1
-  }
+/** A move that has begun: how far it goes, and the lease under which it may set the clock. */
+interface Begun {
+  account: Account
+  from: Instant
+  to: Instant
+  lease: Lease
 }
 
 /** Moves the clock and answers what happened on the way. If it cannot go on, the clock stands at the day reached and a Fault names it. */
-export const moveClock = (deps: RunDeps, wish: ClockWish): Promise<ClockMove> =>
-  // This transaction only holds the lock; the days commit on their own.
-  inTurn(() => deps.db.transaction(wish.account, (holder) => moveHeld(deps, wish, holder)))
+export async function moveClock(deps: RunDeps, wish: ClockWish): Promise<ClockMove> {
+  const begun = await deps.db.transaction(wish.account, (tx) => beginMove(tx, deps, wish))
+  const { account, from, to, lease } = begun
+  if (!lease) return { now: to, from, days: 0, totals: emptyTotals() }
+  const totals = await underLease(deps.db, account.id, lease, () => liveThrough(deps, wish, { ...begun, lease }))
+  return { now: to, from, days: countDays(account, from, to), totals }
+}
 
-async function moveHeld(deps: RunDeps, wish: ClockWish, holder: Transaction): Promise<ClockMove> {
-  const { account: id } = wish
-  if (!(await tryClockLock(holder, id))) throw clockMoving()
-  const account = await getAccount(holder, id)
+/** Takes the clock's lease; none where nothing is to be done. Throws a Fault when the clock cannot be moved so, or is being moved. */
+async function beginMove(
+  tx: Transaction,
+  deps: RunDeps,
+  wish: ClockWish,
+): Promise<Omit<Begun, 'lease'> & { lease: Lease | undefined }> {
+  const lease = await takeLease(tx, CLOCK)
+  if (!lease) throw clockMoving()
+  const account = await getAccount(tx, tx.account)
   const { now: from, today } = momentOf(account, deps.realClock)
   const to = checkMove(account, from, wish.to)
   // A move that failed on its last day left the clock at its end and work behind: the same call does that work.
   const isPresent = Date.parse(to) === Date.parse(from)
-  if (isPresent && account.clockAt !== null && (await findDueAfter(holder, id, '0001-01-01', today)) === null)
-    return { now: from, from, days: 0, totals: emptyTotals() }
-  const days = countDays(account, from, to)
-  const totals = await liveThrough(deps, { ...wish, to }, account, { from, holder })
-  return { now: to, from, days, totals }
+  if (!isPresent || account.clockAt === null || (await findDueAfter(tx, tx.account, '0001-01-01', today)) !== null)
+    return { account, from, to, lease }
+  await releaseLease(tx, lease)
+  return { account, from, to: from, lease: undefined }
 }
 
-const clockMoving = () =>
+/** The refusal of a second move while the first runs. */
+export const clockMoving = () =>
   new Fault(
     'busy',
     [{ code: 'clock_moving', message: 'The clock of this account is being moved by another request.', field: 'Now' }],
@@ -100,30 +104,22 @@ const countDays = (account: Account, from: Instant, to: Instant): number =>
       86_400_000,
   )
 
-/** Well under the time after which the database ends a transaction that does nothing. */
-const STILL_THERE_MS = 30_000
-
-async function liveThrough(
-  deps: RunDeps,
-  wish: ClockWish,
-  account: Account,
-  { from, holder }: { from: Instant; holder: Transaction },
-): Promise<RunTotals> {
-  const target = dateIn(wish.to, account.timeZone)
+async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promise<RunTotals> {
+  const { account, from, to } = begun
+  const target = dateIn(to, account.timeZone)
   // One run over all days, so that one broken record is told once.
   const runId = await beginRun(deps, account.id, target)
   const totals = emptyTotals()
   const momentOn = (day: IsoDate): Moment => ({
     today: day,
-    now: day >= target ? wish.to : midnightOf(day, account.timeZone),
+    now: day >= target ? to : midnightOf(day, account.timeZone),
   })
   const today = dateIn(from, account.timeZone)
   let moment: Moment | undefined = today < target ? { today, now: from } : momentOn(target)
   let reached = today
-  const timer = setInterval(() => void stayAlive(holder).catch(() => {}), STILL_THERE_MS)
   try {
     while (moment) {
-      await setClock(deps, account.id, moment.now)
+      await setClock(deps, begun, moment.now)
       reached = moment.today
       const work = workOn(deps, account.id, runId, target, { moment, totals, actor: wish.actor })
       await billUntil(work, reached)
@@ -133,12 +129,11 @@ async function liveThrough(
       moment = reached >= target ? undefined : momentOn(next ?? target)
     }
   } catch (error) {
-    throw error instanceof Fault && error.kind === 'unavailable' ? error : clockStopped(reached, error)
-  } finally {
-    clearInterval(timer)
+    const isToldAsItIs = error instanceof Fault && (error.kind === 'unavailable' || error.kind === 'busy')
+    throw isToldAsItIs ? error : clockStopped(reached, error)
   }
   await endRun(deps, account.id, runId)
-  await recordMove(deps, wish, from)
+  await endMove(deps, wish, begun)
   return totals
 }
 
@@ -159,23 +154,26 @@ async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): 
   return id
 }
 
-const setClock = (deps: RunDeps, account: AccountId, now: Instant) =>
-  deps.db.transaction(account, async (tx) => {
-    await updateClock(tx, account, now)
+/** Sets the clock under its lease: who has lost that must not set back what another has moved on. */
+const setClock = (deps: RunDeps, { account, lease }: Begun, now: Instant) =>
+  deps.db.transaction(account.id, async (tx) => {
+    if (!(await renewLease(tx, lease))) throw clockMoving()
+    await updateClock(tx, account.id, now)
     await notifyAccountChange(tx)
   })
 
-const recordMove = (deps: RunDeps, wish: ClockWish, from: Instant) =>
-  deps.db.transaction(wish.account, (tx) =>
-    insertEvents(tx, [
+const endMove = (deps: RunDeps, wish: ClockWish, { account, lease, from, to }: Begun) =>
+  deps.db.transaction(account.id, async (tx) => {
+    await insertEvents(tx, [
       {
         type: 'account.clock_moved',
-        recordId: wish.account,
+        recordId: account.id,
         customerId: null,
-        happenedAt: wish.to,
+        happenedAt: to,
         actor: wish.actor,
         reason: null,
-        record: JSON.stringify({ From: from, Now: wish.to }),
+        record: JSON.stringify({ From: from, Now: to }),
       },
-    ]),
-  )
+    ])
+    await releaseLease(tx, lease)
+  })

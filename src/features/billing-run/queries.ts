@@ -114,15 +114,3 @@ export const announceRun = (tx: Transaction) => tx.rows(sql`select pg_notify('bi
 
 export const deleteOldRuns = (db: Queryable, before: Instant) =>
   db.rows(sql`select delete_old_billing_runs(${before}::timestamptz) as "n"`)
-
-/** One caller at a time may move an account's clock. */
-export const tryClockLock = async (tx: Transaction, account: AccountId): Promise<boolean> =>
-  (
-    await oneRow<{ taken: boolean }>(
-      tx,
-      sql`select pg_try_advisory_xact_lock(hashtextextended(${`clock ${account}`}, 7305)) as "taken"`,
-    )
-  ).taken
-
-/** Keeps a transaction that only holds a lock from looking abandoned. */
-export const stayAlive = (tx: Transaction) => tx.rows(sql`select 1`)

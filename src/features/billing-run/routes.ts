@@ -1,11 +1,12 @@
 import { missing } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
+import type { Database } from '../../platform/database/database.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { longOperation, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
-import { moveClock } from './clock.ts'
+import { clockMoving, moveClock } from './clock.ts'
 import { announceRun, countRuns, findRun, insertRun, listFailures, listRuns } from './queries.ts'
 import type { RunDeps } from './run.ts'
 import {
@@ -20,6 +21,8 @@ import {
 } from './wire.ts'
 
 interface Deps extends RunDeps {
+  /** The database on connections that long operations have for themselves. */
+  longDb: Database
   publicUrl: string | undefined
   forgetAccount(account: AccountId): void
   /** Told of every run of a clock that this process has finished. */
@@ -103,10 +106,11 @@ const clock = (deps: Deps): Operation[] => [
     body: ClockIn,
     success: { status: 200, schema: ClockMoveOut.schema },
     refusals: { 409: 'The account is live, the clock would move backwards, or it is being moved' },
+    refusal: clockMoving,
     run: async ({ account, actor }, { body }) => {
       try {
         const startedMs = performance.now()
-        const move = await moveClock(deps, { account: account.id, to: body.Now, actor })
+        const move = await moveClock({ ...deps, db: deps.longDb }, { account: account.id, to: body.Now, actor })
         const { invoices, failures } = move.totals
         deps.runFinished?.(invoices, failures.length, (performance.now() - startedMs) / 1000)
         return { status: 200, body: ClockMoveOut.write(clockMoveToWire(move, account.timeZone)) }

@@ -55,6 +55,8 @@ export interface Database {
   unscoped: Queryable
   /** Waits for notifications of a channel until the returned function is called. */
   listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>
+  /** The same database on connections of its own, which others neither wait for nor wait on; to be closed by itself. */
+  apart(connections: number): Database
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
@@ -223,6 +225,7 @@ export function openDatabase(
         guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[])),
     },
     listen: (channel, heard) => listen(config, channel, heard),
+    apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
     poolState: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
       await quick.close()

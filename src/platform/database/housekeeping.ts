@@ -19,6 +19,10 @@ export const sendUncount = (tx: Transaction, list: (typeof SEALED_LISTS)[number]
   if (deleted.length > 0) tx.send(sql`select uncount_deleted(${list}, ${arrayLiteral(deleted)}::bigint[])`)
 }
 
+/** Forgets leases that nobody holds, whose holders died. */
+export const deleteOldLeases = (db: Pick<Database, 'unscoped'>, before: Instant) =>
+  db.unscoped.rows(sql`select delete_old_leases(${before}::timestamptz) as "n"`)
+
 /** Forgets idempotent answers that are older than promised. */
 export const deleteOldKeys = (db: Pick<Database, 'unscoped'>, before: Instant) =>
   db.unscoped.rows(sql`select delete_old_idempotency_keys(${before}::timestamptz) as "n"`)

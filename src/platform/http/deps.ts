@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
+import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from './context.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
@@ -8,6 +9,10 @@ import type { RateState } from './rate-limit.ts'
 export interface HttpDeps {
   db: Database
   log: Logger
+  /** The same database on connections that long operations have for themselves. */
+  longDb: Database
+  /** Bounds how many long operations run and wait, one an account. */
+  longPlaces: Places
   realClock: RealClock
   secrets: IdempotencySecrets
   publicUrl: string | undefined

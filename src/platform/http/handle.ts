@@ -2,13 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from './context.ts'
 import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
-import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, takeKey } from './idempotency.ts'
+import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, runUnderKey, takeKey } from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
@@ -146,12 +145,9 @@ class Previewed extends Error {
   }
 }
 
-/** Well under the time after which the database ends a transaction that does nothing. */
-const STILL_THERE_MS = 30_000
-
 /**
- * Long work commits on its own way, so its key and its change cannot share a transaction: one beside it holds the key meanwhile and keeps
- * the answer at the end. If the service is killed in between, the same call goes on from where the work stood.
+ * Long work commits on its own way. First the key, as a row with a lease, so that a repeated call is refused at once; then a place among the
+ * long operations of this process; then a connection of those that long operations have for themselves.
  */
 async function handleLong(
   deps: HttpDeps,
@@ -159,24 +155,16 @@ async function handleLong(
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
+  const account = caller.account.id
   const run = () => {
     const context = deps.contextOf(caller)
     const problems = new Problems()
     const input = gatherInput(sent, context, problems)
     problems.throwIfAny()
-    return operation.run(context, input)
+    return deps.longPlaces.run(account, () => operation.run(context, input), operation.refusal)
   }
   const keyed = keyedRequest(deps, sent)
-  if (!keyed) return run()
-  return deps.db.transaction(caller.account.id, async (tx) => {
-    const realNow = instantOf(deps.realClock())
-    const kept = await takeKey(tx, keyed, deps.secrets, realNow)
-    if (kept) return kept
-    const timer = setInterval(() => void tx.rows(sql`select 1`).catch(() => {}), STILL_THERE_MS)
-    const answer = await run().finally(() => clearInterval(timer))
-    keepAnswer(tx, keyed, answer, deps.secrets, realNow)
-    return answer
-  })
+  return keyed ? runUnderKey(deps, account, keyed, run) : run()
 }
 
 function bodyIdentity(body: SentBody): string {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { probeServer } from '../../../test/support/probe.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { conflict } from '../../kernel/fault.ts'
+import { Places } from '../places.ts'
 import { sql } from '../database/sql.ts'
 import { text } from '../wire/fields.ts'
 import { objectOf, optional } from '../wire/read.ts'
@@ -11,6 +12,11 @@ let realNow = Date.parse('2026-11-21T12:00:00Z')
 const service = await startTestService({ now: () => realNow })
 const company = (Name: string, more: object = {}) => ({ Name, isCompany: true, ...more })
 const key = (value: string) => ({ 'idempotency-key': value })
+
+const declared = (id: string) =>
+  ({ id, method: 'POST', path: `/${id}`, tag: 't', summary: 's', success: { status: 201 } }) as const
+
+const refusal = () => conflict('one_at_a_time', 'One at a time.')
 
 const count = async (client: { get: (path: string) => Promise<{ body: unknown[] }> }) =>
   (await client.get('/v1/customers')).body.length
@@ -125,7 +131,7 @@ describe('what a probe shows', () => {
         success: { status: 201 },
       } as const
       const operation =
-        kind === 'write' ? writeOperation({ ...about, write: hold }) : longOperation({ ...about, run: hold })
+        kind === 'write' ? writeOperation({ ...about, write: hold }) : longOperation({ ...about, run: hold, refusal })
       const { client } = probeServer(service.db, id, [operation])
       const first = client.post('/slow', undefined, key('k'))
       await running
@@ -140,6 +146,89 @@ describe('what a probe shows', () => {
       expect((await client.post('/slow', undefined, key('k'))).headers['idempotency-replayed']).toBe('true')
     },
   )
+
+  /** A long operation that ends when the test says so, in processes of their own as far as keys and places go. */
+  async function heldOperation() {
+    const ends: (() => void)[] = []
+    const waiting: (() => void)[] = []
+    const operation = longOperation({
+      ...declared('held'),
+      refusal,
+      run: async () => {
+        const turn = ends.length
+        await new Promise<void>((resolve) => {
+          ends.push(resolve)
+          for (const wake of waiting.splice(0)) wake()
+        })
+        return { status: 201, body: `{"Turn":${turn}}` }
+      },
+    })
+    const begun = async (count: number) => {
+      while (ends.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    const process = (account: bigint, running = 2) =>
+      probeServer(service.db, account, [operation], {
+        longPlaces: new Places({ running, waiting: 50, perOwner: 8 }),
+      }).client
+    return { process, begun, ends }
+  }
+
+  test('eight long operations with keys hold no connection: a live account writes at once, a repeated call is 409 at once', async () => {
+    const { id } = await service.newAccount()
+    const neighbour = await service.newAccount({ mode: 'live', clockAt: null })
+    const { process, begun, ends } = await heldOperation()
+    const client = process(id, 8)
+    const running = Array.from({ length: 8 }, (_, index) => client.post('/held', undefined, key(`k${index}`)))
+    await begun(8)
+    expect((await neighbour.post('/v1/customers', company('Acme'))).status).toBe(201)
+    const repeated = await Promise.all(
+      running.map((_, index) => process(id).post('/held', undefined, key(`k${index}`))),
+    )
+    expect(repeated.map(({ status, body }) => [status, body.Errors[0].Code])).toEqual(
+      running.map(() => [409, 'idempotency_key_in_use']),
+    )
+    for (const end of ends) end()
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 201))
+    expect(await service.db.reader(id).rows(sql`select 1 from leases where account_id = ${id}`)).toEqual([])
+  })
+
+  test('a long operation under a key keeps short ones from that key, and one that is refused leaves it free', async () => {
+    const { id } = await service.newAccount()
+    const { process, begun, ends } = await heldOperation()
+    const write = writeOperation({ ...declared('short'), write: async () => ({ status: 201, body: '{}' }) })
+    const refusing = longOperation({ ...declared('refusing'), refusal, run: async () => ({ status: 201 }) })
+    const full = { longPlaces: new Places({ running: 0, waiting: 0, perOwner: 0 }) }
+    const other = probeServer(service.db, id, [write, refusing], full).client
+    expect((await other.post('/refusing', undefined, key('k'))).status).toBe(409)
+    const first = process(id).post('/held', undefined, key('k'))
+    await begun(1)
+    expect((await other.post('/short', undefined, key('k'))).body.Errors[0].Code).toBe('idempotency_key_in_use')
+    ends[0]?.()
+    expect((await first).status).toBe(201)
+    expect((await other.post('/short', undefined, key('k'))).status).toBe(422)
+  })
+
+  test.each([
+    ['lapsed', sql`select now() - interval '1 second' as "at"`],
+    ['lies too far ahead, because the clock stepped back', sql`select now() + interval '2 days' as "at"`],
+  ])('the key of a process that died is free again when its lease has %s', async (_name, moment) => {
+    const { id } = await service.newAccount()
+    const { process, begun, ends } = await heldOperation()
+    const dead = process(id).post('/held', undefined, key('k'))
+    await begun(1)
+    await service.db.transaction(id, async (tx) => {
+      const [{ at } = { at: '' }] = await tx.rows<{ at: string }>(moment)
+      await tx.rows(sql`update leases set leased_until = ${at} where account_id = ${id}`)
+    })
+    const next = process(id).post('/held', undefined, key('k'))
+    await begun(2)
+    ends[1]?.()
+    expect((await next).text).toBe('{"Turn":1}')
+    // What it finds out after all is told to its own caller, and to nobody else.
+    ends[0]?.()
+    expect((await dead).text).toBe('{"Turn":0}')
+    expect((await process(id).post('/held', undefined, key('k'))).text).toBe('{"Turn":1}')
+  })
 
   test('an answer that holds a secret is kept encrypted and replayed in clear; requests are kept as a keyed hash', async () => {
     const { id } = await service.newAccount()

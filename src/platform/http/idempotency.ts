@@ -1,8 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { Fault, type Problem } from '../../kernel/fault.ts'
 import type { Instant } from '../../kernel/calendar.ts'
-import type { Transaction } from '../database/database.ts'
-import { firstRow, oneRow } from '../database/database.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { oneRow } from '../database/database.ts'
+import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 
@@ -43,12 +46,32 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
 }
 
 interface KeptRow {
+  /** The key's lease is held: a long operation runs under it. */
+  isLeased: boolean
   requestHash: Buffer
-  status: number
+  /** Null when nothing is kept, as all that follows. */
+  status: number | null
   headers: Record<string, string>
   body: string | null
   isEncrypted: boolean
 }
+
+const keyInUse = () =>
+  new Fault(
+    'busy',
+    [
+      {
+        code: 'idempotency_key_in_use',
+        message: 'A request with this Idempotency-Key is still running.',
+        field: 'Idempotency-Key',
+      },
+    ],
+    1,
+  )
+
+/** The name of a key's lease, which tells nothing of the key. */
+const leaseName = ({ hashKey }: IdempotencySecrets, key: string): string =>
+  `key ${createHmac('sha256', hashKey).update(`key\n${key}`).digest('hex')}`
 
 /** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
 export async function takeKey(
@@ -63,26 +86,18 @@ export async function takeKey(
       tx,
       sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${key}`}, 7305)) as "taken"`,
     ),
-    firstRow<KeptRow>(
+    oneRow<KeptRow>(
       tx,
-      sql`select request_hash as "requestHash", status, headers, body, is_encrypted as "isEncrypted" from idempotency_keys
-         where account_id = ${tx.account} and key = ${key} and created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
+      sql`select exists (select 1 from leases
+                          where leases.account_id = ${tx.account} and leases.name = ${leaseName(secrets, key)} and ${IS_HELD}) as "isLeased",
+                 k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
+            from (values (1)) always
+            left join idempotency_keys k on k.account_id = ${tx.account} and k.key = ${key}
+              and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
     ),
   ])
-  if (!taken) {
-    throw new Fault(
-      'busy',
-      [
-        {
-          code: 'idempotency_key_in_use',
-          message: 'A request with this Idempotency-Key is still running.',
-          field: 'Idempotency-Key',
-        },
-      ],
-      1,
-    )
-  }
-  if (!kept) return undefined
+  if (!taken || kept.isLeased) throw keyInUse()
+  if (kept.status === null) return undefined
   if (!kept.requestHash.equals(hash)) {
     throw new Fault('reused', [
       {
@@ -116,6 +131,41 @@ export function keepAnswer(
     values (${tx.account}, ${key}, ${hash}, ${answer.status}, ${JSON.stringify(headers)}, ${body}, ${answer.isSecret ?? false}, ${realNow})
     on conflict (account_id, key) do update set request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers,
       body = excluded.body, is_encrypted = excluded.is_encrypted, created_at = excluded.created_at`)
+}
+
+/**
+ * Runs work that commits by itself under its key. The key is a committed row with a lease, so that no transaction or connection is held
+ * meanwhile and a second request is refused at once in every process; the lease of a process that died lapses. Answers what was kept, or
+ * what the work answers, which is kept as the lease ends.
+ */
+export async function runUnderKey(
+  {
+    db,
+    longDb,
+    secrets,
+    realClock,
+  }: { db: Database; longDb: Database; secrets: IdempotencySecrets; realClock(): number },
+  account: AccountId,
+  keyed: KeyedRequest,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const realNow = instantOf(realClock())
+  const begun = await db.transaction(account, async (tx) => {
+    const kept = await takeKey(tx, keyed, secrets, realNow)
+    if (kept) return { kept }
+    const lease = await takeLease(tx, leaseName(secrets, keyed.key))
+    if (!lease) throw keyInUse()
+    return { lease }
+  })
+  if (begun.kept) return begun.kept
+  const { lease } = begun
+  return underLease(longDb, account, lease, async () => {
+    const answer = await work()
+    await longDb.transaction(account, async (tx) => {
+      if (await releaseLease(tx, lease)) keepAnswer(tx, keyed, answer, secrets, realNow)
+    })
+    return answer
+  })
 }
 
 /**

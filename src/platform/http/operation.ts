@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from '../database/database.ts'
 import type { Plans } from '../database/scoped-query.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
-import type { Problems } from '../../kernel/fault.ts'
+import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from './context.ts'
 
 /** One operation of the interface, declared once: routing, checks, documentation and handler. */
@@ -116,9 +116,11 @@ export interface WriteOperation<
   ): Promise<Answer>
 }
 
-/** Work that takes more than one transaction and so keeps no idempotent answer inside one: moving a clock. */
+/** Work of many transactions, such as moving a clock: of an account one at a time, in a place among those of the process. */
 export interface LongOperation<Body = never, Query = never> extends Described {
   kind: 'long'
+  /** The refusal of a second one of the account while one runs or waits. */
+  refusal(): Fault
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import type { AccountId } from '../../kernel/ids.ts'
+import { type Database, firstRow, type Transaction } from './database.ts'
+import { fragment, sql } from './sql.ts'
+
+/**
+ * Leases: rows that say which process does something of an account that only one may do at a time, without a connection or a transaction
+ * being held meanwhile. The holder renews its lease; that of a holder that died lapses. The database's clock decides for all processes.
+ */
+
+/** A third of a lease. */
+const RENEW_EVERY_MS = 10_000
+
+export interface Lease {
+  readonly name: string
+  readonly holder: string
+}
+
+const UNTIL = fragment`clock_timestamp() + interval '30 seconds'`
+
+/** The condition that a row of leases is held. One that ends later than any can was taken before the clock stepped back: it has lapsed. */
+export const IS_HELD = fragment`leases.leased_until between clock_timestamp() and ${UNTIL}`
+
+/** Takes a lease, for others to see from the commit on; undefined while another holds it. */
+export async function takeLease(tx: Transaction, name: string): Promise<Lease | undefined> {
+  const holder = randomUUID()
+  const taken = await firstRow(
+    tx,
+    sql`insert into leases (account_id, name, holder, leased_until) values (${tx.account}, ${name}, ${holder}, ${UNTIL})
+        on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until
+         where not (${IS_HELD})
+        returning holder`,
+  )
+  return taken ? { name, holder } : undefined
+}
+
+/** Renews a lease; false when it has lapsed and another took it. In the transaction of a step it proves that the step may still be done. */
+export const renewLease = async (tx: Transaction, { name, holder }: Lease): Promise<boolean> =>
+  (await firstRow(
+    tx,
+    sql`update leases set leased_until = ${UNTIL}
+         where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`,
+  )) !== undefined
+
+/** Ends a lease; false when it has lapsed and another took it. */
+export const releaseLease = async (tx: Transaction, { name, holder }: Lease): Promise<boolean> =>
+  (await firstRow(
+    tx,
+    sql`delete from leases where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`,
+  )) !== undefined
+
+/** Runs work under a lease that was taken, renewing it meanwhile. Work that fails ends it; work that is done ends it in its last transaction. */
+export async function underLease<T>(
+  db: Pick<Database, 'transaction'>,
+  account: AccountId,
+  lease: Lease,
+  work: () => Promise<T>,
+): Promise<T> {
+  // A renewal that fails is made up for by the next; if none succeeds, the steps of the work find that the lease is lost.
+  const renew = () => void db.transaction(account, (tx) => renewLease(tx, lease)).catch(() => {})
+  const timer = setInterval(renew, RENEW_EVERY_MS)
+  try {
+    return await work()
+  } catch (error) {
+    await db.transaction(account, (tx) => releaseLease(tx, lease)).catch(() => {})
+    throw error
+  } finally {
+    clearInterval(timer)
+  }
+}
