@@ -32,7 +32,13 @@ export function requestHash(secrets: IdempotencySecrets, method: string, path: s
 export interface KeyedRequest {
   key: string
   hash: Buffer
+  /** The name of the key's lease, which tells nothing of the key. */
+  lease: string
 }
+
+/** The lease of a key in the account. */
+export const keyLease = ({ hashKey }: IdempotencySecrets, key: string): string =>
+  `key ${createHmac('sha256', hashKey).update(`key\n${key}`).digest('hex')}`
 
 /** The key of a request's header, what is wrong with it, or undefined when none is sent. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | Problem | undefined {
@@ -69,14 +75,10 @@ const keyInUse = () =>
     1,
   )
 
-/** The name of a key's lease, which tells nothing of the key. */
-const leaseName = ({ hashKey }: IdempotencySecrets, key: string): string =>
-  `key ${createHmac('sha256', hashKey).update(`key\n${key}`).digest('hex')}`
-
 /** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
 export async function takeKey(
   tx: Transaction,
-  { key, hash }: KeyedRequest,
+  { key, hash, lease }: KeyedRequest,
   secrets: IdempotencySecrets,
   realNow: Instant,
 ): Promise<Answer | undefined> {
@@ -89,7 +91,7 @@ export async function takeKey(
     oneRow<KeptRow>(
       tx,
       sql`select exists (select 1 from leases
-                          where leases.account_id = ${tx.account} and leases.name = ${leaseName(secrets, key)} and ${IS_HELD}) as "isLeased",
+                          where leases.account_id = ${tx.account} and leases.name = ${lease} and ${IS_HELD}) as "isLeased",
                  k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
             from (values (1)) always
             left join idempotency_keys k on k.account_id = ${tx.account} and k.key = ${key}
@@ -153,7 +155,7 @@ export async function runUnderKey(
   const begun = await db.transaction(account, async (tx) => {
     const kept = await takeKey(tx, keyed, secrets, realNow)
     if (kept) return { kept }
-    const lease = await takeLease(tx, leaseName(secrets, keyed.key))
+    const lease = await takeLease(tx, keyed.lease)
     if (!lease) throw keyInUse()
     return { lease }
   })
