@@ -292,7 +292,10 @@ describe('when it cannot go on', () => {
     }
     const wish = { account: client.id, to: '2027-01-09T00:00:00.000Z', actor: 'test' }
     await expect(moveClock({ db, realClock: Date.now }, wish)).rejects.toMatchObject({ kind: 'busy' })
-    expect(day((await client.get('/v1/clock')).body.Now)).toBe('2027-01-02')
+    const [stopped] = await service.db
+      .reader(client.id)
+      .rows<{ now: string }>(sql`select clock_at as "now" from accounts where account_id = ${client.id}`)
+    expect(day(stopped?.now ?? null)).toBe('2027-01-02')
     expect(codesOf(await put(client, wish.to))).toEqual(['clock_moving'])
     await lapse(client)
     expect((await put(client, wish.to)).status).toBe(200)

@@ -7,7 +7,15 @@ import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from './context.ts'
 import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
-import { idempotencyKeyOf, type KeyedRequest, keepAnswer, requestHash, runUnderKey, takeKey } from './idempotency.ts'
+import {
+  idempotencyKeyOf,
+  keyLease,
+  type KeyedRequest,
+  keepAnswer,
+  requestHash,
+  runUnderKey,
+  takeKey,
+} from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
@@ -86,7 +94,11 @@ async function findMissing(
 function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
   const key = idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key !== 'string') return undefined
-  return { key, hash: requestHash(deps.secrets, sent.operation.method, addressIdentity(sent), bodyIdentity(sent.body)) }
+  return {
+    key,
+    hash: requestHash(deps.secrets, sent.operation.method, addressIdentity(sent), bodyIdentity(sent.body)),
+    lease: keyLease(deps.secrets, key),
+  }
 }
 
 /** The address as the operation sees it: letter case of fixed words, a trailing slash, paging and strange parameters change nothing. */
