@@ -155,6 +155,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   account_exists: 'a first start asks whether there is any account',
   delete_old_billing_runs: 'housekeeping of the whole database',
   delete_old_idempotency_keys: 'housekeeping of the whole database',
+  delete_old_leases: 'housekeeping of the whole database',
   delete_old_mail: 'housekeeping of the whole database',
   draw_account_id: 'identifiers of accounts are drawn for the whole deployment',
   key_exists: 'a first start asks whether the key it was given names anything',
