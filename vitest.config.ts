@@ -13,7 +13,7 @@ const DATABASE = [
   'test/journeys/**/*.test.ts',
 ]
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
-const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts']
+const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']
 
 export default defineConfig({
   test: {
@@ -26,6 +26,7 @@ export default defineConfig({
             ...DATABASE.filter((pattern) => !pattern.includes('features')),
             'src/features/**/*.test.ts',
             ...EMBEDDED,
+            '**/node_modules/**',
           ],
           isolate: false,
         },
