@@ -1,13 +1,19 @@
 import type { IsoDate } from '../kernel/calendar.ts'
 import { type Decimal, decimal, ZERO } from '../kernel/decimal.ts'
 import { type Book, creditsText, emptyBook, invoiceRows, keepCredits, keepInvoices } from './book.testing.ts'
-import { componentAtStart, type ComponentOffer, type ComponentState, setQuantity } from './components.ts'
+import {
+  componentAtStart,
+  type ComponentOffer,
+  type ComponentState,
+  setQuantity,
+  type SubscriptionFacts,
+} from './components.ts'
 import { type InvoicedCharge, isPackageKind } from './coverage.ts'
 import type { PlanOptions } from './extras.ts'
 import type { OperationPlan } from './operations.ts'
 import { cycleFrom } from './period.ts'
 import { planSubscriptionDue, type SubscriptionPlan } from './plan.ts'
-import { firstCursor, type PlannedInvoice } from './renewal.ts'
+import { type Cursor, firstCursor, type PlannedInvoice, type SubscriptionTerms } from './renewal.ts'
 import { type SubscriptionState, termsOf } from './subscription.ts'
 import { cycleOfUsage, reportUsage } from './usage.ts'
 
@@ -36,6 +42,12 @@ export function freeSubscription(over: Partial<SubscriptionState> = {}): Subscri
   }
   return { ...state, cursor: firstCursor(termsOf(state)) }
 }
+
+/** A subscription without components, of these terms. */
+export const factsOf = (terms: SubscriptionTerms, cursor: Cursor): SubscriptionFacts => ({
+  state: { ...freeSubscription(), ...terms, cursor },
+  components: [],
+})
 
 /** A subscription that lives: what was invoiced and credited is kept, and nothing may be charged twice. */
 export class Life {

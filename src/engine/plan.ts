@@ -66,7 +66,7 @@ export function finish(collecting: Collecting, options: PlanOptions): Subscripti
 }
 
 /** The state after an end that today has reached. Of EndDate and a cancellation the earlier ends it; on a tie the cancellation. */
-function withEnd(
+export function withEnd(
   state: SubscriptionState,
   today: IsoDate,
 ): { state: SubscriptionState; ended: SubscriptionPlan['ended'] } {

@@ -22,11 +22,12 @@ import {
   nextInvoiceDate,
   type PlannedInvoice,
   planDue,
-  planNext,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
 import { planBeforeGap } from './gap.testing.ts'
+import { factsOf } from './life.testing.ts'
+import { planNextInvoice } from './plan.ts'
 
 const day = fc.integer({ min: dayNumberOf('2024-01-01'), max: dayNumberOf('2029-12-31') }).map(dateOfDayNumber)
 const cycle: fc.Arbitrary<Cycle> = fc
@@ -184,14 +185,16 @@ test('the preview is the invoice that comes on its day, and the shown date is th
       const today = addDays(terms.startDate, after)
       const { cursor } = planDue(terms, firstCursor(terms), today)
       const dueOn = nextInvoiceDate(terms, cursor)
-      const preview = planNext(terms, cursor, today)
+      const preview = planNextInvoice(factsOf(terms, cursor), today)
       if (dueOn === null) {
         expect(preview).toBeUndefined()
         return
       }
       expect(dueOn > today).toBe(true)
       expect(planDue(terms, cursor, addDays(dueOn, -1)).invoices).toEqual([])
-      expect(planDue(terms, cursor, dueOn).invoices[0]).toEqual(preview)
+      const [next] = planDue(terms, cursor, dueOn).invoices
+      // One that comes to 0 is not made, so the preview looks further.
+      if (next?.charges.some(({ netMinor }) => netMinor !== 0n)) expect(preview).toEqual(next)
     }),
   )
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { factsOf } from './life.testing.ts'
+import { planNextInvoice } from './plan.ts'
 import { decimal } from '../kernel/decimal.ts'
 import {
   type Cursor,
@@ -7,7 +9,6 @@ import {
   nextInvoiceDate,
   nextRenewDate,
   planDue,
-  planNext,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
@@ -142,7 +143,7 @@ describe('a subscription in time', () => {
     const { cursor } = planDue(ended, firstCursor(ended), '2027-01-01')
     expect(nextInvoiceDate(ended, cursor)).toBeNull()
     expect(nextRenewDate(ended, cursor)).toBeNull()
-    expect(planNext(ended, cursor, '2027-01-01')).toBeUndefined()
+    expect(planNextInvoice(factsOf(ended, cursor), '2027-01-01')).toBeUndefined()
     expect(
       nextInvoiceDate({ ...P31, setupFeeMinor: 1n, endDate: '2026-12-01' }, firstCursor({ ...P31, setupFeeMinor: 1n })),
     ).toBeNull()
@@ -150,12 +151,15 @@ describe('a subscription in time', () => {
 
   test('a preview shows the next invoice with its own date, or today when that has passed', () => {
     const cursor = planDue(P31, firstCursor(P31), '2027-01-01').cursor
-    expect(planNext({ ...P31, leadDays: 7 }, cursor, '2027-01-02')).toMatchObject({
+    expect(planNextInvoice(factsOf({ ...P31, leadDays: 7 }, cursor), '2027-01-02')).toMatchObject({
       scheduledOn: '2027-01-25',
       invoiceDate: '2027-01-25',
       dueFrom: '2027-02-01',
     })
-    expect(planNext(P31, cursor, '2027-02-05')).toMatchObject({ scheduledOn: '2027-02-01', invoiceDate: '2027-02-05' })
+    expect(planNextInvoice(factsOf(P31, cursor), '2027-02-05')).toMatchObject({
+      scheduledOn: '2027-02-01',
+      invoiceDate: '2027-02-05',
+    })
   })
 
   test('counting due periods stops one beyond the bound', () => {

@@ -81,13 +81,6 @@ export function planDue(
   }
 }
 
-/** The next invoice with its own date, whenever it comes; undefined when nothing will follow. */
-export function planNext(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate): PlannedInvoice | undefined {
-  const dueOn = nextInvoiceDate(terms, cursor)
-  if (dueOn === null) return undefined
-  return planStep(terms, cursor, later(dueOn, today))?.invoice
-}
-
 /** How many periods are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
 export function countDuePeriods(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate, stopAt: number): number {
   let count = 0

@@ -5,7 +5,7 @@ import type { RequestContext } from '../../platform/http/context.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
-import { applyPlans, billSubscription, planContext, planReturn } from './bill.ts'
+import { applyPlans, billSubscription, planContext, planSubscriptionReturn } from './bill.ts'
 import { updateShown } from './component-queries.ts'
 import type { ComponentBody } from './component-wire.ts'
 import { writeComponents } from './component-write.ts'
@@ -98,6 +98,6 @@ export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFr
   await applyPlans(
     tx,
     context,
-    open.map((s) => planReturn(s, gapFrom, plans)),
+    open.map((s) => planSubscriptionReturn(s, gapFrom, plans)),
   )
 }

@@ -1,9 +1,8 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
 import type { ComponentState, SubscriptionFacts } from '../../engine/components.ts'
-import { planReturn as planFactsReturn } from '../../engine/returning.ts'
-import { nextInvoiceOn } from '../../engine/extras.ts'
-import { type Cursor, planDue, type PlannedInvoice } from '../../engine/renewal.ts'
-import { planSubscriptionDue, type SubscriptionPlan } from '../../engine/plan.ts'
+import { planReturn } from '../../engine/returning.ts'
+import type { PlannedInvoice } from '../../engine/renewal.ts'
+import { planSubscriptionDue, type SubscriptionPlan, withEnd } from '../../engine/plan.ts'
 import type { Place } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
@@ -21,9 +20,8 @@ import { listPendingOffers, updateTaken } from './change-queries.ts'
 import { listStoredComponents } from './component-queries.ts'
 import { type ComponentsMoved, writeComponents } from './component-write.ts'
 import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
-import { cancellationDayOf, cursorOf, nextActionOn, nextActionWith, termsOf } from './facts.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
-import { idsOf, packageOf, stateOf } from './state.ts'
+import { idsOf, nextActionOn, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 
@@ -134,39 +132,34 @@ export function planSubscription(
   context: PlanContext,
   dueBy: IsoDate = context.today,
 ): BillingPlan {
-  const offer = context.offers.get(s.id)
-  const components = context.components.get(s.id) ?? []
-  if (offer || components.length > 0) {
-    const before = { state: stateOf(s, offer), components }
-    return planFrom(s, before, planSubscriptionDue(before, dueBy), context, dueBy)
-  }
-  const { invoices, cursor } = planDue(termsOf(s), cursorOf(s), dueBy)
-  return planOf(s, dated(invoices, context), cursor, context, dueBy)
+  const before = factsOf(s, context)
+  return planFrom(s, before, planSubscriptionDue(before, dueBy), context, dueBy)
 }
+
+const factsOf = (s: BillableSubscription, { offers, components }: PlanContext): SubscriptionFacts => ({
+  state: stateOf(s, offers.get(s.id)),
+  components: components.get(s.id) ?? [],
+})
 
 /** From what the engine planned of package and components together; a change at renewal takes effect with its invoice. */
 function planFrom(
-  s: BillableSubscription,
+  given: BillableSubscription,
   before: SubscriptionFacts,
   plan: SubscriptionPlan,
   context: PlanContext,
   dueBy: IsoDate,
 ): BillingPlan {
-  const { state, invoices, credited } = plan
-  const offer = state.stretch === s.stretch ? undefined : context.offers.get(s.id)
-  const taken: BillableSubscription | undefined = offer && {
-    ...s,
-    ...packageOf(state),
-    ...idsOf(offer),
-    pendingKind: null,
-    pendingOn: null,
-  }
-  const planned = planOf(taken ?? s, dated(invoices, context), state.cursor, context, dueBy, plan)
-  for (const charge of credited) planned.zeroCharges.push({ subscriptionId: s.id, charge })
+  const offer = plan.state.stretch === given.stretch ? undefined : context.offers.get(given.id)
+  const taken = offer && { ...given, ...packageOf(plan.state), ...idsOf(offer), pendingKind: null, pendingOn: null }
+  const s: BillableSubscription = taken ?? given
+  const planned: BillingPlan = { ...composeAll(s, plan, context), subscription: s, ...rowAfter(s, plan, dueBy) }
+  const { state, invoices } = planned
+  assert(state.dueOn === null || state.dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
+  state.lastInvoiceDate = invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate
   if (taken) planned.taken = taken
   if (before.components.length > 0) {
     planned.moved = { subscriptionId: s.id, before: before.components, after: plan.components }
-    planned.credited = credited
+    planned.credited = plan.credited
   }
   return planned
 }
@@ -184,24 +177,21 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
   )
 
 /** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
-export function planReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
-  const before = { state: stateOf(s, context.offers.get(s.id)), components: context.components.get(s.id) ?? [] }
-  return planFrom(s, before, planFactsReturn(before, gapFrom, context.today), context, context.today)
+export function planSubscriptionReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
+  const before = factsOf(s, context)
+  return planFrom(s, before, planReturn(before, gapFrom, context.today), context, context.today)
 }
 
-function planOf(
+function composeAll(
   s: BillableSubscription,
-  planned: readonly PlannedInvoice[],
-  cursor: Cursor,
+  { invoices: planned, credited }: SubscriptionPlan,
   context: PlanContext,
-  dueBy: IsoDate = context.today,
-  facts?: SubscriptionFacts,
-): BillingPlan {
+): Pick<BillingPlan, 'invoices' | 'zeroCharges' | 'renewals'> {
   const invoices: NewInvoice[] = []
   const zeroCharges: ZeroCharge[] = []
   let renewals = 0
   const firstFrom = s.trialEndDate ?? s.startDate
-  for (const plan of planned) {
+  for (const plan of dated(planned, context)) {
     const composed = composePlanned(s, plan, context)
     if (composed) invoices.push(composed)
     for (const charge of plan.charges) {
@@ -209,69 +199,50 @@ function planOf(
       if (charge.kind === 'package' && charge.from !== firstFrom) renewals += 1
     }
   }
-  const { state, ended } = stateAfter(s, cursor, invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate, dueBy, facts)
-  return { subscription: s, invoices, zeroCharges, state, ended, renewals }
+  for (const charge of credited) zeroCharges.push({ subscriptionId: s.id, charge })
+  return { invoices, zeroCharges, renewals }
 }
 
-function stateAfter(
+/** Where billing of a subscription stands on a day after which `facts` are its state, and how it ended, if it did just now. */
+function rowAfter(
   s: BillableSubscription,
-  cursor: Cursor,
-  lastInvoiceDate: IsoDate | null,
+  { state, components, ended }: Pick<SubscriptionPlan, 'state' | 'components' | 'ended'>,
   dueBy: IsoDate,
-  facts: SubscriptionFacts | undefined,
-): { state: BillingState; ended: BillingPlan['ended'] } {
-  const end = endAfter(s, dueBy)
-  const dueOn =
-    facts && facts.components.length > 0
-      ? nextActionWith(facts, dueBy, end.isEndRecorded)
-      : nextActionOn(termsOf(s), cursor, end.isEndRecorded)
-  assert(dueOn === null || dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
-  const { ended, ...fields } = end
+): Pick<BillingPlan, 'state' | 'ended'> {
+  const isEndRecorded = s.isEndRecorded || ended !== null
   return {
-    state: { id: s.id, wasNextFrom: s.nextFrom, wasDueOn: s.dueOn, ...cursor, lastInvoiceDate, dueOn, ...fields },
-    ended,
+    state: {
+      id: s.id,
+      wasNextFrom: s.nextFrom,
+      wasDueOn: s.dueOn,
+      feesOn: state.cursor.feesOn,
+      nextFrom: state.cursor.nextFrom,
+      lastFrom: state.cursor.lastFrom,
+      lastInvoiceDate: s.lastInvoiceDate,
+      dueOn: nextActionOn({ state, components }, dueBy, isEndRecorded),
+      endDate: state.endDate,
+      cancelledOn: state.cancelledOn,
+      pendingKind: state.pending?.kind ?? null,
+      pendingOn: state.pending?.on ?? null,
+      isEndRecorded,
+    },
+    ended: s.isEndRecorded ? null : ended,
   }
 }
-
-/** What a day on or after its end makes of a subscription. */
-function endAfter(
-  s: BillableSubscription,
-  dueBy: IsoDate,
-): Pick<BillingState, 'endDate' | 'cancelledOn' | 'pendingKind' | 'pendingOn' | 'isEndRecorded'> & Ended {
-  const terms = termsOf(s)
-  const cancelledOn = cancellationDayOf(s)
-  const hasEnded = !s.isEndRecorded && terms.endDate !== null && terms.endDate <= dueBy
-  // Of EndDate and a cancellation the earlier ends it; a cancellation that took effect sets EndDate to its day.
-  const isCancelled = hasEnded && cancelledOn === terms.endDate
-  return {
-    endDate: isCancelled ? cancelledOn : s.endDate,
-    cancelledOn: isCancelled ? cancelledOn : s.cancelledOn,
-    pendingKind: hasEnded ? null : s.pendingKind,
-    pendingOn: hasEnded ? null : s.pendingOn,
-    isEndRecorded: s.isEndRecorded || hasEnded,
-    ended: hasEnded ? (isCancelled ? 'cancelled' : 'expired') : null,
-  }
-}
-
-type Ended = Pick<BillingPlan, 'ended'>
 
 /**
  * Plans the end of a subscription whose customer is suspended or archived. Rule: credits are made on the day of the end; what is to be
  * invoiced waits for the return, so no cursor moves, and the due day stays for it.
  */
 export function planPausedEnd(s: BillableSubscription, context: PlanContext): BillingPlan {
-  const components = context.components.get(s.id) ?? []
-  const { ended, ...end } = endAfter(s, context.today)
-  const dueOn = nextInvoiceOn({ state: stateOf(s, context.offers.get(s.id)), components }, context.today)
-  const { id, nextFrom, dueOn: wasDueOn, lastInvoiceDate } = s
+  const { state, components } = factsOf(s, context)
   return {
     subscription: s,
     invoices: [],
     zeroCharges: [],
-    state: { id, wasNextFrom: nextFrom, wasDueOn, ...cursorOf(s), lastInvoiceDate, dueOn, ...end },
-    ended,
     renewals: 0,
-    moved: { subscriptionId: id, before: components, after: components },
+    ...rowAfter(s, { components, ...withEnd(state, context.today) }, context.today),
+    moved: { subscriptionId: s.id, before: components, after: components },
   }
 }
 
@@ -314,10 +285,10 @@ async function giveBackWhatPlansOwe(
   issued: readonly InvoiceId[],
 ): Promise<void> {
   let at = 0
-  for (const { subscription, invoices, moved, credited, ended } of plans) {
+  for (const { subscription, invoices, moved, credited, state, ended } of plans) {
     const made = issued.slice(at, (at += invoices.length))
     if (moved === undefined) continue
-    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, moved.after, made)
+    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, state.endDate, moved.after, made)
     await creditNegativeLines(tx, context, subscription, credited ?? [], made)
   }
 }

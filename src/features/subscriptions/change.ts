@@ -18,9 +18,8 @@ import type { OpeningUsage } from './component-choose.ts'
 import { raiseRevision, updateShown } from './component-queries.ts'
 import { writeComponents } from './component-write.ts'
 import { creditNegativeLines } from './corrections.ts'
-import { nextActionWith } from './facts.ts'
 import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
-import { type OfferIds, stateOf } from './state.ts'
+import { nextActionOn, type OfferIds, stateOf } from './state.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
@@ -211,7 +210,7 @@ function changedRow({ subscription: s, state: before, offer }: ChangeSubject, ch
     term: state.cycle.term,
     termType: state.cycle.termType,
     ...state.cursor,
-    dueOn: nextActionWith(change.plan, today, isEndRecorded),
+    dueOn: nextActionOn(change.plan, today, isEndRecorded),
     pendingKind: pending?.kind ?? null,
     pendingOn: pending?.on ?? null,
     pendingPackageVersionId: isOffer ? ((change.pendingOffer ?? kept)?.packageVersionId ?? null) : null,

@@ -7,8 +7,7 @@ import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
 import { type ComponentSet, composeComponents, findComponents, type WishedComponent } from './component-choose.ts'
-import { nextActionWith, termsOf } from './facts.ts'
-import { stateOf } from './state.ts'
+import { nextActionOn, stateOf } from './state.ts'
 import {
   findVersionById,
   findVersionOfPackage,
@@ -273,9 +272,9 @@ export function composeSubscription(
     ...NOTHING_YET,
     nextFrom: startDate,
   }
-  const cursor = firstCursor(termsOf(draft))
-  const started = { ...draft, ...cursor, id: 0n }
-  const state = stateOf(started)
+  const unbilled = stateOf({ ...draft, id: 0n })
+  const cursor = firstCursor(unbilled)
+  const state = { ...unbilled, cursor }
   const set = composeComponents(chosen.components, state, draft.currency)
   if (isMoreDueThan({ state, components: set.components }, context.moment.today, PERIODS_MAX)) {
     const problems = new Problems()
@@ -286,7 +285,7 @@ export function composeSubscription(
     )
     problems.throwIfAny()
   }
-  const dueOn = nextActionWith({ state, components: set.components }, context.moment.today, false)
+  const dueOn = nextActionOn({ state, components: set.components }, context.moment.today, false)
   const facts = { ...draft, ...cursor, dueOn, componentsRevision: set.components.length > 0 ? 1 : 0 }
   return { row: facts, facts, set }
 }

@@ -1,12 +1,12 @@
 import type { PlannedCharge } from '../../engine/charges.ts'
 import { type ComponentState, isMetered } from '../../engine/components.ts'
 import { givenBackAtEnd } from '../../engine/endings.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { makeCorrection, makeCreditNotes, type MadeCreditNote } from '../credit-notes/make.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
-import { endOf } from './facts.ts'
 import type { BillableSubscription } from './queries.ts'
 
 /** Credits that billing itself brings. */
@@ -42,10 +42,10 @@ export async function creditBeyondEnd(
   tx: Transaction,
   context: IssueContext,
   s: BillableSubscription,
+  end: IsoDate | null,
   components: readonly ComponentState[],
   made: readonly InvoiceId[],
 ): Promise<void> {
-  const end = endOf(s)
   if (end === null || !components.some((component) => !isMetered(component) && component.nextFrom > end)) return
   const charges = await listChargesBeyond(tx, tx.account, s.id, end)
   const givenBack = givenBackAtEnd(s, charges, end)

@@ -7,9 +7,8 @@ import { updateDetails } from './change-queries.ts'
 import { deleteSubscriptions } from './delete-queries.ts'
 import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
 import { checkUnavailable } from './choose.ts'
-import { nextActionWith } from './facts.ts'
 import type { Subscription } from './queries.ts'
-import { stateOf } from './state.ts'
+import { nextActionOn, stateOf } from './state.ts'
 import { statusOf, subscriptionEtag } from './wire.ts'
 
 /** What can be said of a subscription without touching its package or dates, and taking one back that never began. */
@@ -42,7 +41,7 @@ export const detailOperations = (): Operation[] => [
         body.numDaysBeforeToInv ?? (body.numDaysBeforeToInv === null ? context.account.leadDays : s.leadDays)
       // A changed number of lead days acts from the next run, so the day it looks at the subscription moves now.
       const components = s.components.map(({ state }) => state)
-      const dueOn = nextActionWith({ state: stateOf({ ...s, leadDays }), components }, today, s.isEndRecorded)
+      const dueOn = nextActionOn({ state: stateOf({ ...s, leadDays }), components }, today, s.isEndRecorded)
       await updateDetails(tx, tx.account, s.id, { leadDays, dueOn, ...kept(body, s) }, now)
       const edited = await reread(tx, s.id)
       await record(tx, context, 'subscription.updated', edited)

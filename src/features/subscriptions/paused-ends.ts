@@ -1,10 +1,11 @@
+import { endOf } from '../../engine/subscription.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { lockedSubscription } from './actions.ts'
 import { applyPlans, type BillingPlan, planContext, planPausedEnd } from './bill.ts'
-import { endOf } from './facts.ts'
+import { stateOf } from './state.ts'
 
 /**
  * Ends of subscriptions whose customers are suspended or archived. The run does not bill them, but the end comes on its day: its event,
@@ -19,7 +20,7 @@ export async function endPaused(
   day: IsoDate,
 ): Promise<BillingPlan | undefined> {
   const s = await lockedSubscription(tx, id)
-  const end = endOf(s)
+  const end = endOf(stateOf(s))
   if (s.pausedOn === null || s.isEndRecorded || end === null || end > day) return undefined
   const plan = planPausedEnd(s, await planContext(tx, context, [s]))
   await applyPlans(tx, context, [plan])

@@ -6,7 +6,6 @@ import { collectionMethodOf } from '../invoices/collection.ts'
 import type { NewInvoice } from '../invoices/issue.ts'
 import { writePreviewed } from '../invoices/preview.ts'
 import { composePlanned, type PlanContext } from './bill.ts'
-import { cursorOf, nextInvoiceWithLines, termsOf } from './facts.ts'
 import type { Subscription } from './queries.ts'
 import { stateOf } from './state.ts'
 
@@ -25,10 +24,7 @@ function nextComposed({ subscription, plans, moment }: PreviewFacts): NewInvoice
   if (subscription.pausedOn !== null) return undefined
   const offer = plans.offers.get(subscription.id)
   const components = plans.components.get(subscription.id) ?? []
-  const planned =
-    offer || components.length > 0
-      ? planNextInvoice({ state: stateOf(subscription, offer), components }, moment.today)
-      : nextInvoiceWithLines(termsOf(subscription), cursorOf(subscription), moment.today)
+  const planned = planNextInvoice({ state: stateOf(subscription, offer), components }, moment.today)
   return planned && composePlanned(subscription, planned, plans)
 }
 

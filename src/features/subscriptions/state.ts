@@ -1,8 +1,12 @@
-import type { PackageOffer, PendingChange, SubscriptionState } from '../../engine/subscription.ts'
+import { hasNextCycle, meteredDueOn, nextCycle } from '../../engine/componentCycles.ts'
+import { isMetered, type SubscriptionFacts } from '../../engine/components.ts'
+import { nextInvoiceOn } from '../../engine/extras.ts'
+import { planNextInvoice } from '../../engine/plan.ts'
+import { endOf, type PackageOffer, type PendingChange, type SubscriptionState } from '../../engine/subscription.ts'
+import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { cursorOf } from './facts.ts'
-import type { BillableSubscription } from './queries.ts'
+import type { BillableSubscription, Subscription } from './queries.ts'
 
 /** Between a stored subscription and the state that changes are planned on. */
 
@@ -32,8 +36,30 @@ export const stateOf = (s: BillableSubscription, offer?: PackageOffer): Subscrip
   componentAnchor: s.componentAnchor,
   isProRata: s.isProRata,
   leadDays: s.leadDays,
-  cursor: cursorOf(s),
+  cursor: { feesOn: s.feesOn, nextFrom: s.nextFrom, lastFrom: s.lastFrom },
 })
+
+/** The day on which a cancellation took, or will take, effect. */
+export const cancellationDayOf = (s: Pick<Subscription, 'cancelledOn' | 'pendingKind' | 'pendingOn'>): IsoDate | null =>
+  s.cancelledOn ?? (s.pendingKind === 'cancellation' ? s.pendingOn : null)
+
+/**
+ * The next day on which the run has something to do: an invoice, or writing down the end. Cycles of usage, and what a suspended customer
+ * comes back to, may be invoiced after the end too.
+ */
+export const nextActionOn = (facts: SubscriptionFacts, today: IsoDate, isEndRecorded: boolean): IsoDate | null =>
+  earliest(nextInvoiceOn(facts, today), isEndRecorded ? null : endOf(facts.state))
+
+/** The day on which the usage so far of a metered component is invoiced; null where none is counted any more. */
+function meteredOn({ state, components }: SubscriptionFacts): IsoDate | null {
+  const end = endOf(state)
+  const counted = components.filter((component) => isMetered(component) && hasNextCycle(component, end))
+  return earliest(...counted.map((component) => meteredDueOn(nextCycle(component, end, state.isProRata).piece, end)))
+}
+
+/** The day of the next invoice of any kind that is, or may be, made, as answers show it. Rule: a cycle of usage counts, whatever will be reported. */
+export const nextInvoiceShown = (facts: SubscriptionFacts, today: IsoDate): IsoDate | null =>
+  earliest(planNextInvoice(facts, today)?.scheduledOn ?? null, meteredOn(facts))
 
 /** The package, term and anchor of a state, as a subscription stores them. */
 export const packageOf = (state: SubscriptionState) => ({

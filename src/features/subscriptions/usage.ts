@@ -19,9 +19,8 @@ import {
   updateDueOn,
   updateShown,
 } from './component-queries.ts'
-import { nextActionWith } from './facts.ts'
 import { type ShownSubscription, type SubscriptionView, withShownComponents } from './queries.ts'
-import { stateOf } from './state.ts'
+import { nextActionOn, stateOf } from './state.ts'
 import {
   type KnownKey,
   listComponentIds,
@@ -168,7 +167,7 @@ async function moveDueOn(
   today: IsoDate,
 ): Promise<void> {
   const rows = changed.flatMap(({ counted: { subscription, state, components }, was }) => {
-    const dueOn = nextActionWith({ state, components: [...components.values()] }, today, subscription.isEndRecorded)
+    const dueOn = nextActionOn({ state, components: [...components.values()] }, today, subscription.isEndRecorded)
     return dueOn === was ? [] : [{ id: subscription.id, dueOn }]
   })
   if (rows.length > 0) await updateDueOn(tx, tx.account, rows)

@@ -3,7 +3,7 @@ import { nextInvoiceOn } from '../../engine/extras.ts'
 import { nextRenewalOnOrAfter } from '../../engine/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/renewal.ts'
 import { subscriptionStatus } from '../../engine/status.ts'
-import { hasEnded, type PackageOffer, type SubscriptionState } from '../../engine/subscription.ts'
+import { hasEnded, type PackageOffer, type SubscriptionState, termsOf } from '../../engine/subscription.ts'
 import { cycleOfUsage } from '../../engine/usage.ts'
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -38,9 +38,8 @@ import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import type { StoredComponent } from './component-queries.ts'
 import { componentList } from './component-wire.ts'
-import { cancellationDayOf, cursorOf, nextInvoiceShown, nextInvoiceWithLines, termsOf } from './facts.ts'
 import { type ShownSubscription, type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
-import { stateOf } from './state.ts'
+import { cancellationDayOf, nextInvoiceShown, stateOf } from './state.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
 
@@ -134,18 +133,15 @@ function comingDates(
   const components = s.components.map(({ state }) => state)
   const facts: SubscriptionFacts = { state: stateOf(s, pendingOfferOf(s)), components }
   if (status === 'Cancelled' || status === 'Expired')
-    return { renewal: null, invoice: components.length === 0 || s.pausedOn ? null : nextInvoiceOn(facts, today) }
-  const terms = termsOf(s)
-  const cursor = cursorOf(s)
+    return { renewal: null, invoice: s.pausedOn ? null : nextInvoiceOn(facts, today) }
+  const terms = termsOf(facts.state)
+  const { cursor } = facts.state
   const isCancelling = s.pendingKind === 'cancellation' && (s.endDate === null || s.endDate >= (s.pendingOn as IsoDate))
   if (s.pausedOn !== null)
     return { renewal: isCancelling ? s.pendingOn : renewalAfterGap(terms, cursor, today), invoice: null }
   return {
     renewal: isCancelling ? s.pendingOn : nextRenewDate(terms, cursor),
-    invoice:
-      components.length > 0 || facts.state.pending !== null
-        ? nextInvoiceShown(facts, today)
-        : (nextInvoiceWithLines(terms, cursor, today)?.scheduledOn ?? null),
+    invoice: nextInvoiceShown(facts, today),
   }
 }
 
