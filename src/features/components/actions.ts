@@ -1,22 +1,24 @@
-import { conflict, missing, type Problems } from '../../kernel/fault.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import { assert } from '../../kernel/assert.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import type { PathParams } from '../../platform/http/operation.ts'
+import { recordKind } from '../../platform/http/record.ts'
 import { checkCurrenciesHeld } from '../currencies/held.ts'
-import { recordEvent } from '../events/record.ts'
+import { recordChange } from '../events/record.ts'
 import { checkPackageGroup, packageGroupGone } from '../package-groups/reference.ts'
 import { checkMonths } from '../packages/rules.ts'
 import {
   type Component,
   type ComponentInput,
-  type ComponentVersion,
+  type ComponentTree,
   deleteComponent,
   findComponent,
   insertComponent,
   isComponentUsed,
-  listComponentVersions,
+  listComponentTrees,
   lockComponent,
   lockComponentVersions,
   updateComponent,
@@ -25,39 +27,50 @@ import { type CurrencyInput, frozenFields, readCurrencies } from './rules.ts'
 import { insertComponentVersion, insertVersionCurrencies } from './version-queries.ts'
 import {
   type ComponentBody,
+  componentEtag,
   componentFromWire,
-  ComponentOut,
-  componentToWire,
+  componentShape,
   type CurrencyBody,
   type FirstVersionBody,
   type NewComponentBody,
 } from './wire.ts'
 
-export const unknownComponent = (id: bigint | string) =>
-  missing('component_unknown', `There is no component ${id}.`, 'componentID')
+export const componentKind = recordKind({
+  code: 'component',
+  name: 'component',
+  param: 'componentID',
+  path: '/v1/components',
+  out: componentShape,
+  idOf: ({ owner }) => owner.id,
+  find: async (db, { account }, id) => {
+    const owner = await findComponent(db, account.id, id)
+    return owner && (await listComponentTrees(db, account.id, [owner]))[0]
+  },
+  lock: async (tx, _context, id) => {
+    const owner = await lockComponent(tx, tx.account, id)
+    if (!owner) return undefined
+    await lockComponentVersions(tx, tx.account, id)
+    return (await listComponentTrees(tx, tx.account, [owner]))[0]
+  },
+  etag: ({ owner }) => componentEtag(owner),
+})
 
-export async function foundComponent(db: Queryable, account: AccountId, id: bigint): Promise<Component> {
-  const found = await findComponent(db, account, id)
-  if (!found) throw unknownComponent(id)
+export async function foundComponent(
+  db: Queryable,
+  { account }: RequestContext,
+  params: PathParams,
+): Promise<Component> {
+  const id = componentKind.pathId(params)
+  const found = await findComponent(db, account.id, id)
+  if (!found) throw componentKind.unknown(id)
   return found
 }
 
-export async function lockedComponent(tx: Transaction, id: bigint): Promise<Component> {
+export async function lockedComponent(tx: Transaction, params: PathParams): Promise<Component> {
+  const id = componentKind.pathId(params)
   const found = await lockComponent(tx, tx.account, id)
-  if (!found) throw unknownComponent(id)
+  if (!found) throw componentKind.unknown(id)
   return found
-}
-
-export interface ComponentTree {
-  component: Component
-  versions: ComponentVersion[]
-}
-
-/** A component and all its versions, locked: no subscription can start to use one of them until the commit. */
-export async function lockedComponentTree(tx: Transaction, id: bigint): Promise<ComponentTree> {
-  const component = await lockedComponent(tx, id)
-  await lockComponentVersions(tx, tx.account, id)
-  return { component, versions: await listComponentVersions(tx, tx.account, { componentIds: [id] }) }
 }
 
 export async function checkComponentBody(
@@ -97,20 +110,26 @@ export async function addComponent(
   context: RequestContext,
   body: NewComponentBody & { ComponentVersion: FirstVersionBody },
   currencies: readonly CurrencyInput[],
-): Promise<{ component: Component; json: string }> {
+): Promise<ComponentTree> {
   const wanted = componentFromWire(body, body.ComponentCode)
   const component = await refuseOn(insertComponent(tx, tx.account, wanted, 1), refusals(wanted))
-  const first = { componentId: component.id, versionNo: 1, isDefault: true, isActive: true }
+  const first = { ownerId: component.id, versionNo: 1, isDefault: true, isActive: true }
   const versionId = await insertComponentVersion(tx, tx.account, { ...first, name: body.ComponentVersion.VersionName })
   await insertVersionCurrencies(tx, tx.account, versionId, currencies)
-  const json = await writtenComponent(tx, component)
-  await recordEvent(tx, context, { type: 'component.created', recordId: component.id, record: json })
-  return { component, json }
+  return recordWritten(tx, context, 'component.created', component)
 }
 
-async function writtenComponent(tx: Transaction, component: Component): Promise<string> {
-  const versions = await listComponentVersions(tx, tx.account, { componentIds: [component.id] })
-  return ComponentOut.write(componentToWire(component, versions))
+/** Reads a component with its versions as it now is, and records its event. */
+async function recordWritten(
+  tx: Transaction,
+  context: RequestContext,
+  type: 'component.created' | 'component.updated',
+  owner: Component,
+): Promise<ComponentTree> {
+  const [row] = await listComponentTrees(tx, tx.account, [owner])
+  assert(row, `component ${owner.id} exists`)
+  await recordChange(tx, context, componentKind, { type, row })
+  return row
 }
 
 /** Replaces the fields of a component; one that any subscription ever named keeps how it is counted and charged. */
@@ -119,7 +138,7 @@ export async function editComponent(
   context: RequestContext,
   present: Component,
   body: ComponentBody,
-): Promise<Component> {
+): Promise<ComponentTree> {
   const edited = { ...present, ...componentFromWire(body, present.code) }
   const frozen = frozenFields(present, edited)
   if (frozen.length > 0 && (await isComponentUsed(tx, tx.account, present.id)))
@@ -129,14 +148,12 @@ export async function editComponent(
       frozen[0],
     )
   await refuseOn(updateComponent(tx, tx.account, edited), refusals(edited))
-  const record = await writtenComponent(tx, edited)
-  await recordEvent(tx, context, { type: 'component.updated', recordId: edited.id, record })
-  return edited
+  return recordWritten(tx, context, 'component.updated', edited)
 }
 
 /** Deletes a component with all its versions; one that any subscription ever named stays. */
 export async function removeComponent(tx: Transaction, context: RequestContext, tree: ComponentTree): Promise<void> {
-  const { component, versions } = tree
+  const component = tree.owner
   if (await isComponentUsed(tx, tx.account, component.id))
     throw conflict(
       'component_used',
@@ -144,6 +161,5 @@ export async function removeComponent(tx: Transaction, context: RequestContext, 
       'componentID',
     )
   await deleteComponent(tx, tx.account, component.id)
-  const record = ComponentOut.write(componentToWire(component, versions))
-  await recordEvent(tx, context, { type: 'component.deleted', recordId: component.id, record })
+  await recordChange(tx, context, componentKind, { type: 'component.deleted', row: tree })
 }

@@ -1,5 +1,6 @@
 import type { TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type {
   AccountId,
   ComponentBracketId,
@@ -9,8 +10,10 @@ import type {
   PackageGroupId,
 } from '../../kernel/ids.ts'
 import type { Scheme } from '../../engine/pricing.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import type { VersionChoice, VersionTree } from '../packages/versioned.ts'
 
 /** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
 export type ComponentType = 'quantity' | 'metered' | 'opt-in'
@@ -58,6 +61,9 @@ export interface ComponentVersion {
   currencies: VersionCurrency[]
 }
 
+/** A component with all its versions. */
+export type ComponentTree = VersionTree<Component, ComponentVersion>
+
 const COMPONENT = fragment`
   component_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", unit_name as "unitName",
   term, term_type as "termType", type, scheme, last_version_no as "lastVersionNo"`
@@ -80,25 +86,19 @@ export const lockComponentVersions = (tx: Transaction, account: AccountId, id: C
   tx.rows(sql`
     select 1 from component_versions where account_id = ${account} and component_id = ${id} order by component_version_id for update`)
 
-export const listComponents = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listComponents = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Component>(sql`
-    select ${COMPONENT} from components where account_id = ${account} order by component_id offset ${skip} limit ${limit}`)
+    select ${COMPONENT} from components where account_id = ${account} order by component_id offset ${start.skip} limit ${limit}`)
 
-export const countComponents = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from components where account_id = ${account}`)).n)
+export const countComponents = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from components where account_id = ${account}`)
 
-/** Which versions to read: all of some components, a page of one component, or one by its number. */
-export type VersionChoice =
-  | { componentIds: readonly ComponentId[] }
-  | { componentId: ComponentId; skip: number; limit: number }
-  | { componentId: ComponentId; versionNo: bigint }
-
-function chosen(account: AccountId, choice: VersionChoice): Fragment {
+function chosen(account: AccountId, choice: VersionChoice | { componentIds: readonly ComponentId[] }): Fragment {
   if ('componentIds' in choice)
     return fragment`v.account_id = ${account} and v.component_id = any (${arrayLiteral(choice.componentIds)}::bigint[])`
   if ('versionNo' in choice)
-    return fragment`v.account_id = ${account} and v.component_id = ${choice.componentId} and v.version_no = ${choice.versionNo}::bigint`
-  return fragment`v.account_id = ${account} and v.component_id = ${choice.componentId}
+    return fragment`v.account_id = ${account} and v.component_id = ${choice.ownerId} and v.version_no = ${choice.versionNo}::bigint`
+  return fragment`v.account_id = ${account} and v.component_id = ${choice.ownerId}
     order by v.component_version_id offset ${choice.skip} limit ${choice.limit}`
 }
 
@@ -118,7 +118,7 @@ interface VersionRow extends Omit<ComponentVersion, 'currencies'> {
 export async function listComponentVersions(
   db: Queryable,
   account: AccountId,
-  choice: VersionChoice,
+  choice: VersionChoice | { componentIds: readonly ComponentId[] },
 ): Promise<ComponentVersion[]> {
   const rows = await db.rows<VersionRow>(sql`
     with chosen as materialized (select v.* from component_versions v where ${chosen(account, choice)})
@@ -157,15 +157,23 @@ const versionOf = ({ id, componentId, versionNo, name, isDefault, isActive }: Ve
   currencies: [],
 })
 
-export const countComponentVersions = async (db: Queryable, account: AccountId, id: ComponentId): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from component_versions where account_id = ${account} and component_id = ${id}`,
-      )
-    ).n,
+export const countComponentVersions = (db: Queryable, account: AccountId, id: ComponentId) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from component_versions where account_id = ${account} and component_id = ${id}`,
   )
+
+/** Completes components by their versions. */
+export async function listComponentTrees(
+  db: Queryable,
+  account: AccountId,
+  components: readonly Component[],
+): Promise<ComponentTree[]> {
+  if (components.length === 0) return []
+  const versions = await listComponentVersions(db, account, { componentIds: components.map(({ id }) => id) })
+  const byComponent = groupBy(versions, ({ componentId }) => componentId)
+  return components.map((owner) => ({ owner, versions: byComponent.get(owner.id) ?? [] }))
+}
 
 /** Whether any subscription names the component, ended ones too. */
 export const isComponentUsed = async (db: Queryable, account: AccountId, id: ComponentId): Promise<boolean> =>

@@ -3,7 +3,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionCurrencyId, ComponentVersionId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
-import type { ComponentVersion } from './queries.ts'
+import type { Version } from '../packages/versioned.ts'
 import type { BracketInput, CurrencyInput, PricesPlan } from './rules.ts'
 
 /** What is written of component versions, their currencies and brackets: whole lists a statement. */
@@ -11,23 +11,19 @@ import type { BracketInput, CurrencyInput, PricesPlan } from './rules.ts'
 export const insertComponentVersion = async (
   tx: Transaction,
   account: AccountId,
-  v: Pick<ComponentVersion, 'componentId' | 'versionNo' | 'name' | 'isDefault' | 'isActive'>,
+  v: Omit<Version, 'id'> & { ownerId: ComponentId },
 ): Promise<ComponentVersionId> =>
   (
     await oneRow<{ id: ComponentVersionId }>(
       tx,
       sql`
       insert into component_versions (account_id, component_id, version_no, name, is_default, is_active)
-      values (${account}, ${v.componentId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
+      values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
       returning component_version_id as "id"`,
     )
   ).id
 
-export const updateComponentVersion = (
-  tx: Transaction,
-  account: AccountId,
-  v: Pick<ComponentVersion, 'id' | 'name' | 'isDefault' | 'isActive'>,
-) =>
+export const updateComponentVersion = (tx: Transaction, account: AccountId, v: Omit<Version, 'versionNo'>) =>
   tx.rows(sql`
     update component_versions set name = ${v.name}, is_default = ${v.isDefault}, is_active = ${v.isActive}
      where account_id = ${account} and component_version_id = ${v.id}`)

@@ -2,6 +2,7 @@ import type { TermType } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { currencyCode, flag, longText, price, requiredReference, text, whole } from '../../platform/wire/fields.ts'
+import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
   type Field,
@@ -23,10 +24,17 @@ import {
   outObject,
   outText,
   outWord,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import type { Component, ComponentBracket, ComponentInput, ComponentType, ComponentVersion } from './queries.ts'
+import type {
+  Component,
+  ComponentBracket,
+  ComponentInput,
+  ComponentTree,
+  ComponentType,
+  ComponentVersion,
+  VersionCurrency,
+} from './queries.ts'
 
 const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const TYPES = ['quantity', 'metered', 'opt-in'] as const satisfies ComponentType[]
@@ -56,39 +64,6 @@ const VersionCurrencyOut = outObject(
   'ComponentVersionCurrency',
 )
 
-export const ComponentVersionOut = outObject(
-  {
-    componentVersionID: outId(),
-    componentID: outId(),
-    VersionNo: outInteger(),
-    VersionName: outText(),
-    isDefault: outFlag(),
-    isActive: outFlag(),
-    ComponentVersionCurrencies: outList(VersionCurrencyOut),
-  },
-  'ComponentVersion',
-)
-export const ComponentVersionsOut = outList(ComponentVersionOut)
-
-export const ComponentOut = outObject(
-  {
-    componentID: outId(),
-    ComponentCode: outText(),
-    Name: outText(),
-    Descrip: orNull(outText()),
-    isActive: outFlag(),
-    packageGroupID: outId(),
-    UnitName: outText(),
-    Term: outInteger(),
-    TermType: outWord(TERM_TYPES),
-    Type: outWord(TYPES),
-    Scheme: outWord(SCHEMES),
-    ComponentVersions: ComponentVersionsOut,
-  },
-  'Component',
-)
-export const ComponentsOut = outList(ComponentOut)
-
 const bracketToWire = (bracket: ComponentBracket, currencyId: bigint) => ({
   componentBracketID: bracket.id,
   componentVersionCurrencyID: currencyId,
@@ -97,34 +72,39 @@ const bracketToWire = (bracket: ComponentBracket, currencyId: bigint) => ({
   QtyTill: bracket.till === null ? null : Number(bracket.till),
 })
 
-export const componentVersionToWire = (version: ComponentVersion): ShapeOf<typeof ComponentVersionOut> => ({
+const currencyToWire = ({ id, currency, brackets }: VersionCurrency, version: ComponentVersion) => ({
+  componentVersionCurrencyID: id,
   componentVersionID: version.id,
-  componentID: version.componentId,
-  VersionNo: version.versionNo,
-  VersionName: version.name,
-  isDefault: version.isDefault,
-  isActive: version.isActive,
-  ComponentVersionCurrencies: version.currencies.map(({ id, currency, brackets }) => ({
-    componentVersionCurrencyID: id,
-    componentVersionID: version.id,
-    CurrencyCode: currency,
-    ComponentBracketPrices: brackets.map((bracket) => bracketToWire(bracket, id)),
-  })),
+  CurrencyCode: currency,
+  ComponentBracketPrices: brackets.map((bracket) => bracketToWire(bracket, id)),
 })
 
-export const componentToWire = (c: Component, versions: readonly ComponentVersion[]): ShapeOf<typeof ComponentOut> => ({
-  componentID: c.id,
-  ComponentCode: c.code,
-  Name: c.name,
-  Descrip: c.description,
-  isActive: c.isActive,
-  packageGroupID: c.groupId,
-  UnitName: c.unitName,
-  Term: c.term,
-  TermType: c.termType,
-  Type: c.type,
-  Scheme: c.scheme,
-  ComponentVersions: versions.map(componentVersionToWire),
+export const componentVersionShape = recordShape<ComponentVersion>()('ComponentVersion', {
+  componentVersionID: [outId(), ({ id }) => id],
+  componentID: [outId(), ({ componentId }) => componentId],
+  VersionNo: [outInteger(), ({ versionNo }) => versionNo],
+  VersionName: [outText(), ({ name }) => name],
+  isDefault: [outFlag(), ({ isDefault }) => isDefault],
+  isActive: [outFlag(), ({ isActive }) => isActive],
+  ComponentVersionCurrencies: [
+    outList(VersionCurrencyOut),
+    (version) => version.currencies.map((currency) => currencyToWire(currency, version)),
+  ],
+})
+
+export const componentShape = recordShape<ComponentTree>()('Component', {
+  componentID: [outId(), ({ owner }) => owner.id],
+  ComponentCode: [outText(), ({ owner }) => owner.code],
+  Name: [outText(), ({ owner }) => owner.name],
+  Descrip: [orNull(outText()), ({ owner }) => owner.description],
+  isActive: [outFlag(), ({ owner }) => owner.isActive],
+  packageGroupID: [outId(), ({ owner }) => owner.groupId],
+  UnitName: [outText(), ({ owner }) => owner.unitName],
+  Term: [outInteger(), ({ owner }) => owner.term],
+  TermType: [outWord(TERM_TYPES), ({ owner }) => owner.termType],
+  Type: [outWord(TYPES), ({ owner }) => owner.type],
+  Scheme: [outWord(SCHEMES), ({ owner }) => owner.scheme],
+  ComponentVersions: recordsColumn(componentVersionShape, ({ versions }) => versions),
 })
 
 /** Changes with whatever a PUT would replace: the versions have tags of their own. */

@@ -1,22 +1,24 @@
-import { conflict, missing, type Problems } from '../../kernel/fault.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import { assert } from '../../kernel/assert.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
+import type { PathParams } from '../../platform/http/operation.ts'
+import { recordKind } from '../../platform/http/record.ts'
 import { checkCurrenciesHeld } from '../currencies/held.ts'
-import { recordEvent } from '../events/record.ts'
+import { recordChange } from '../events/record.ts'
 import { packageGroupGone } from '../package-groups/reference.ts'
 import {
   deletePackage,
   findPackage,
   insertPackage,
-  listPackageVersions,
+  listPackageTrees,
   listUsedVersions,
   lockPackage,
   lockPackageVersions,
   type Package,
-  type PackageVersion,
+  type PackageTree,
   updatePackage,
 } from './queries.ts'
 import { type RateInput, readRates } from './rules.ts'
@@ -24,40 +26,53 @@ import { insertPackageVersion, insertRates } from './version-queries.ts'
 import {
   type NewPackageVersionBody,
   type PackageBody,
+  packageEtag,
   packageFromWire,
-  PackageOut,
-  packageToWire,
+  packageShape,
   type RateBody,
 } from './wire.ts'
 
-export const unknownPackage = (id: bigint | string) =>
-  missing('package_unknown', `There is no package ${id}.`, 'packageID')
-
 const USED_SHOWN = 5
 
-export async function foundPackage(db: Queryable, account: AccountId, id: bigint): Promise<Package> {
-  const found = await findPackage(db, account, id)
-  if (!found) throw unknownPackage(id)
-  return found
-}
+export const packageKind = recordKind({
+  code: 'package',
+  name: 'package',
+  param: 'packageID',
+  path: '/v1/packages',
+  out: packageShape,
+  idOf: ({ owner }) => owner.id,
+  find: async (db, { account, moment }, id) => {
+    const owner = await findPackage(db, account.id, id)
+    return owner && (await listPackageTrees(db, account.id, [owner], moment.today))[0]
+  },
+  lock: (tx, context, id) => lockPackageTree(tx, context, id),
+  etag: ({ owner }) => packageEtag(owner),
+})
 
-export async function lockedPackage(tx: Transaction, id: bigint): Promise<Package> {
-  const found = await lockPackage(tx, tx.account, id)
-  if (!found) throw unknownPackage(id)
-  return found
-}
-
-export interface PackageTree {
-  package: Package
-  versions: PackageVersion[]
-}
-
-/** A package and all its versions, locked: no subscription can start to use one of them until the commit. */
-export async function lockedPackageTree(tx: Transaction, context: RequestContext, id: bigint): Promise<PackageTree> {
-  const found = await lockedPackage(tx, id)
+/** Locks a package and all its versions: no subscription can start to use one of them until the commit. */
+export async function lockPackageTree(
+  tx: Transaction,
+  context: RequestContext,
+  id: bigint,
+): Promise<PackageTree | undefined> {
+  const owner = await lockPackage(tx, tx.account, id)
+  if (!owner) return undefined
   await lockPackageVersions(tx, tx.account, id)
-  const versions = await listPackageVersions(tx, tx.account, { packageIds: [id] }, context.moment.today)
-  return { package: found, versions }
+  return (await listPackageTrees(tx, tx.account, [owner], context.moment.today))[0]
+}
+
+export async function foundPackage(db: Queryable, { account }: RequestContext, params: PathParams): Promise<Package> {
+  const id = packageKind.pathId(params)
+  const found = await findPackage(db, account.id, id)
+  if (!found) throw packageKind.unknown(id)
+  return found
+}
+
+export async function lockedPackage(tx: Transaction, params: PathParams): Promise<Package> {
+  const id = packageKind.pathId(params)
+  const found = await lockPackage(tx, tx.account, id)
+  if (!found) throw packageKind.unknown(id)
+  return found
 }
 
 /** Reads rates, checked by themselves and against the account's currencies; undefined when none were sent. */
@@ -88,25 +103,31 @@ export async function addPackage(
   context: RequestContext,
   body: PackageBody & { PackageVersion: NewPackageVersionBody },
   rates: readonly RateInput[],
-): Promise<{ package: Package; json: string }> {
+): Promise<PackageTree> {
   const first = body.PackageVersion
   const added = await refuseOn(insertPackage(tx, tx.account, packageFromWire(body), 1), refusals(body))
   const versionId = await insertPackageVersion(tx, tx.account, {
-    packageId: added.id,
+    ownerId: added.id,
     versionNo: 1,
     name: first.VersionName,
     isDefault: true,
     isActive: first.isActive,
   })
   await insertRates(tx, tx.account, versionId, rates)
-  const json = await writtenPackage(tx, context, added)
-  await recordEvent(tx, context, { type: 'package.created', recordId: added.id, record: json })
-  return { package: added, json }
+  return recordWritten(tx, context, 'package.created', added)
 }
 
-async function writtenPackage(tx: Transaction, context: RequestContext, p: Package): Promise<string> {
-  const versions = await listPackageVersions(tx, tx.account, { packageIds: [p.id] }, context.moment.today)
-  return PackageOut.write(packageToWire(p, versions))
+/** Reads a package with its versions as it now is, and records its event. */
+async function recordWritten(
+  tx: Transaction,
+  context: RequestContext,
+  type: 'package.created' | 'package.updated',
+  owner: Package,
+): Promise<PackageTree> {
+  const [row] = await listPackageTrees(tx, tx.account, [owner], context.moment.today)
+  assert(row, `package ${owner.id} exists`)
+  await recordChange(tx, context, packageKind, { type, row })
+  return row
 }
 
 export async function editPackage(
@@ -114,17 +135,15 @@ export async function editPackage(
   context: RequestContext,
   present: Package,
   body: PackageBody,
-): Promise<Package> {
+): Promise<PackageTree> {
   const edited = { ...present, ...packageFromWire(body) }
   await refuseOn(updatePackage(tx, tx.account, edited), refusals(body))
-  const record = await writtenPackage(tx, context, edited)
-  await recordEvent(tx, context, { type: 'package.updated', recordId: edited.id, record })
-  return edited
+  return recordWritten(tx, context, 'package.updated', edited)
 }
 
 /** Deletes a package with all its versions; one that any subscription ever named stays. */
 export async function removePackage(tx: Transaction, context: RequestContext, tree: PackageTree): Promise<void> {
-  const { package: gone, versions } = tree
+  const { owner: gone, versions } = tree
   const used = await listUsedVersions(
     tx,
     tx.account,
@@ -142,6 +161,5 @@ export async function removePackage(tx: Transaction, context: RequestContext, tr
     )
   }
   await deletePackage(tx, tx.account, gone.id)
-  const record = PackageOut.write(packageToWire(gone, versions))
-  await recordEvent(tx, context, { type: 'package.deleted', recordId: gone.id, record })
+  await recordChange(tx, context, packageKind, { type: 'package.deleted', row: tree })
 }

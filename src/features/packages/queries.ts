@@ -1,4 +1,5 @@
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type {
   AccountId,
@@ -8,8 +9,10 @@ import type {
   PackageRateTermId,
   PackageVersionId,
 } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import type { VersionChoice, VersionTree } from './versioned.ts'
 
 /** What a caller can set of a package itself. */
 export interface PackageInput {
@@ -54,6 +57,9 @@ export interface PackageVersion {
   rates: Rate[]
 }
 
+/** A package with all its versions. */
+export type PackageTree = VersionTree<Package, PackageVersion>
+
 const PACKAGE = fragment`
   package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", last_version_no as "lastVersionNo"`
 
@@ -72,25 +78,19 @@ export const lockPackageVersions = (tx: Transaction, account: AccountId, id: Pac
   tx.rows(sql`
     select 1 from package_versions where account_id = ${account} and package_id = ${id} order by package_version_id for update`)
 
-export const listPackages = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listPackages = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Package>(sql`
-    select ${PACKAGE} from packages where account_id = ${account} order by package_id offset ${skip} limit ${limit}`)
+    select ${PACKAGE} from packages where account_id = ${account} order by package_id offset ${start.skip} limit ${limit}`)
 
-export const countPackages = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from packages where account_id = ${account}`)).n)
+export const countPackages = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from packages where account_id = ${account}`)
 
-/** Which versions to read: all of some packages, a page of one package, or one by its number. */
-export type VersionChoice =
-  | { packageIds: readonly PackageId[] }
-  | { packageId: PackageId; skip: number; limit: number }
-  | { packageId: PackageId; versionNo: bigint }
-
-function chosen(account: AccountId, choice: VersionChoice): Fragment {
+function chosen(account: AccountId, choice: VersionChoice | { packageIds: readonly PackageId[] }): Fragment {
   if ('packageIds' in choice)
     return fragment`v.account_id = ${account} and v.package_id = any (${arrayLiteral(choice.packageIds)}::bigint[])`
   if ('versionNo' in choice)
-    return fragment`v.account_id = ${account} and v.package_id = ${choice.packageId} and v.version_no = ${choice.versionNo}::bigint`
-  return fragment`v.account_id = ${account} and v.package_id = ${choice.packageId}
+    return fragment`v.account_id = ${account} and v.package_id = ${choice.ownerId} and v.version_no = ${choice.versionNo}::bigint`
+  return fragment`v.account_id = ${account} and v.package_id = ${choice.ownerId}
     order by v.package_version_id offset ${choice.skip} limit ${choice.limit}`
 }
 
@@ -111,7 +111,7 @@ interface VersionRow extends Omit<PackageVersion, 'rates'> {
 export async function listPackageVersions(
   db: Queryable,
   account: AccountId,
-  choice: VersionChoice,
+  choice: VersionChoice | { packageIds: readonly PackageId[] },
   today: IsoDate,
 ): Promise<PackageVersion[]> {
   const rows = await db.rows<VersionRow>(sql`
@@ -168,15 +168,21 @@ const rateOf = (row: VersionRow): Rate => ({
   terms: [],
 })
 
-export const countPackageVersions = async (db: Queryable, account: AccountId, id: PackageId): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from package_versions where account_id = ${account} and package_id = ${id}`,
-      )
-    ).n,
-  )
+export const countPackageVersions = (db: Queryable, account: AccountId, id: PackageId) =>
+  countOf(db, sql`select count(*) as "n" from package_versions where account_id = ${account} and package_id = ${id}`)
+
+/** Completes packages by their versions. */
+export async function listPackageTrees(
+  db: Queryable,
+  account: AccountId,
+  packages: readonly Package[],
+  today: IsoDate,
+): Promise<PackageTree[]> {
+  if (packages.length === 0) return []
+  const versions = await listPackageVersions(db, account, { packageIds: packages.map(({ id }) => id) }, today)
+  const byPackage = groupBy(versions, ({ packageId }) => packageId)
+  return packages.map((owner) => ({ owner, versions: byPackage.get(owner.id) ?? [] }))
+}
 
 /** The versions of some that a subscription names, now or by a pending change, ended subscriptions too. */
 export const listUsedVersions = (db: Queryable, account: AccountId, ids: readonly PackageVersionId[]) =>

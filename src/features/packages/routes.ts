@@ -1,75 +1,30 @@
-import { pathId } from '../../platform/http/handle.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { listQuery, pageOf } from '../../platform/http/query.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { reference } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { checkPackageGroup } from '../package-groups/reference.ts'
-import {
-  addPackage,
-  chooseRates,
-  editPackage,
-  foundPackage,
-  lockedPackage,
-  lockedPackageTree,
-  type PackageTree,
-  removePackage,
-  unknownPackage,
-} from './actions.ts'
-import { countPackages, listPackages, listPackageVersions, type Package, type PackageVersion } from './queries.ts'
+import { addPackage, chooseRates, editPackage, lockedPackage, packageKind, removePackage } from './actions.ts'
+import { countPackages, listPackages, listPackageTrees, type Package, type PackageTree } from './queries.ts'
 import { packageVersionOperations } from './version-routes.ts'
-import { NewPackageIn, packageEtag, PackageIn, PackageOut, PackagesOut, packageToWire } from './wire.ts'
+import { NewPackageIn, packageEtag, PackageIn, packageShape } from './wire.ts'
 
 const tag = 'Packages'
 
-function versionsByPackage(versions: readonly PackageVersion[]): Map<bigint, PackageVersion[]> {
-  const byPackage = new Map<bigint, PackageVersion[]>()
-  for (const version of versions) {
-    const known = byPackage.get(version.packageId)
-    if (known) known.push(version)
-    else byPackage.set(version.packageId, [version])
-  }
-  return byPackage
-}
-
-export const packageOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
-  readOperation({
+export const packageOperations = (): Operation[] => [
+  listOperation({
     id: 'listPackages',
-    method: 'GET',
     path: '/v1/packages',
     tag,
     summary: 'List packages with their versions, rates and terms',
-    query: listQuery({}),
-    success: { status: 200, schema: PackagesOut.schema },
-    read: async (db, { account, moment }, { query, url }) => {
-      const page = pageOf(query)
-      const rows = await listPackages(db, account.id, (page.page - 1) * page.size, page.size + 1)
-      const packageIds = rows.slice(0, page.size).map(({ id }) => id)
-      const versions =
-        packageIds.length === 0 ? [] : await listPackageVersions(db, account.id, { packageIds }, moment.today)
-      const byPackage = versionsByPackage(versions)
-      return listAnswer(
-        { rows, page, url, count: () => countPackages(db, account.id) },
-        (some) => PackagesOut.write(some.map((row) => packageToWire(row, byPackage.get(row.id) ?? []))),
-        deps.publicUrl,
-      )
-    },
+    out: packageShape,
+    rows: listPackages,
+    count: countPackages,
+    complete: (db, { account, moment }, rows) => listPackageTrees(db, account.id, rows, moment.today),
   }),
-  readOperation({
+  packageKind.readOperation({
     id: 'getPackage',
-    method: 'GET',
-    path: '/v1/packages/{packageID}',
     tag,
     summary: 'Read a package with its versions, rates and terms',
-    success: { status: 200, schema: PackageOut.schema },
-    read: async (db, { account, moment }, { params }) => {
-      const id = pathId(params, 'packageID', unknownPackage)
-      const [found, versions] = await Promise.all([
-        foundPackage(db, account.id, id),
-        listPackageVersions(db, account.id, { packageIds: [id] }, moment.today),
-      ])
-      return { status: 200, body: PackageOut.write(packageToWire(found, versions)), etag: packageEtag(found) }
-    },
   }),
   writeOperation({
     id: 'addPackage',
@@ -78,51 +33,45 @@ export const packageOperations = (deps: { publicUrl: string | undefined }): Oper
     tag,
     summary: 'Add a package with its first version',
     body: NewPackageIn,
-    success: { status: 201, schema: PackageOut.schema },
+    success: { status: 201, schema: packageShape.schema },
     refusals: { 409: 'Another package has the packageCode' },
     references: async (tx, _context, { body }, problems) => {
       await checkPackageGroup(tx, body.packageGroupID, problems)
       return chooseRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
     },
     write: async (tx, context, { body }, _record, rates) => {
-      const { package: added, json } = await addPackage(tx, context, body, rates ?? [])
-      return { status: 201, body: json, etag: packageEtag(added), headers: { location: `/v1/packages/${added.id}` } }
+      return packageKind.created(await addPackage(tx, context, body, rates ?? []), context)
     },
   }),
   writeOperation({
+    ...packageKind.editing,
     id: 'editPackage',
-    method: 'PUT',
-    path: '/v1/packages/{packageID}',
     tag,
     summary: 'Replace the fields of a package; its versions are edited by themselves',
     body: PackageIn,
     success: { status: 200 },
     refusals: { 409: 'Another package has the packageCode' },
-    record: (tx, _context, { params }) => lockedPackage(tx, pathId(params, 'packageID', unknownPackage)),
+    record: (tx, _context, { params }) => lockedPackage(tx, params),
     etag: packageEtag,
     references: (tx, _context, { body }, problems) => checkPackageGroup(tx, body.packageGroupID, problems),
     write: async (tx, context, { body }, present: Package) => ({
       status: 200,
-      etag: packageEtag(await editPackage(tx, context, present, body)),
+      etag: packageKind.etag(await editPackage(tx, context, present, body)),
     }),
   }),
   writeOperation({
+    ...packageKind.deleting,
     id: 'deletePackage',
-    method: 'DELETE',
-    path: '/v1/packages/{packageID}',
     tag,
     summary: 'Delete a package that no subscription ever named',
-    success: { status: 204 },
     refusals: { 409: 'Subscriptions name the package' },
-    record: (tx, context, { params }) => lockedPackageTree(tx, context, pathId(params, 'packageID', unknownPackage)),
-    etag: (tree: PackageTree) => packageEtag(tree.package),
     write: async (tx, context, _input, tree) => {
       await removePackage(tx, context, tree)
       return noContent()
     },
   }),
   deleteByGivenId,
-  ...packageVersionOperations(deps),
+  ...packageVersionOperations(),
 ]
 
 const givenPackage = { packageID: optional(reference()) }
@@ -141,9 +90,9 @@ const deleteByGivenId: Operation = writeOperation({
   refusals: { 404: 'There is no such package', 409: 'Subscriptions name the package' },
   record: async (tx, context, { query, body }): Promise<PackageTree | undefined> => {
     const id = query.packageID ?? body?.packageID
-    return id ? lockedPackageTree(tx, context, id) : undefined
+    return id ? packageKind.locked(tx, context, { packageID: String(id) }) : undefined
   },
-  etag: (tree) => (tree ? packageEtag(tree.package) : ''),
+  etag: (tree) => (tree ? packageKind.etag(tree) : ''),
   references: async (_tx, _context, { query, body }, problems) => {
     if (problems.found.some(({ field }) => field === 'packageID')) return
     if (query.packageID && body.packageID && query.packageID !== body.packageID)

@@ -3,31 +3,27 @@ import type { AccountId, PackageId, PackageRateId, PackageVersionId } from '../.
 import { assert } from '../../kernel/assert.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
-import type { PackageVersion } from './queries.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
+import type { Version } from './versioned.ts'
 
 /** What is written of package versions, their rates and terms: whole lists a statement. */
 
 export const insertPackageVersion = async (
   tx: Transaction,
   account: AccountId,
-  v: Pick<PackageVersion, 'packageId' | 'versionNo' | 'name' | 'isDefault' | 'isActive'>,
+  v: Omit<Version, 'id'> & { ownerId: PackageId },
 ): Promise<PackageVersionId> =>
   (
     await oneRow<{ id: PackageVersionId }>(
       tx,
       sql`
       insert into package_versions (account_id, package_id, version_no, name, is_default, is_active)
-      values (${account}, ${v.packageId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
+      values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
       returning package_version_id as "id"`,
     )
   ).id
 
-export const updatePackageVersion = (
-  tx: Transaction,
-  account: AccountId,
-  v: Pick<PackageVersion, 'id' | 'name' | 'isDefault' | 'isActive'>,
-) =>
+export const updatePackageVersion = (tx: Transaction, account: AccountId, v: Omit<Version, 'versionNo'>) =>
   tx.rows(sql`
     update package_versions set name = ${v.name}, is_default = ${v.isDefault}, is_active = ${v.isActive}
      where account_id = ${account} and package_version_id = ${v.id}`)

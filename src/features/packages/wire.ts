@@ -12,6 +12,7 @@ import {
   text,
   whole,
 } from '../../platform/wire/fields.ts'
+import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
@@ -24,9 +25,8 @@ import {
   outObject,
   outText,
   outWord,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { Package, PackageInput, PackageVersion, Rate, RateTerm } from './queries.ts'
+import type { Package, PackageInput, PackageTree, PackageVersion, Rate, RateTerm } from './queries.ts'
 
 const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const RATES_MAX = 200
@@ -60,35 +60,6 @@ const RateOut = outObject(
 /** A hundred years: dates that far still fit the calendar of the interface. */
 export const DAYS_MAX = 36_500
 
-export const PackageVersionOut = outObject(
-  {
-    packageVersionID: outId(),
-    packageID: outId(),
-    VersionNo: outInteger(),
-    VersionName: outText(),
-    isDefault: outFlag(),
-    isActive: outFlag(),
-    SubscriptionCount: outInteger(),
-    packageVersionRates: outList(RateOut),
-  },
-  'PackageVersion',
-)
-export const PackageVersionsOut = outList(PackageVersionOut)
-
-export const PackageOut = outObject(
-  {
-    packageID: outId(),
-    packageGroupID: outId(),
-    packageCode: outText(),
-    Name: outText(),
-    Descrip: outText(),
-    isActive: outFlag(),
-    PackageVersions: PackageVersionsOut,
-  },
-  'Package',
-)
-export const PackagesOut = outList(PackageOut)
-
 const termToWire = (term: RateTerm, rate: Rate) => ({
   packageRateTermID: term.id,
   packageRateID: rate.id,
@@ -108,25 +79,25 @@ const rateToWire = (rate: Rate, version: PackageVersion) => ({
   PackageRateTerms: rate.terms.map((term) => termToWire(term, rate)),
 })
 
-export const packageVersionToWire = (version: PackageVersion): ShapeOf<typeof PackageVersionOut> => ({
-  packageVersionID: version.id,
-  packageID: version.packageId,
-  VersionNo: version.versionNo,
-  VersionName: version.name,
-  isDefault: version.isDefault,
-  isActive: version.isActive,
-  SubscriptionCount: version.subscriptionCount,
-  packageVersionRates: version.rates.map((rate) => rateToWire(rate, version)),
+export const packageVersionShape = recordShape<PackageVersion>()('PackageVersion', {
+  packageVersionID: [outId(), ({ id }) => id],
+  packageID: [outId(), ({ packageId }) => packageId],
+  VersionNo: [outInteger(), ({ versionNo }) => versionNo],
+  VersionName: [outText(), ({ name }) => name],
+  isDefault: [outFlag(), ({ isDefault }) => isDefault],
+  isActive: [outFlag(), ({ isActive }) => isActive],
+  SubscriptionCount: [outInteger(), ({ subscriptionCount }) => subscriptionCount],
+  packageVersionRates: [outList(RateOut), (version) => version.rates.map((rate) => rateToWire(rate, version))],
 })
 
-export const packageToWire = (p: Package, versions: readonly PackageVersion[]): ShapeOf<typeof PackageOut> => ({
-  packageID: p.id,
-  packageGroupID: p.groupId,
-  packageCode: p.code,
-  Name: p.name,
-  Descrip: p.description,
-  isActive: p.isActive,
-  PackageVersions: versions.map(packageVersionToWire),
+export const packageShape = recordShape<PackageTree>()('Package', {
+  packageID: [outId(), ({ owner }) => owner.id],
+  packageGroupID: [outId(), ({ owner }) => owner.groupId],
+  packageCode: [outText(), ({ owner }) => owner.code],
+  Name: [outText(), ({ owner }) => owner.name],
+  Descrip: [outText(), ({ owner }) => owner.description],
+  isActive: [outFlag(), ({ owner }) => owner.isActive],
+  PackageVersions: recordsColumn(packageVersionShape, ({ versions }) => versions),
 })
 
 /** Changes with whatever a PUT would replace: the versions have tags of their own. */

@@ -64,3 +64,12 @@ export const recordShape =
       },
     }
   }
+
+/** Declares a column that holds records of another declaration, each written by it. */
+export const recordsColumn = <Row, Item>(
+  item: RecordShape<Item>,
+  itemsOf: (row: Row) => readonly Item[],
+): Column<Row, string> => [
+  { schema: item.list.schema, write: (text) => text },
+  (row, writing) => item.list.write(itemsOf(row), writing),
+]
