@@ -470,6 +470,13 @@ describe('the next invoice', () => {
     const free = new Life(subscription({ cycle: cycleFrom('2027-01-01', 1, 'days') }), [yearly])
     free.on('2027-01-01')
     expect(planNextInvoice(free.facts, '2027-01-01')).toMatchObject({ scheduledOn: '2028-01-01' })
+    const ahead = (leadDays: number) => {
+      const life = new Life(subscription({ leadDays }), [yearly])
+      life.on('2027-01-01')
+      return planNextInvoice(life.facts, '2027-01-01')
+    }
+    // Free renewals are invoiced ahead too, and the cycle that begins with one shares its day, not before the month before.
+    expect([7, 60].map((leadDays) => ahead(leadDays)?.scheduledOn)).toEqual(['2027-12-25', '2027-12-01'])
     const paid = new Life(subscription({ price: decimal('31') }), [
       { ...messages, ...daily },
       { ...seats, ...daily, componentId: 99n, quantity: ZERO },

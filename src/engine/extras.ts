@@ -1,8 +1,9 @@
-import { daysBetween, earlier, earliest, type IsoDate } from '../kernel/calendar.ts'
+import { addDays, daysBetween, earlier, earliest, type IsoDate, later } from '../kernel/calendar.ts'
 import type { PlannedCharge } from './charges.ts'
 import { lateCharge, riseCharge } from './componentCharges.ts'
 import { canShare, hasNextCycle, meteredDueOn, nextCycle } from './componentCycles.ts'
 import { type ComponentState, isLate, isMetered, type SubscriptionFacts } from './components.ts'
+import { periodContaining } from './period.ts'
 import { exactPrice } from './pricing.ts'
 import { feesDueOn, hasNextPeriod, MONTH_DAYS_MAX, nextInvoiceDate as nextPackageDate } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
@@ -64,15 +65,24 @@ function nextScheduled({ state, components }: SubscriptionFacts, isCostOnly = fa
   for (const component of components) {
     if (!hasNextCycle(component, end) || (isCostOnly && !canCost(component))) continue
     const { nextFrom } = component
-    const sharesRenewal = nextFrom === state.cursor.nextFrom && periodOn !== null && canShare(component, periodOn)
+    const renewalOn =
+      nextFrom === state.cursor.nextFrom ? periodOn : isCostOnly ? laterRenewalOn(state, nextFrom) : null
+    const sharesRenewal = renewalOn !== null && canShare(component, renewalOn)
     const on = isMetered(component)
       ? meteredDueOn(nextCycle(component, end, state.isProRata).piece, end)
       : sharesRenewal
-        ? periodOn
+        ? renewalOn
         : nextFrom
     next = earliest(next, on)
   }
   return next
+}
+
+/** The day on which a renewal after the next one is invoiced, where a day begins one and lead days move it; null otherwise. */
+function laterRenewalOn({ cycle, cursor, leadDays }: SubscriptionState, day: IsoDate): IsoDate | null {
+  if (leadDays === 0 || day < cursor.nextFrom || periodContaining(cycle, day).from !== day) return null
+  const before = periodContaining(cycle, addDays(day, -1)).from
+  return later(addDays(day, -leadDays), later(before, cursor.nextFrom))
 }
 
 /** Whether no period of the package will cost anything: a pending change may bring another price. */

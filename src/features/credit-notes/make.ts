@@ -8,20 +8,20 @@ import {
   planCreditNotes,
 } from '../../engine/credits.ts'
 import { taxShares } from '../../engine/creditTax.ts'
-import { allocationDay } from '../../engine/moneyChange.ts'
+import { allocationDay, type AllocationState } from '../../engine/moneyChange.ts'
 import { postingsOfNegative } from '../../engine/postings.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { minorToDecimal } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { addCredited } from '../invoices/issue-queries.ts'
-import { creditNumberExists, insertNegative } from '../money/adjustment-queries.ts'
+import { creditNumberExists, insertNegative, type NewNegative } from '../money/adjustment-queries.ts'
+import { negativeRecord } from '../money/negative-wire.ts'
 import { listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
 import { writeMoney } from '../money/write.ts'
 import { insertCreditLines, insertCreditTaxes, listCreditable, listOpenInvoices } from './queries.ts'
@@ -107,7 +107,7 @@ async function writeNotes(
     made.push(await writeNote(tx, context, cause, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
   const { customerId, currency } = cause
   const numbers = await taxNumbersOf(tx, creditedIds(notes))
-  await writeMoney(tx, context, {
+  const allocations = await writeMoney(tx, context, {
     customerId,
     currency,
     after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context, numbers)),
@@ -133,8 +133,51 @@ async function writeNotes(
       })),
     },
   })
+  await recordNotes(tx, context, cause, made, allocations)
   return made
 }
+
+/** Writes the events of notes, with what each was allocated to. */
+const recordNotes = (
+  tx: Transaction,
+  { account, moment, actor }: IssueContext,
+  cause: Cause,
+  made: readonly MadeCreditNote[],
+  allocations: readonly AllocationState[],
+) =>
+  insertEvents(
+    tx,
+    made.map((note) => ({
+      type: 'credit_note.created' as const,
+      recordId: note.id,
+      customerId: cause.customerId,
+      happenedAt: moment.now,
+      actor,
+      reason: null,
+      record: negativeRecord(
+        { ...rowOf(cause, note, moment), id: note.id, appliedMinor: note.appliedMinor, createdAt: moment.now },
+        allocations.filter(({ givenId }) => givenId === note.id),
+        account.timeZone,
+      ),
+    })),
+  )
+
+/** A note as it is written. */
+const rowOf = (
+  { customerId, subscriptionId, currency }: Cause,
+  { number, memo, planned }: Omit<MadeCreditNote, 'id'>,
+  { today }: IssueContext['moment'],
+): NewNegative => ({
+  customerId,
+  kind: 'credit_note',
+  invoiceId: planned.invoiceId,
+  subscriptionId,
+  ref: number,
+  dated: today,
+  currency,
+  amountMinor: planned.totalMinor,
+  memo,
+})
 
 const creditedIds = (notes: readonly PlannedCreditNote[]): Id[] => notes.map(({ invoiceId }) => invoiceId)
 
@@ -216,21 +259,8 @@ async function writeNote(
   const number = await freeNumber(tx)
   const memo = memoOf(cause, planned)
   const { moment } = context
-  const id = await insertNegative(
-    tx,
-    {
-      customerId: cause.customerId,
-      kind: 'credit_note',
-      invoiceId: planned.invoiceId,
-      subscriptionId: cause.subscriptionId,
-      ref: number,
-      dated: moment.today,
-      currency: cause.currency,
-      amountMinor: planned.totalMinor,
-      memo,
-    },
-    moment.now,
-  )
+  const note = { number, memo, planned, appliedMinor }
+  const id = await insertNegative(tx, rowOf(cause, note, moment), moment.now)
   await insertCreditLines(
     tx,
     tx.account,
@@ -245,28 +275,7 @@ async function writeNote(
       planned.taxes.map((tax, index) => ({ ...tax, line: index + 1, rate: decimalText(tax.rate) })),
     )
   }
-  const amount = decimalText(minorToDecimal(planned.totalMinor, digitsOf(cause.currency)))
-  const record = JSON.stringify({
-    creditNoteID: Number(id),
-    CreditNumber: number,
-    customerID: Number(cause.customerId),
-    invoiceID: Number(planned.invoiceId),
-    CurrencyCode: cause.currency,
-    Amount: Number(amount),
-    Memo: memo,
-  })
-  await insertEvents(tx, [
-    {
-      type: 'credit_note.created',
-      recordId: id,
-      customerId: cause.customerId,
-      happenedAt: moment.now,
-      actor: context.actor,
-      reason: null,
-      record,
-    },
-  ])
-  return { id, number, memo, planned, appliedMinor }
+  return { ...note, id }
 }
 
 /** CN- and the next number of the account's own sequence; numbers that callers gave to notes of theirs are passed over. */

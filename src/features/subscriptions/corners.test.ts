@@ -279,6 +279,9 @@ describe('usage', () => {
     expect(await unitsOf(client, other)).toEqual([0])
     expect((await use(client, other, { componentID, NumUnits: 2, Date: '2027-01-12' })).status).toBe(204)
     expect(await unitsOf(client, other)).toEqual([0])
+    await client.put(`/v1/customers/${customerID}/unsuspend`)
+    expect((await use(client, other, { componentID, NumUnits: 5, Date: '2027-01-12' })).status).toBe(204)
+    expect(await readSubscription(client, other)).toMatchObject({ comp_nextInvDate: null })
   })
 
   test('corrected downward is told by the Memo of its credit note: the cycle, and no unused day', async () => {
@@ -291,6 +294,8 @@ describe('usage', () => {
     await use(client, id, { componentID, NumUnits: -3, Date: '2027-01-05' })
     await moveTo(client, '2027-02-04')
     const [note] = (await client.get('/v1/credits')).body
+    const [told] = (await client.get('/v1/events?type=credit_note.created')).body
+    expect(told.Record).toEqual(note)
     expect([note.Amount, note.Memo]).toEqual([
       15,
       `Subscription ${id}, usage of Calls 2027-01-01 to 2027-01-31 corrected`,

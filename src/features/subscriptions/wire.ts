@@ -1,5 +1,5 @@
 import { isMetered, type SubscriptionFacts } from '../../engine/components.ts'
-import { nextInvoiceOn } from '../../engine/extras.ts'
+import { planNextInvoice } from '../../engine/plan.ts'
 import { nextRenewalOnOrAfter } from '../../engine/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/renewal.ts'
 import { subscriptionStatus } from '../../engine/status.ts'
@@ -133,7 +133,7 @@ function comingDates(
   const components = s.components.map(({ state }) => state)
   const facts: SubscriptionFacts = { state: stateOf(s, pendingOfferOf(s)), components }
   if (status === 'Cancelled' || status === 'Expired')
-    return { renewal: null, invoice: s.pausedOn ? null : nextInvoiceOn(facts, today) }
+    return { renewal: null, invoice: s.pausedOn ? null : (planNextInvoice(facts, today)?.scheduledOn ?? null) }
   const terms = termsOf(facts.state)
   const { cursor } = facts.state
   const isCancelling = s.pendingKind === 'cancellation' && (s.endDate === null || s.endDate >= (s.pendingOn as IsoDate))
