@@ -11,7 +11,7 @@ import type { PlannedInvoice } from './renewal.ts'
 
 /** The next invoice is found by leaping over what costs nothing; here it is compared with looking at every day on which something falls due. */
 
-const LOOKS_MAX = 3000
+const LOOKS_MAX = 300
 
 function lookedFor(facts: SubscriptionFacts, today: IsoDate): PlannedInvoice | undefined {
   let reached = facts
@@ -81,6 +81,6 @@ test('leaping over what is free finds the invoice that looking at every day find
         expect(planNextInvoice(life.facts, today)).toEqual(lookedFor(life.facts, today))
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 100 },
   )
 })
