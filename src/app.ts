@@ -186,6 +186,8 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
       authenticate: authenticator.authenticate,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
+      // Two at a time for an account (429), four for the process: what waits beyond that is refused (503).
+      expensiveReads: new Places({ running: 4, waiting: 100, perOwner: 2 }),
       rateLimit: makeRateLimit(settings.rateLimitPerMinute, clock),
       measured: metrics.measured,
     },

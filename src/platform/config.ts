@@ -56,7 +56,7 @@ const ACCOUNT_MODES = ['test', 'live'] as const
 const KEY_BYTES = 32
 const API_KEY_LENGTH_MIN = 8
 const ACCOUNT_ID_START_MAX = 999_999_999
-// The embedded server takes 60 connections; several processes, the command-line program and a backup share them.
+// The embedded server takes 75 connections; several processes, the command-line program and a backup share them.
 const POOL_MAX = 50
 
 const VARIABLES = {
@@ -161,7 +161,7 @@ const VARIABLES = {
   ),
   databasePool: withDefault(
     '8',
-    { name: 'DATABASE_POOL', about: 'Database connections of one process.' },
+    { name: 'DATABASE_POOL', about: 'Database connections of one process for writes and work; reads have up to 12 of their own.' },
     wholeNumber(1, POOL_MAX),
   ),
 }

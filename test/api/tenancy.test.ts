@@ -146,7 +146,7 @@ describe('another account’s records', () => {
 
 describe('requests of several accounts at once', () => {
   test('answer to each what it is answered alone, thousands interleaved on one connection of each kind', async () => {
-    const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, quickLanes: 1 })
+    const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1 })
     const worlds = [mine, theirs, await makeWorld(service, operations, 'third')]
     const servers = worlds.map((world) => probeServer(narrow, world.client.id, service.app.operations).client)
     const readers = operations.filter(({ id, method }) => method === 'GET' && !['getLogo', 'getClock'].includes(id))
@@ -166,7 +166,7 @@ describe('requests of several accounts at once', () => {
 
 describe('each wall alone', () => {
   test('conditions: under a login that row security does not bind, every route still answers 404 for another account’s record', async () => {
-    const unbound = openDatabase(service.connection, { role: undefined, poolSize: 2, quickLanes: 1 })
+    const unbound = openDatabase(service.connection, { role: undefined, poolSize: 2, lanes: 1, reads: 1 })
     const { client } = probeServer(unbound, mine.client.id, service.app.operations)
     const before = await rowsOf(theirs.client.id)
     for (const operation of aboutRecords) {

@@ -53,6 +53,8 @@ export function probeServer(
       authenticate: async () => caller,
       contextOf,
       freshContext: async (_tx, given) => contextOf(given),
+      // No bound: a test of one sets its own.
+      expensiveReads: { run: (_owner, work) => work() },
       rateLimit: () => ({ headers: {} }),
       measured: () => {},
       ...overrides,

@@ -66,7 +66,7 @@ export function makeAuthenticator(db: Database, realClock: RealClock, clock = st
 
   async function load(account: AccountId, hash: Buffer): Promise<Known | undefined> {
     const loadedAtMs = clock()
-    const reader = db.reader(account, 'quick')
+    const reader = db.credentials(account)
     const [key, facts] = await Promise.all([findKeyByHash(reader, account, hash), findAccount(reader, account)])
     return key && facts && timingSafeEqual(key.hash, hash) ? { account: facts, key, loadedAtMs } : undefined
   }

@@ -51,6 +51,7 @@ export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined 
   }),
   readOperation({
     id: 'listLedgerBalances',
+    isExpensive: true,
     method: 'GET',
     path: '/v1/ledger/balances',
     tag,
@@ -64,6 +65,7 @@ export const ledgerOperations = ({ publicUrl }: { publicUrl: string | undefined 
   }),
   readOperation({
     id: 'getTaxReport',
+    isExpensive: true,
     method: 'GET',
     path: '/v1/reports/tax',
     tag,

@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid, missing } from '../../kernel/fault.ts'
-import type { Database, Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import type { Account, RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { wantsForm } from '../../platform/http/media.ts'
@@ -54,10 +54,6 @@ function drawnStatement(drawing: Drawing, account: Account, document: StatementD
   return pdfAnswer(drawing, account, { kind: 'statement', document }, `${statement}-${document.from}-${document.to}`)
 }
 
-/** Several reads that must agree: money may move between them. */
-const inSnapshot = <T>(db: Database, { account }: RequestContext, read: (snapshot: Queryable) => Promise<T>) =>
-  db.transaction(account.id, read, { isolation: 'repeatable read' })
-
 function periodOf(
   query: { from?: IsoDate | null; to?: IsoDate | null },
   { moment }: RequestContext,
@@ -68,7 +64,7 @@ function periodOf(
   return { from, to }
 }
 
-const askedFor = ({ db, drawing }: Deps): Operation[] => [
+const askedFor = ({ drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listCustomerBalances',
     method: 'GET',
@@ -76,10 +72,9 @@ const askedFor = ({ db, drawing }: Deps): Operation[] => [
     tag,
     summary: 'What a customer owes, by currency and age',
     success: { status: 200, schema: CustomerBalancesOut.schema },
-    read: async (_reader, context, { params }) => {
-      const balances = await inSnapshot(db, context, async (snapshot) =>
-        balancesOf(snapshot, context.account.id, await foundCustomer(snapshot, context, params), context.moment.today),
-      )
+    read: async (db, context, { params }) => {
+      const customer = await foundCustomer(db, context, params)
+      const balances = await balancesOf(db, context.account.id, customer, context.moment.today)
       return { status: 200, body: CustomerBalancesOut.write(balances.map(currencyBalanceToWire)) }
     },
   }),
@@ -91,18 +86,18 @@ const askedFor = ({ db, drawing }: Deps): Operation[] => [
     summary: 'A statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
     success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'] },
-    record: (reader, context, params) => foundCustomer(reader, context, params),
-    read: async (_reader, context, { params, query, headers }) => {
+    isExpensive: true,
+    record: (db, context, params) => foundCustomer(db, context, params),
+    read: async (db, context, { params, query, headers }) => {
       const { account } = context
       const period = periodOf(query, context)
       const isPdf = wantsForm('pdf', 'application/pdf', { format: query.format, accept: headers['accept'] })
-      const made = await inSnapshot(db, context, async (snapshot) => {
-        const customer = await foundCustomer(snapshot, context, params)
-        return isPdf
-          ? loadStatementDocument(snapshot, context, customer, period, PDF_MOVEMENTS_MAX)
-          : statementOf(snapshot, account.id, customer.id, query.currency ?? customer.currency, period)
-      })
-      if ('document' in made) return drawnStatement(drawing, account, made.document)
+      const customer = await foundCustomer(db, context, params)
+      if (isPdf) {
+        const { document } = await loadStatementDocument(db, context, customer, period, PDF_MOVEMENTS_MAX)
+        return drawnStatement(drawing, account, document)
+      }
+      const made = await statementOf(db, account.id, customer.id, query.currency ?? customer.currency, period)
       return { status: 200, body: StatementOut.write(statementToWire(made, account.timeZone)) }
     },
   }),

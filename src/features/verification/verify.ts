@@ -1,5 +1,5 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import { type Database, type Transaction, WHOLE_STATEMENT_MS } from '../../platform/database/database.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
 import { ledgerChain } from './chain.ts'
@@ -56,7 +56,10 @@ export const verifyAccount = (
   account: AccountId,
   tell: (difference: Difference) => void,
   goOn: GoOn = () => {},
-): Promise<Verification> => db.transaction(account, (tx) => runChecks(tx, tell, goOn), { isolation: 'repeatable read' })
+): Promise<Verification> => db.transaction(account, (tx) => runChecks(tx, tell, goOn), {
+    isolation: 'repeatable read',
+    statementMs: WHOLE_STATEMENT_MS,
+  })
 
 async function runChecks(tx: Transaction, tell: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
   await makeReadOnly(tx)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { clientConfig, type Connection } from '../database/database.ts'
+import { clientConfig, type Connection, CONNECTIONS_BESIDE_POOL } from '../database/database.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
@@ -221,11 +221,12 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
         'switch them on',
       ),
     )
-  if (databasePool + SPARE_CONNECTIONS > server.connections)
+  const wanted = databasePool + CONNECTIONS_BESIDE_POOL
+  if (wanted + SPARE_CONNECTIONS > server.connections)
     findings.push(
       doubtful(
         'DATABASE_POOL',
-        `${databasePool} connections of the ${server.connections} that the server has`,
+        `${wanted} connections (${CONNECTIONS_BESIDE_POOL} of them for reads) of the ${server.connections} that the server has`,
         'lower DATABASE_POOL, or raise max_connections',
       ),
     )

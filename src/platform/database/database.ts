@@ -2,17 +2,10 @@ import pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { databaseFault, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
-import { RowQuery, type WireConnection } from './row-query.ts'
-import {
-  BEGIN_STATEMENT,
-  BEGIN_TEXT,
-  BeginQuery,
-  type Plans,
-  SCOPE_STATEMENT,
-  SCOPE_TEXT,
-  ScopedQuery,
-  transactionScope,
-} from './scoped-query.ts'
+import { Lanes } from './lanes.ts'
+import { Reads, type Snapshot } from './reads.ts'
+import { runRows, sendTogether } from './row-query.ts'
+import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
@@ -44,11 +37,19 @@ export interface TransactionSettings {
   isolation?: 'repeatable read'
   /** Left out: fitted. */
   plans?: Plans
+  /** How long one statement may take, in milliseconds; left out: WORK_STATEMENT_MS. */
+  statementMs?: number
 }
 
 export interface Database {
-  /** Reads of one account, each statement a transaction of its own. Quick ones share pipelined connections. */
-  reader(account: AccountId, speed?: 'quick' | 'any'): Queryable
+  /** A short read of one account by identifiers, on shared connections: all its statements at once, as one snapshot. */
+  lookup(account: AccountId): Queryable
+  /** A look-up of credentials, which waits for no other read. */
+  credentials(account: AccountId): Queryable
+  /** A read of one account for a caller, until its end; cancelled when the signal is aborted. */
+  snapshot(account: AccountId, gone?: AbortSignal): Snapshot
+  /** Reads of one account for work of the service itself, each statement a transaction of its own. */
+  reader(account: AccountId): Queryable
   /** One transaction of one account; a dead-lock or serialisation failure is tried again, so the work must not leak outside it. */
   transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
@@ -62,106 +63,48 @@ export interface Database {
   close(): Promise<void>
 }
 
-const SESSION =
-  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c statement_timeout=0 -c idle_in_transaction_session_timeout=120000'
+/** Of one statement of the service's own work: billing runs, and what it does beside requests. */
+const WORK_STATEMENT_MS = 30 * 60_000
+/** Of one statement of a request that writes. */
+export const WRITE_STATEMENT_MS = 5 * 60_000
+/** Of one statement that reads whole tables: the verification of the books, and migrations. */
+export const WHOLE_STATEMENT_MS = 24 * 3_600_000
 
-export const clientConfig = (connection: Connection, role: string | undefined): pg.ClientConfig => ({
+const SESSION =
+  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c idle_in_transaction_session_timeout=120000'
+
+/** What sets connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
+const PURPOSES = {
+  work: `-c statement_timeout=${WORK_STATEMENT_MS}`,
+  reads: '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on',
+}
+
+export const clientConfig = (
+  connection: Connection,
+  role: string | undefined,
+  purpose: keyof typeof PURPOSES = 'work',
+): pg.ClientConfig => ({
   ...connection,
   types: columnTypes,
-  options: role ? `${SESSION} -c role=${role}` : SESSION,
+  options: `${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
   application_name: 'perennial',
   keepAlive: true,
 })
 
-const prepareScope = (client: pg.ClientBase) => client.query({ name: SCOPE_STATEMENT, text: SCOPE_TEXT, values: ['0'] })
+/** Connections beside the pool of writes and work. */
+const LANES = 2
+const CREDENTIAL_LANES = 1
+const READS = 8
+/** How many connections one process opens beside those of DATABASE_POOL, with the one on which it listens. */
+export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + 1
 
-/** A new connection of the pool learns what every transaction begins with. Its own begin is ended at once. */
-async function prepareBegin(client: pg.ClientBase): Promise<void> {
-  await client.query({ name: BEGIN_STATEMENT, text: BEGIN_TEXT })
-  await client.query('rollback')
-}
-
-type Stream = WireConnection['stream']
-const gathering = new WeakSet<Stream>()
-
-/** What is sent before the program waits again leaves in one piece: one system call and one wake-up of the server for several statements. */
-function sendTogether(client: pg.ClientBase): void {
-  const { stream } = (client as unknown as { connection: WireConnection }).connection
-  if (gathering.has(stream)) return
-  gathering.add(stream)
-  stream.cork()
-  process.nextTick(() => {
-    gathering.delete(stream)
-    stream.uncork()
-  })
-}
-
-function runScoped<Row>(client: pg.ClientBase, account: AccountId, statement: Statement): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    const query = new ScopedQuery(statement, account, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
-    client.query(query as unknown as pg.Submittable)
-  })
-}
-
-function runRows<Row>(client: pg.ClientBase, statement: Statement): Promise<Row[]> {
-  sendTogether(client)
-  return new Promise((resolve, reject) => {
-    const query = new RowQuery(statement, (error, rows) => (error ? reject(error) : resolve(rows as Row[])))
-    client.query(query as unknown as pg.Submittable)
-  })
-}
-
-/** Two connections on which quick scoped reads of all callers are sent without waiting for each other. */
-class QuickLanes {
-  readonly #config: pg.ClientConfig
-  readonly #lanes: (Promise<pg.Client> | undefined)[]
-  #turn = 0
-  #isClosed = false
-
-  constructor(config: pg.ClientConfig, lanes: number) {
-    this.#config = { ...config, pipeline: true } as pg.ClientConfig
-    this.#lanes = Array.from({ length: lanes }, () => undefined)
-  }
-
-  async #open(position: number): Promise<pg.Client> {
-    const client = new pg.Client(this.#config)
-    const forget = () => {
-      this.#lanes[position] = undefined
-    }
-    client.on('error', forget)
-    client.on('end', forget)
-    await client.connect()
-    await prepareScope(client)
-    return client
-  }
-
-  async rows<Row>(account: AccountId, statement: Statement): Promise<Row[]> {
-    if (this.#isClosed) throw unavailable()
-    this.#turn = (this.#turn + 1) % this.#lanes.length
-    const position = this.#turn
-    let lane = this.#lanes[position]
-    if (!lane) {
-      lane = this.#open(position)
-      this.#lanes[position] = lane
-      lane.catch(() => {
-        this.#lanes[position] = undefined
-      })
-    }
-    return runScoped<Row>(await lane, account, statement)
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await Promise.allSettled(this.#lanes.map(async (lane) => (await lane)?.end()))
-  }
-}
-
-/** Opens the pools of one role. Nothing is connected until the first statement. */
+/** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
   connection: Connection,
-  options: { role: string | undefined; poolSize: number; quickLanes?: number },
+  options: { role: string | undefined; poolSize: number; lanes?: number; reads?: number },
 ): Database {
   const config = clientConfig(connection, options.role)
+  const ofReads = clientConfig(connection, options.role, 'reads')
   const pool = new pg.Pool({
     ...config,
     // A client is checked out for one transaction at a time, whose statements may be sent before the answers to earlier ones.
@@ -175,21 +118,12 @@ export function openDatabase(
   pool.on('connect', (client) => {
     client.on('error', () => {})
   })
-  const scoped = new WeakSet<pg.PoolClient>()
-  const quick = new QuickLanes(config, options.quickLanes ?? 2)
-
-  async function checkOut(): Promise<pg.PoolClient> {
-    const client = await pool.connect()
-    if (!scoped.has(client)) {
-      await prepareScope(client)
-      await prepareBegin(client)
-      scoped.add(client)
-    }
-    return client
-  }
+  const lanes = new Lanes(ofReads, options.lanes ?? LANES)
+  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES)
+  const reads = new Reads(ofReads, options.reads ?? READS)
 
   async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await checkOut()
+    const client = await pool.connect()
     let broken: Error | undefined
     try {
       return await work(client)
@@ -210,13 +144,12 @@ export function openDatabase(
   }
 
   return {
-    reader: (account, speed = 'any') => ({
+    lookup: (account) => lanes.lookup(account),
+    credentials: (account) => credentialLanes.lookup(account),
+    snapshot: (account, gone) => reads.snapshot(account, gone),
+    reader: (account) => ({
       rows: <Row>(statement: Statement) =>
-        guarded(() =>
-          speed === 'quick'
-            ? quick.rows<Row>(account, statement)
-            : withClient((client) => runScoped<Row>(client, account, statement)),
-        ),
+        guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
     transaction: (account, work, settings) =>
       guarded(() => retried(() => withClient((client) => transact(client, account, work, settings)))),
@@ -226,26 +159,26 @@ export function openDatabase(
     },
     listen: (channel, heard) => listen(config, channel, heard),
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
-    poolState: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    poolState: () => {
+      const { total, idle, waiting } = reads.state()
+      return {
+        total: pool.totalCount + total,
+        idle: pool.idleCount + idle,
+        waiting: pool.waitingCount + waiting,
+      }
+    },
     close: async () => {
-      await quick.close()
+      await Promise.all([lanes.close(), credentialLanes.close(), reads.close()])
       await pool.end()
     },
   }
 }
 
-const begin = (client: pg.ClientBase, account: AccountId, plans: Plans): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    const scope = transactionScope(account, plans)
-    const query = new BeginQuery(scope, (error, rows) => (error ? reject(error) : resolve(rows)))
-    client.query(query as unknown as pg.Submittable)
-  })
-
 async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
-  { isolation, plans = 'fitted' }: TransactionSettings = {},
+  { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS }: TransactionSettings = {},
 ): Promise<T> {
   const committed: (() => void)[] = []
   let failure: unknown
@@ -258,13 +191,19 @@ async function transact<T>(
   sendTogether(client)
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
-  send(isolation ? runRows(client, transactionScope(account, plans)) : begin(client, account, plans))
+  send(runRows(client, transactionScope(account, plans, statementMs), isolation ? [] : [BEGIN]))
   let result: T
   try {
     result = await work({
       account,
-      rows: <Row>(statement: Statement) => runRows<Row>(client, statement),
-      send: (statement) => send(runRows(client, statement)),
+      rows: <Row>(statement: Statement) => {
+        sendTogether(client)
+        return runRows<Row>(client, statement)
+      },
+      send: (statement) => {
+        sendTogether(client)
+        send(runRows(client, statement))
+      },
       afterCommit: (callback) => committed.push(callback),
     })
     sendTogether(client)

@@ -65,6 +65,26 @@ export function databaseFault(error: unknown): Fault | undefined {
   return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '') ? unavailable() : undefined
 }
 
+const CANCELED = '57014'
+
+/** The read ran into its time limit: 503. Asking for less, or at another time, may succeed. */
+export const tooExpensive = () =>
+  new Fault(
+    'unavailable',
+    [
+      {
+        code: 'too_expensive',
+        message: 'This takes too long to read: ask for less (a shorter period, a filter, an earlier page).',
+        field: null,
+      },
+    ],
+    30,
+  )
+
+/** A Fault when a read failed because it took too long or the database is away; undefined for anything else. */
+export const readFault = (error: unknown): Fault | undefined =>
+  asDriverError(error).code === CANCELED ? tooExpensive() : databaseFault(error)
+
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 

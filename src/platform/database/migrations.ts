@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
-import { clientConfig, type Connection } from './database.ts'
+import { clientConfig, type Connection, WHOLE_STATEMENT_MS } from './database.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
 
@@ -48,6 +48,7 @@ export async function migrate(connection: Connection, owner: string | undefined,
   client.on('error', () => {})
   await client.connect()
   try {
+    await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     const applied = await appliedVersions(client)
     const newest = migrations.at(-1)?.version ?? 0

@@ -2,15 +2,15 @@ import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
 import { clientConfig, openDatabase } from './database.ts'
-import { RowQuery } from './row-query.ts'
+import { runRows } from './row-query.ts'
 import { sql } from './sql.ts'
 
 const connection = await createTestDatabase()
-const db = openDatabase(connection, { role: undefined, poolSize: 1, quickLanes: 1 })
+const db = openDatabase(connection, { role: undefined, poolSize: 1, lanes: 1 })
 afterAll(() => db.close())
 
 const both = (run: (rows: typeof db.unscoped.rows) => Promise<unknown>) =>
-  Promise.all([run(db.reader(1n, 'quick').rows), db.transaction(1n, (tx) => run(tx.rows))])
+  Promise.all([run(db.lookup(1n).rows), db.transaction(1n, (tx) => run(tx.rows))])
 
 test('rows have their columns in order with values read by type, the same at every execution', async () => {
   const statement = (day: string) =>
@@ -30,8 +30,7 @@ test('rows have their columns in order with values read by type, the same at eve
 
 test('a statement that fails leaves the next ones on its connection as they are', async () => {
   const part = (by: number) => sql`select 100 / ${by}::int as "part"`
-  const reader = db.reader(1n, 'quick')
-  const results = await Promise.allSettled([1, 0, 2, 0, 5].map((by) => reader.rows<{ part: number }>(part(by))))
+  const results = await Promise.allSettled([1, 0, 2, 0, 5].map((by) => db.lookup(1n).rows<{ part: number }>(part(by))))
   expect(results.map((result) => (result.status === 'fulfilled' ? result.value[0]?.part : 'refused'))).toEqual([
     100,
     'refused',
@@ -44,11 +43,7 @@ test('a statement that fails leaves the next ones on its connection as they are'
 test('a value that cannot be read fails its statement alone', async () => {
   const client = new pg.Client(clientConfig(connection, undefined))
   await client.connect()
-  const rows = (text: string, name: string) =>
-    new Promise<unknown[]>((resolve, reject) => {
-      const query = new RowQuery({ text, name, values: [] }, (error, found) => (error ? reject(error) : resolve(found)))
-      client.query(query as unknown as pg.Submittable)
-    })
+  const rows = (text: string, name: string) => runRows(client, { text, name, values: [] })
   const [first, second] = await Promise.allSettled([
     rows(`select 'NaN'::numeric as "price"`, 'unreadable'),
     rows(`select 1 as "one"`, 'readable'),

@@ -3,9 +3,9 @@ import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
 /**
- * A prepared statement and its rows, read for less than the driver's own query does: the shape of the rows is asked for once a connection
- * and not with every execution, and a row is made by a function that was compiled for its columns. The driver fills objects name by name;
- * with forty names that makes slow objects of three kilobytes.
+ * Prepared statements and their rows, one or several in one exchange, read for less than the driver's own query does: the shape of the
+ * rows is asked for once a connection and not with every execution, and a row is made by a function that was compiled for its columns.
+ * The driver fills objects name by name; with forty names that makes slow objects of three kilobytes.
  */
 
 /** The parts of the driver's Query and Connection that its type package does not describe. */
@@ -19,36 +19,36 @@ export interface WireConnection {
   }): void
   describe(message: { type: 'P'; name: string }): void
   execute(message: { portal?: string; rows?: number }): void
+  close(message: { type: 'S' | 'P'; name: string }): void
   sync(): void
   stream: { cork(): void; uncork(): void }
-  submittedNamedStatements: Record<string, string>
 }
-export interface DataRow {
+interface DataRow {
   fields: (string | null)[]
 }
 interface RowDescription {
   fields: { name: string; dataTypeID: number }[]
 }
 interface WireQuery {
-  text: string
-  name: string
-  values: unknown[]
-  hasBeenParsed(connection: WireConnection): boolean
-  prepare(connection: WireConnection): void
+  submit(connection: WireConnection): Error | null
   handleRowDescription(message: RowDescription): void
   handleDataRow(message: DataRow): void
   handleCommandComplete(message: unknown, connection: WireConnection): void
-  handleError(error: unknown, connection: WireConnection): void
+  handlePortalSuspended(connection: WireConnection): void
+  handleReadyForQuery(connection: WireConnection): void
+  handleError(error: Error, connection: WireConnection): void
 }
+// The driver refuses what is no Query of its own on a pipelined connection.
 const BaseQuery = pg.Query as unknown as new (config: object) => WireQuery
 
 type RowReader = (texts: (string | null)[]) => unknown
 
-const shapes = new WeakMap<WireConnection, Map<string, RowReader>>()
+/** What a connection has prepared, by name; with the reader of its rows once their shape is known. */
+const prepared = new WeakMap<WireConnection, Map<string, RowReader | undefined>>()
 
-function shapesOf(connection: WireConnection): Map<string, RowReader> {
-  let known = shapes.get(connection)
-  if (!known) shapes.set(connection, (known = new Map()))
+function preparedOn(connection: WireConnection): Map<string, RowReader | undefined> {
+  let known = prepared.get(connection)
+  if (!known) prepared.set(connection, (known = new Map()))
   return known
 }
 
@@ -66,57 +66,161 @@ function compileReader({ fields }: RowDescription): RowReader {
   return make(...readers)
 }
 
-export type RowsCallback = (error: Error | null, rows: unknown[]) => void
+/** A part of a statement's rows: so many at a time, out of a portal that stays open until its transaction ends. */
+export interface Portion {
+  portal: string
+  rows: number
+  /** The portal was opened by an earlier exchange. */
+  isOpen: boolean
+}
 
-export class RowQuery extends BaseQuery {
-  readonly #found: unknown[]
-  readonly #fail: (error: Error) => void
-  #reader: RowReader | undefined
-  #connection: WireConnection | undefined
+export interface Exchange {
+  /** Executed in front of the statements: what they answer is not read. */
+  before: readonly Statement[]
+  statements: readonly Statement[]
+  /** Of the one statement, where its rows are fetched in portions. */
+  portion?: Portion
+}
 
-  constructor(statement: Statement, callback: RowsCallback) {
-    const found: unknown[] = []
-    let failure: Error | null = null
-    super({
-      text: statement.text,
-      name: statement.name,
-      values: statement.values,
-      callback: (error: Error | null) => callback(error ?? failure, found),
-    })
-    this.#found = found
-    this.#fail = (error) => (failure ??= error)
+type ExchangeCallback = (error: Error | null, found: unknown[][], hasMore: boolean) => void
+
+/** Statements that are sent with one Sync behind all of them: they succeed or fail together. */
+class ExchangeQuery extends BaseQuery {
+  readonly #exchange: Exchange
+  readonly #callback: ExchangeCallback
+  readonly #found: unknown[][]
+  readonly #readers: (RowReader | undefined)[] = []
+  /** Names that this exchange prepares, until it is known that they are. */
+  #preparing: string[] = []
+  #known: Map<string, RowReader | undefined> | undefined
+  /** The place of the statement whose answer arrives; below 0: of those in front. */
+  #place: number
+  #failure: Error | null = null
+  #hasMore = false
+
+  constructor(exchange: Exchange, callback: ExchangeCallback) {
+    super(NO_TEXT)
+    this.#exchange = exchange
+    this.#callback = callback
+    this.#found = exchange.statements.map(() => [])
+    this.#place = -exchange.before.length
   }
 
-  override prepare(connection: WireConnection): void {
-    this.#connection = connection
-    if (!this.hasBeenParsed(connection)) {
-      connection.parse({ text: this.text, name: this.name })
-      connection.submittedNamedStatements[this.name] = this.text
+  override submit(connection: WireConnection): null {
+    const { before, statements, portion } = this.#exchange
+    this.#known = preparedOn(connection)
+    connection.stream.cork()
+    try {
+      // All of them first: what another caller's exchange behind this one relies on is prepared whatever becomes of this one.
+      for (const statement of before) this.#prepare(connection, statement)
+      for (const statement of statements) this.#prepare(connection, statement)
+      for (const { name, values } of before) {
+        connection.bind({ statement: name, values, valueMapper: parameterOf })
+        connection.execute(WHOLE)
+      }
+      for (const statement of statements) this.#execute(connection, statement, portion)
+      connection.sync()
+    } finally {
+      connection.stream.uncork()
     }
-    connection.bind({ statement: this.name, values: this.values, valueMapper: parameterOf })
-    this.#reader = shapesOf(connection).get(this.name)
-    if (!this.#reader) connection.describe({ type: 'P', name: '' })
-    connection.execute({})
-    connection.sync()
+    return null
+  }
+
+  #prepare(connection: WireConnection, { name, text }: Statement): void {
+    if (this.#known?.has(name)) return
+    // An exchange that failed early may have left it there.
+    connection.close({ type: 'S', name })
+    connection.parse({ text, name })
+    this.#known?.set(name, undefined)
+    this.#preparing.push(name)
+  }
+
+  #execute(connection: WireConnection, { name, values }: Statement, portion: Portion | undefined): void {
+    const reader = this.#known?.get(name)
+    this.#readers.push(reader)
+    if (!portion?.isOpen) {
+      const portal = portion?.portal ?? ''
+      connection.bind({ portal, statement: name, values, valueMapper: parameterOf })
+      if (!reader) connection.describe({ type: 'P', name: portal })
+    }
+    connection.execute(portion ?? WHOLE)
   }
 
   override handleRowDescription(message: RowDescription): void {
-    this.#reader = compileReader(message)
-    if (this.#connection) shapesOf(this.#connection).set(this.name, this.#reader)
+    this.#preparing = []
+    const reader = compileReader(message)
+    this.#readers[this.#place] = reader
+    this.#known?.set(this.#exchange.statements[this.#place]?.name ?? '', reader)
   }
 
   override handleDataRow({ fields }: DataRow): void {
-    // A value that cannot be read fails the statement, and not the connection with all that waits on it.
+    if (this.#place < 0) return
+    // A value that cannot be read fails the exchange, and not the connection with all that waits on it.
     try {
-      this.#found.push((this.#reader as RowReader)(fields))
+      this.#found[this.#place]?.push((this.#readers[this.#place] as RowReader)(fields))
     } catch (error) {
-      this.#fail(error as Error)
+      this.#failure ??= error as Error
     }
   }
 
-  override handleCommandComplete(): void {}
+  override handleCommandComplete(): void {
+    this.#preparing = []
+    this.#place += 1
+  }
+
+  override handlePortalSuspended(): void {
+    this.#hasMore = true
+    this.#place += 1
+  }
+
+  override handleReadyForQuery(): void {
+    this.#callback(this.#failure, this.#found, this.#hasMore)
+  }
+
+  override handleError(error: Error): void {
+    for (const name of this.#preparing) this.#known?.delete(name)
+    this.#callback(error, this.#found, false)
+  }
 }
+
+const NO_TEXT = { text: '' }
+const WHOLE = {}
 
 /** Binary columns stay what they are; everything else travels as text. */
 const parameterOf = (value: unknown): unknown =>
   value === null || value === undefined ? null : Buffer.isBuffer(value) ? value : String(value)
+
+/** Sends an exchange and calls back with the rows of its statements, in their order. */
+export function sendExchange(client: pg.ClientBase, exchange: Exchange, callback: ExchangeCallback): void {
+  client.query(new ExchangeQuery(exchange, callback) as unknown as pg.Submittable)
+}
+
+const NOTHING_BEFORE: readonly Statement[] = []
+
+/** The rows of one statement, with what is executed in front of it. */
+export function runRows<Row>(
+  client: pg.ClientBase,
+  statement: Statement,
+  before: readonly Statement[] = NOTHING_BEFORE,
+): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    sendExchange(client, { before, statements: [statement] }, (error, [rows]) =>
+      error ? reject(error) : resolve(rows as Row[]),
+    )
+  })
+}
+
+type Stream = WireConnection['stream']
+const gathering = new WeakSet<Stream>()
+
+/** What is sent before the program waits again leaves in one piece: one system call and one wake-up of the server for several statements. */
+export function sendTogether(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as { connection: WireConnection }).connection
+  if (gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
+}

@@ -14,7 +14,7 @@ const accounts = (await Promise.all(
 )) as [TestClient, TestClient, ...TestClient[]]
 
 /** One connection for everybody: whatever leaks, leaks here. */
-const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, quickLanes: 1 })
+const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1 })
 afterAll(() => narrow.close())
 
 // No condition on the account: only row security holds.
@@ -25,15 +25,15 @@ describe('row security alone', () => {
     const results = await Promise.all(
       Array.from({ length: 4000 }, async (_, turn) => {
         const { id } = accounts[(turn * 7) % accounts.length] as TestClient
-        const speed = turn % 2 === 0 ? 'quick' : 'any'
+        const reader = turn % 2 === 0 ? narrow.lookup(id) : narrow.reader(id)
         if (turn % 50 === 0) {
-          const broken = narrow.reader(id, speed).rows(sql`select account_id / (account_id - account_id) from accounts`)
+          const broken = reader.rows(sql`select account_id / (account_id - account_id) from accounts`)
           return broken.then(
             () => 'no error',
             () => 'right',
           )
         }
-        const rows = await narrow.reader(id, speed).rows<{ account: bigint }>(unconditioned())
+        const rows = await reader.rows<{ account: bigint }>(unconditioned())
         return rows.length === 1 && rows[0]?.account === id ? 'right' : 'wrong'
       }),
     )
@@ -79,7 +79,7 @@ describe('row security alone', () => {
 
 describe('conditions alone', () => {
   test('under a login that row security does not bind, a statement with its condition still sees only its account', async () => {
-    const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, quickLanes: 1 })
+    const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, lanes: 1, reads: 1 })
     const [mine] = accounts
     const everything = await owner.reader(mine.id).rows(unconditioned())
     expect(everything.length).toBeGreaterThanOrEqual(accounts.length)
@@ -97,7 +97,7 @@ describe('one connection shared by pipelined statements', () => {
     const text = fragment`and 'never sent before' = ${'never sent before'}`
     const rows = await Promise.all(
       Array.from({ length: 50 }, () =>
-        narrow.reader(mine.id, 'quick').rows(sql`select mode from accounts where account_id = ${mine.id} ${text}`),
+        narrow.lookup(mine.id).rows(sql`select mode from accounts where account_id = ${mine.id} ${text}`),
       ),
     )
     expect(rows.every((found) => found.length === 1)).toBe(true)
@@ -106,15 +106,15 @@ describe('one connection shared by pipelined statements', () => {
   test('a statement that cannot be prepared fails alone', async () => {
     const [mine] = accounts
     const wrong = () =>
-      narrow.reader(mine.id, 'quick').rows(sql`select no_such_column from accounts where account_id = ${mine.id}`)
-    const right = () => narrow.reader(mine.id, 'quick').rows<{ account: bigint }>(unconditioned())
+      narrow.lookup(mine.id).rows(sql`select no_such_column from accounts where account_id = ${mine.id}`)
+    const right = () => narrow.lookup(mine.id).rows<{ account: bigint }>(unconditioned())
     const results = await Promise.allSettled([right(), wrong(), right(), wrong(), right()])
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
   })
 
   test('a lane that dies is opened again', async () => {
     const [mine] = accounts
-    await narrow.reader(mine.id, 'quick').rows(unconditioned())
+    await narrow.lookup(mine.id).rows(unconditioned())
     const admin = new pg.Client(clientConfig(service.connection, undefined))
     await admin.connect()
     await admin.query(
@@ -125,7 +125,7 @@ describe('one connection shared by pipelined statements', () => {
     for (let tries = 0; tries < 50 && attempts.at(-1) !== 'answered'; tries += 1) {
       attempts.push(
         await narrow
-          .reader(mine.id, 'quick')
+          .lookup(mine.id)
           .rows(unconditioned())
           .then(
             () => 'answered',

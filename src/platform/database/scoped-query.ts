@@ -1,42 +1,20 @@
-import { type DataRow, RowQuery, type RowsCallback, type WireConnection } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
+/** Statements that say for which account, and how, the statements behind them run. */
+
 /**
- * A statement and the account it is for, sent as one exchange: the set_config is bound and executed just before the statement, ahead of
- * the one Sync. Until Sync both are one implicit transaction, so the setting is gone afterwards and the next statement on this
- * connection fails unless it says its own account. It costs two to eleven microseconds; an awaited transaction would cost three
- * round trips.
+ * The account of the statements behind it in one exchange. Until Sync they are one implicit transaction, so the setting is gone
+ * afterwards and the next statement on this connection fails unless it says its own account. It costs two to eleven microseconds; an
+ * awaited transaction would cost three round trips.
  */
+export const accountScope = (account: bigint): Statement => ({
+  name: 'perennial_scope',
+  text: "select set_config('app.account_id', $1, true)",
+  values: [account],
+})
 
-export const SCOPE_STATEMENT = 'perennial_scope'
-export const SCOPE_TEXT = "select set_config('app.account_id', $1, true)"
-
-export class ScopedQuery extends RowQuery {
-  readonly #account: string
-  #isScopeAnswered = false
-
-  constructor(statement: Statement, account: bigint, callback: RowsCallback) {
-    super(statement, callback)
-    this.#account = account.toString()
-  }
-
-  override prepare(connection: WireConnection): void {
-    connection.bind({ statement: SCOPE_STATEMENT, values: [this.#account] })
-    connection.execute({})
-    super.prepare(connection)
-  }
-
-  override handleDataRow(message: DataRow): void {
-    if (this.#isScopeAnswered) super.handleDataRow(message)
-  }
-
-  override handleCommandComplete(): void {
-    this.#isScopeAnswered = true
-  }
-}
-
-export const BEGIN_STATEMENT = 'perennial_begin'
-export const BEGIN_TEXT = 'begin'
+/** The begin of a transaction, with the isolation that its connection has. */
+export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values: [] }
 
 /**
  * How statements of a transaction are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
@@ -47,17 +25,9 @@ export type Plans = 'lasting' | 'fitted'
 
 const PLAN_MODES: Record<Plans, string> = { lasting: 'force_generic_plan', fitted: 'auto' }
 
-export const transactionScope = (account: bigint, plans: Plans): Statement => ({
+/** What holds until the end of a transaction that writes. */
+export const transactionScope = (account: bigint, plans: Plans, statementMs: number): Statement => ({
   name: 'perennial_transaction',
-  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true)",
-  values: [account.toString(), PLAN_MODES[plans]],
+  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
+  values: [account, PLAN_MODES[plans], statementMs],
 })
-
-/** The begin of a transaction and what is set for it, in one exchange. */
-export class BeginQuery extends RowQuery {
-  override prepare(connection: WireConnection): void {
-    connection.bind({ statement: BEGIN_STATEMENT, values: [] })
-    connection.execute({})
-    super.prepare(connection)
-  }
-}

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from './context.ts'
+import type { Places } from '../places.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
 
@@ -23,6 +24,8 @@ export interface HttpDeps {
   /** The account as a write sees it, read in its transaction. */
   freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
   contextOf(caller: Caller): RequestContext
+  /** Bounds how many expensive reads are made at a time. */
+  expensiveReads: Pick<Places, 'run'>
   rateLimit(caller: Caller): RateState
   /** Told of every answer, for /metrics. */
   measured(operation: string, status: number, seconds: number): void

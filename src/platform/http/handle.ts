@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Queryable, Transaction } from '../database/database.ts'
+import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from './context.ts'
@@ -32,7 +32,13 @@ interface Sent {
   isStrict: boolean
 }
 
-export async function handleOperation(deps: HttpDeps, operation: Operation, request: FastifyRequest): Promise<Answer> {
+/** `gone` makes a signal that is aborted when the caller hangs up before the answer. */
+export async function handleOperation(
+  deps: HttpDeps,
+  operation: Operation,
+  request: FastifyRequest,
+  gone: () => AbortSignal,
+): Promise<Answer> {
   if (request.body instanceof Error && !operation.takesAnyBody) throw request.body
   const bytes = request.body instanceof Error ? undefined : (request.body as Buffer | undefined)
   const hasBody = (bytes?.length ?? 0) > 0
@@ -48,19 +54,52 @@ export async function handleOperation(deps: HttpDeps, operation: Operation, requ
     isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
   }
   const caller = request.caller as Caller
-  if (operation.kind === 'read') return handleRead(deps, operation, caller, sent)
+  if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
   if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
   return handleWrite(deps, operation, caller, sent)
 }
 
 async function handleRead(
   deps: HttpDeps,
-  operation: ReadOperation<any, any>,
+  operation: ReadOperation<any, any, any>,
+  caller: Caller,
+  sent: Sent,
+  gone: () => AbortSignal,
+): Promise<Answer> {
+  const { id } = caller.account
+  if (operation.isLookup) return readWith(deps.db.lookup(id), deps, operation, caller, sent)
+  const read = async () => {
+    const snapshot = deps.db.snapshot(id, gone())
+    try {
+      return await readWith(snapshot, deps, operation, caller, sent)
+    } finally {
+      snapshot.end()
+    }
+  }
+  return operation.isExpensive ? deps.expensiveReads.run(id, read, tooManyReads) : read()
+}
+
+const tooManyReads = () =>
+  new Fault(
+    'throttled',
+    [
+      {
+        code: 'too_many_reads',
+        message: 'This account waits for several answers of this kind already: ask again when one has come.',
+        field: null,
+      },
+    ],
+    2,
+  )
+
+async function readWith(
+  db: Queryable,
+  deps: HttpDeps,
+  operation: ReadOperation<any, any, any>,
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
   const context = deps.contextOf(caller)
-  const db = deps.db.reader(caller.account.id, 'quick')
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
   if (problems.found.length > 0) await findMissing(operation, db, context, input)
@@ -73,7 +112,7 @@ async function handleRead(
  * it changes nothing, and what it makes of fields that were left out is thrown away.
  */
 async function findMissing(
-  operation: ReadOperation<any, any>,
+  operation: ReadOperation<any, any, any>,
   db: Queryable,
   context: RequestContext,
   input: Input<any, any>,
@@ -125,7 +164,7 @@ async function handleWrite(
     return answer
   }
   return deps.db
-    .transaction(caller.account.id, work, { plans: operation.plans ?? 'lasting' })
+    .transaction(caller.account.id, work, { plans: operation.plans ?? 'lasting', statementMs: WRITE_STATEMENT_MS })
     .catch((thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
       throw thrown

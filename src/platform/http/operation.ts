@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../database/database.ts'
+import type { Snapshot } from '../database/reads.ts'
 import type { Plans } from '../database/scoped-query.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
@@ -74,11 +75,16 @@ interface Described {
   isPublic?: boolean
 }
 
-export interface ReadOperation<Body = never, Query = never> extends Described {
+/** A read of one snapshot: all its statements show the same moment. */
+export interface ReadOperation<Body = never, Query = never, Db = Snapshot> extends Described {
   kind: 'read'
+  /** A record by its identifier: all statements are asked for at once and leave in one exchange, on shared connections. */
+  isLookup?: boolean
+  /** Reads much whatever it answers: few at a time, for an account and for the process. */
+  isExpensive?: boolean
   /** Finds the record that the path is about, where the query or body can be wrong too: a missing record is told before them. */
   record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>
-  read(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
+  read(db: Db, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
 export interface WriteOperation<
@@ -124,12 +130,25 @@ export interface LongOperation<Body = never, Query = never> extends Described {
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export type Operation = ReadOperation<any, any> | WriteOperation<any, any, any, any, any> | LongOperation<any, any>
+export type Operation =
+  | ReadOperation<any, any, any>
+  | WriteOperation<any, any, any, any, any>
+  | LongOperation<any, any>
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
-  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
+  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'isLookup' | 'body' | 'query'> & {
+    body?: Field<Body>
+    query?: Field<Query>
+  },
 ): Operation => ({ kind: 'read', ...operation }) as Operation
+
+/** A read whose statements need no answer of each other: asked for before the first is waited for, as Promise.all does. */
+export const lookupOperation = <Query = Record<string, never>>(
+  operation: Omit<ReadOperation<undefined, Query, Queryable>, 'kind' | 'isLookup' | 'isExpensive' | 'body' | 'query'> & {
+    query?: Field<Query>
+  },
+): Operation => ({ kind: 'read', isLookup: true, ...operation }) as Operation
 
 export const writeOperation = <Record = undefined, Body = undefined, Query = object, Found = void, Prepared = void>(
   operation: Omit<WriteOperation<Record, Body, Query, Found, Prepared>, 'kind' | 'body' | 'query'> & {

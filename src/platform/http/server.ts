@@ -179,20 +179,23 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
     url: fastifyPath(operation.path),
     config: { operation },
     handler: async (request, reply) => {
-      const { makeBody, ...answer } = await handleOperation(deps, operation, request)
-      const body = makeBody ? await makeBody(goneSignal(reply)) : answer.body
+      let signal: AbortSignal | undefined
+      const gone = () => (signal ??= goneSignal(reply))
+      const { makeBody, ...answer } = await handleOperation(deps, operation, request, gone)
+      const body = makeBody ? await makeBody(gone()) : answer.body
       return send(reply, { ...answer, body }, request.rateHeaders)
     },
   })
 }
 
-/** Aborts when the connection closes before the answer is out. Nobody reads the reason. */
-function goneSignal(reply: FastifyReply): AbortSignal {
+/** A signal that is aborted when the caller hangs up before the answer has left. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
-  const reason = new Fault('unavailable', [{ code: 'caller_gone', message: 'The caller has gone.', field: null }])
-  const closed = () => gone.abort(reason)
-  if (reply.raw.destroyed) closed()
-  else reply.raw.once('close', closed)
+  const reason = () => new Fault('unavailable', [{ code: 'caller_gone', message: 'The caller hung up.', field: null }])
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort(reason())
+  })
+  if (raw.destroyed) gone.abort(reason())
   return gone.signal
 }
 

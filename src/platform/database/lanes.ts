@@ -1,0 +1,96 @@
+import pg from 'pg'
+import { assert } from '../../kernel/assert.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Queryable } from './database.ts'
+import { readFault, unavailable } from './failures.ts'
+import { limitReads } from './reads.ts'
+import { sendExchange } from './row-query.ts'
+import { accountScope } from './scoped-query.ts'
+import type { Statement } from './sql.ts'
+
+/** Few connections on which short reads of all callers are sent without waiting for each other. */
+
+interface Asked {
+  statement: Statement
+  resolve(rows: unknown[]): void
+  reject(error: unknown): void
+}
+
+export class Lanes {
+  readonly #config: pg.ClientConfig
+  readonly #lanes: (Promise<pg.Client> | undefined)[]
+  #turn = 0
+  #isClosed = false
+
+  /** The connections are repeatable read by their settings: an exchange, being one implicit transaction, is one snapshot. */
+  constructor(config: pg.ClientConfig, lanes: number) {
+    this.#config = { ...config, pipeline: true } as pg.ClientConfig
+    this.#lanes = Array.from({ length: lanes }, () => undefined)
+  }
+
+  /** A look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another. */
+  lookup(account: AccountId): Queryable {
+    const asked: Asked[] = []
+    let isSent = false
+    const send = () => {
+      isSent = true
+      void this.#send(account, asked)
+    }
+    return {
+      rows: <Row>(statement: Statement) =>
+        new Promise<Row[]>((resolve, reject) => {
+          assert(!isSent, 'a look-up asks for everything at once')
+          if (asked.length === 0) process.nextTick(send)
+          asked.push({ statement, resolve: resolve as Asked['resolve'], reject })
+        }),
+    }
+  }
+
+  async #send(account: AccountId, asked: readonly Asked[]): Promise<void> {
+    const refuse = (error: unknown) => {
+      const refusal = readFault(error) ?? error
+      for (const { reject } of asked) reject(refusal)
+    }
+    try {
+      const exchange = { before: [accountScope(account)], statements: asked.map(({ statement }) => statement) }
+      sendExchange(await this.#lane(), exchange, (error, found) => {
+        if (error) refuse(error)
+        else for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
+      })
+    } catch (error) {
+      refuse(error)
+    }
+  }
+
+  async #lane(): Promise<pg.Client> {
+    if (this.#isClosed) throw unavailable()
+    this.#turn = (this.#turn + 1) % this.#lanes.length
+    const position = this.#turn
+    let lane = this.#lanes[position]
+    if (!lane) {
+      lane = this.#open(position)
+      this.#lanes[position] = lane
+      lane.catch(() => {
+        this.#lanes[position] = undefined
+      })
+    }
+    return lane
+  }
+
+  async #open(position: number): Promise<pg.Client> {
+    const client = new pg.Client(this.#config)
+    const forget = () => {
+      this.#lanes[position] = undefined
+    }
+    client.on('error', forget)
+    client.on('end', forget)
+    await client.connect()
+    await limitReads(client)
+    return client
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.allSettled(this.#lanes.map(async (lane) => (await lane)?.end()))
+  }
+}

@@ -1,0 +1,182 @@
+import pg from 'pg'
+import type { Fault } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { quieten } from './cancel.ts'
+import { readFault, tooExpensive } from './failures.ts'
+import type { Queryable } from './database.ts'
+import { type Portion, sendExchange, sendTogether } from './row-query.ts'
+import { accountScope, BEGIN } from './scoped-query.ts'
+import { Shares } from './shares.ts'
+import type { Statement } from './sql.ts'
+
+/**
+ * Reads of callers, on connections of their own: each a snapshot, a transaction that is repeatable read and read only. They have time
+ * limits, end when their caller is gone, and cannot take the connections of writes and of the worker.
+ */
+
+/** Reads of one account that show one moment. */
+export interface Snapshot extends Queryable {
+  /** The rows of a statement, so many at a time: what has been handed on need not be kept. */
+  portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined>
+  /** Lets go of what the snapshot holds; nothing can be read of it afterwards. */
+  end(): void
+}
+
+/** Of one statement, or one fetch of its rows. An operator's own limit holds where it is stricter. */
+export const READ_STATEMENT_MS = 15_000
+/** Of a snapshot: an answer that is streamed to a slow caller breaks off then. */
+const SNAPSHOT_MS = 5 * 60_000
+
+/** The setting of the role, the database or the address is known only once connected. */
+const LIMIT = `select set_config('statement_timeout',
+  case when setting::bigint between 1 and ${READ_STATEMENT_MS} then setting else '${READ_STATEMENT_MS}' end, false)
+  from pg_settings where name = 'statement_timeout'`
+
+/** Gives a new connection for reads its time limit. */
+export const limitReads = async (client: pg.ClientBase): Promise<void> => {
+  await client.query(LIMIT)
+}
+
+export class Reads {
+  readonly #pool: pg.Pool
+  readonly #shares: Shares
+
+  constructor(config: pg.ClientConfig, size: number) {
+    this.#pool = new pg.Pool({
+      ...config,
+      pipeline: true,
+      max: size,
+      idleTimeoutMillis: 60_000,
+      connectionTimeoutMillis: 20_000,
+      onConnect: limitReads,
+    } as pg.PoolConfig)
+    // One account can hold half of them, however many reads it sends.
+    this.#shares = new Shares(size, Math.ceil(size / 2))
+    this.#pool.on('error', () => {})
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
+  }
+
+  snapshot(account: AccountId, gone?: AbortSignal): Snapshot {
+    return new LentSnapshot(this.#pool, this.#shares, account, gone)
+  }
+
+  state(): { total: number; idle: number; waiting: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#shares.waiting }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+}
+
+/** A connection that a snapshot has borrowed. */
+interface Lent {
+  client: pg.PoolClient
+  giveBack(broken: boolean): void
+}
+
+class LentSnapshot implements Snapshot {
+  readonly #pool: pg.Pool
+  readonly #shares: Shares
+  readonly #account: AccountId
+  readonly #gone: AbortSignal | undefined
+  readonly #leave = () => this.#stop(this.#gone?.aborted ? (this.#gone.reason as Fault) : tooExpensive())
+  #lending: Promise<Lent> | undefined
+  #limit: NodeJS.Timeout | undefined
+  #hasBegun = false
+  #isEnded = false
+  #stopped: Fault | undefined
+  #quiet: Promise<boolean> | undefined
+  #portals = 0
+
+  constructor(pool: pg.Pool, shares: Shares, account: AccountId, gone: AbortSignal | undefined) {
+    this.#pool = pool
+    this.#shares = shares
+    this.#account = account
+    this.#gone = gone
+  }
+
+  async rows<Row>(statement: Statement): Promise<Row[]> {
+    return (await this.#read<Row>(statement)).rows
+  }
+
+  async *portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined> {
+    this.#portals += 1
+    const portal = `portions_${this.#portals}`
+    for (let isOpen = false; ; isOpen = true) {
+      const { rows, hasMore } = await this.#read<Row>(statement, { portal, rows: size, isOpen })
+      if (rows.length > 0) yield rows
+      if (!hasMore) return
+    }
+  }
+
+  async #read<Row>(statement: Statement, portion?: Portion): Promise<{ rows: Row[]; hasMore: boolean }> {
+    try {
+      const { client } = await (this.#lending ??= this.#borrow())
+      if (this.#stopped) throw this.#stopped
+      // The first statement brings its begin with it: a read of one statement waits no longer than it would alone.
+      const before = this.#hasBegun ? [] : [BEGIN, accountScope(this.#account)]
+      this.#hasBegun = true
+      sendTogether(client)
+      return await new Promise((resolve, reject) => {
+        const exchange = { before, statements: [statement], ...(portion ? { portion } : {}) }
+        sendExchange(client, exchange, (error, [rows], hasMore) =>
+          error ? reject(error) : resolve({ rows: rows as Row[], hasMore }),
+        )
+      })
+    } catch (error) {
+      throw this.#stopped ?? readFault(error) ?? error
+    }
+  }
+
+  async #borrow(): Promise<Lent> {
+    const leave = await this.#shares.take(this.#account, this.#gone)
+    try {
+      const client = await this.#pool.connect()
+      this.#limit = setTimeout(this.#leave, SNAPSHOT_MS).unref()
+      this.#gone?.addEventListener('abort', this.#leave)
+      if (this.#gone?.aborted) this.#leave()
+      return {
+        client,
+        giveBack: (broken) => {
+          client.release(broken)
+          leave()
+        },
+      }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  /** Ends what is being read: nobody waits for it, or it took too long. */
+  #stop(reason: Fault): void {
+    if (this.#isEnded || this.#stopped) return
+    this.#stopped = reason
+    if (this.#hasBegun) this.#quiet = this.#lending?.then(({ client }) => quieten(client))
+  }
+
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    void this.#lending?.then(
+      (lent) => this.#finish(lent),
+      () => {},
+    )
+  }
+
+  async #finish({ client, giveBack }: Lent): Promise<void> {
+    clearTimeout(this.#limit)
+    this.#gone?.removeEventListener('abort', this.#leave)
+    let isQuiet = true
+    if (this.#quiet) isQuiet = await this.#quiet
+    else if (this.#hasBegun) {
+      // The answer need not wait for it. Of a transaction that failed it is the rollback.
+      isQuiet = await client.query('commit').then(
+        () => true,
+        () => false,
+      )
+    }
+    giveBack(!isQuiet)
+  }
+}
