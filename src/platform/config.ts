@@ -161,7 +161,10 @@ const VARIABLES = {
   ),
   databasePool: withDefault(
     '8',
-    { name: 'DATABASE_POOL', about: 'Database connections of one process for writes and work; reads have up to 12 of their own.' },
+    {
+      name: 'DATABASE_POOL',
+      about: 'Database connections of one process for writes and work; reads have up to 12 of their own.',
+    },
     wholeNumber(1, POOL_MAX),
   ),
 }

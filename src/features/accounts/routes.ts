@@ -2,7 +2,7 @@ import { invalid, missing } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { noContent, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
@@ -39,7 +39,7 @@ const logoRecord = (logo: Logo | undefined): string =>
   JSON.stringify({ MediaType: logo?.mediaType ?? null, Bytes: logo?.content.length ?? null })
 
 const settings = ({ forgetAccount }: Deps): Operation[] => [
-  readOperation({
+  lookupOperation({
     id: 'getAccount',
     method: 'GET',
     path: '/v1/account',
@@ -72,7 +72,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
 ]
 
 const logo: Operation[] = [
-  readOperation({
+  lookupOperation({
     id: 'getLogo',
     method: 'GET',
     path: '/v1/account/logo',

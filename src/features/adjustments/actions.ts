@@ -44,13 +44,19 @@ export async function foundAdjustment(
 ): Promise<AdjustmentRecord> {
   const { type, id, customerId } = name
   if (type === 'positive') {
-    const positive = await findPositive(db, account, id)
+    const [positive, allocations] = await Promise.all([
+      findPositive(db, account, id),
+      listAllocationsOfOwed(db, account, 'positive_adjustment', [id]),
+    ])
     if (positive?.customerId !== customerId) throw unknownAdjustment(name)
-    return { positive, allocations: await listAllocationsOfOwed(db, account, 'positive_adjustment', [id]) }
+    return { positive, allocations }
   }
-  const negative = await findNegative(db, account, id)
+  const [negative, allocations] = await Promise.all([
+    findNegative(db, account, id),
+    listAllocationsOfGiven(db, account, 'negative_adjustment', [id]),
+  ])
   if (negative?.customerId !== customerId) throw unknownAdjustment(name)
-  return { negative, allocations: await listAllocationsOfGiven(db, account, 'negative_adjustment', [id]) }
+  return { negative, allocations }
 }
 
 /** The same with its customer locked. */

@@ -1,6 +1,12 @@
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  noContent,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { unknownCustomer } from '../customers/actions.ts'
@@ -61,7 +67,7 @@ const reading = (publicUrl: string | undefined): Operation[] => [
       )
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getAdjustment',
     method: 'GET',
     path: '/v1/adjustment/get',

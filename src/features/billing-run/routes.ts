@@ -3,7 +3,13 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { longOperation, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  longOperation,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
 import { clockMoving, moveClock } from './clock.ts'
@@ -49,7 +55,7 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
       return listAnswer({ rows, page, url, count: () => countRuns(db, account.id) }, write, publicUrl)
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getBillingRun',
     method: 'GET',
     path: '/v1/billingruns/{billingRunID}',
@@ -58,9 +64,8 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
     success: { status: 200, schema: BillingRunOut.schema },
     read: async (db, { account }, { params }) => {
       const id = pathId(params, 'billingRunID', unknownRun)
-      const run = await findRun(db, account.id, id)
+      const [run, failures] = await Promise.all([findRun(db, account.id, id), listFailures(db, account.id, id)])
       if (!run) throw unknownRun(id)
-      const failures = await listFailures(db, account.id, id)
       return {
         status: 200,
         body: BillingRunOut.write(runWithFailuresToWire(run, failures, account.timeZone, realClock())),
@@ -88,7 +93,7 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
 ]
 
 const clock = (deps: Deps): Operation[] => [
-  readOperation({
+  lookupOperation({
     id: 'getClock',
     method: 'GET',
     path: '/v1/clock',

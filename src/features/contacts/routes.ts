@@ -8,6 +8,7 @@ import {
   noContent,
   type Operation,
   type PathParams,
+  lookupOperation,
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
@@ -87,7 +88,7 @@ const reading = ({ publicUrl }: Deps): Operation[] => [
     success: { status: 200, schema: ContactsOut.schema },
     read: (db, context, { query, url }) => answerContacts(db, context, null, { page: pageOf(query), url }, publicUrl),
   }),
-  readOperation({
+  lookupOperation({
     id: 'getContact',
     method: 'GET',
     path: '/v1/customercontacts/{customerContactID}',

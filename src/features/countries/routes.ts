@@ -1,7 +1,7 @@
 import { COUNTRIES, type Country, statesOf } from '../../kernel/countries.ts'
 import { missing } from '../../kernel/fault.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
+import { type Answer, type Operation, type PathParams, lookupOperation } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, pageOf } from '../../platform/http/query.ts'
 import { CountriesOut, countryToWire, StatesOut, stateToWire } from './wire.ts'
@@ -33,7 +33,7 @@ function listedInMemory<Row>(
 }
 
 export const countryOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
-  readOperation({
+  lookupOperation({
     id: 'listCountries',
     method: 'GET',
     path: '/v1/countries',
@@ -44,7 +44,7 @@ export const countryOperations = (deps: { publicUrl: string | undefined }): Oper
     read: (_db, _context, { query, url }) =>
       listedInMemory(COUNTRIES, query, url, (some) => CountriesOut.write(some.map(countryToWire)), deps.publicUrl),
   }),
-  readOperation({
+  lookupOperation({
     id: 'listCountryStates',
     method: 'GET',
     path: '/v1/countries/{countryID}/states',

@@ -10,6 +10,7 @@ import {
   noContent,
   type Operation,
   type PathParams,
+  lookupOperation,
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
@@ -93,7 +94,7 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     read: (db, { account }, { query, url }) =>
       answerGiven(db, account.id, { query, url, publicUrl }, null, notesOf(db, account)),
   }),
-  readOperation({
+  lookupOperation({
     id: 'getCredit',
     method: 'GET',
     path: '/v1/credits/{creditNoteID}',
@@ -101,8 +102,11 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     summary: 'Read a credit note',
     success: { status: 200, schema: CreditNoteOut.schema },
     read: async (db, { account }, { params }) => {
-      const negative = await foundNote(db, account.id, params)
-      const allocations = await listAllocationsOfGiven(db, account.id, 'negative_adjustment', [negative.id])
+      const id = pathId(params, 'creditNoteID', unknownNote)
+      const [negative, allocations] = await Promise.all([
+        foundNote(db, account.id, params),
+        listAllocationsOfGiven(db, account.id, 'negative_adjustment', [id]),
+      ])
       return answerOf(200, { negative, allocations }, account.timeZone)
     },
   }),

@@ -1,5 +1,5 @@
 import { conflict, missing } from '../../kernel/fault.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { noContent, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { recordEvent } from '../events/record.ts'
@@ -9,7 +9,7 @@ import { CurrenciesOut, CurrencyIn, CurrencyOut, currencyToWire } from './wire.t
 const tag = 'Currencies'
 
 export const currencyOperations = (): Operation[] => [
-  readOperation({
+  lookupOperation({
     id: 'listCurrencies',
     method: 'GET',
     path: '/v1/currencies',

@@ -1,5 +1,5 @@
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -85,6 +85,15 @@ export const findCustomerView = (db: Queryable, account: AccountId, id: Customer
   firstRow<CustomerView>(
     db,
     sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
+  )
+
+/** The customer of an invoice, for a look-up that does not know whose it is. */
+export const findCustomerOfInvoice = (db: Queryable, account: AccountId, invoice: InvoiceId, today: IsoDate) =>
+  firstRow<CustomerView>(
+    db,
+    sql`select ${CUSTOMER_COLUMNS}, ${counted(today)}
+          from invoices i join customers c on c.account_id = i.account_id and c.customer_id = i.customer_id
+         where i.account_id = ${account} and i.invoice_id = ${invoice}`,
   )
 
 export const findCustomer = (db: Queryable, account: AccountId, id: CustomerId) =>

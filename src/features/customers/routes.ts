@@ -1,7 +1,13 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  noContent,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
 import { PAGE_SIZE_MAX, pageOf, paging } from '../../platform/http/query.ts'
 import { reference } from '../../platform/wire/fields.ts'
@@ -138,7 +144,7 @@ export const customerOperations = (deps: Deps): Operation[] => [
       )
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getCustomer',
     method: 'GET',
     path: '/v1/customers/{customerID}',

@@ -1,9 +1,9 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listCustomersByIds } from '../customers/queries.ts'
-import { type Invoice, listApplied, listCharges, listInvoiceTaxes } from './queries.ts'
+import { findCustomerOfInvoice, listCustomersByIds } from '../customers/queries.ts'
+import { findInvoice, type Invoice, listApplied, listCharges, listInvoiceTaxes } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
 
 function byInvoice<Row extends { invoiceId: Id }>(rows: readonly Row[]): Map<Id, Row[]> {
@@ -32,6 +32,35 @@ export async function loadLines(
     charges: chargesOf.get(invoice.id) ?? [],
     taxes: taxesOf.get(invoice.id) ?? [],
   }))
+}
+
+/** The same of one invoice, asked for at once; undefined where there is none. */
+export async function lookUpInvoiceParts(
+  db: Queryable,
+  account: AccountId,
+  id: InvoiceId,
+  today: IsoDate,
+): Promise<InvoiceParts | undefined> {
+  const [lines, customer, applied] = await Promise.all([
+    lookUpLines(db, account, id),
+    findCustomerOfInvoice(db, account, id, today),
+    listApplied(db, account, [id]),
+  ])
+  return lines && customer && { ...lines, customer, applied }
+}
+
+/** An invoice with its lines and taxes, asked for at once; undefined where there is none. */
+export async function lookUpLines(
+  db: Queryable,
+  account: AccountId,
+  id: InvoiceId,
+): Promise<Omit<InvoiceParts, 'customer'> | undefined> {
+  const [invoice, charges, taxes] = await Promise.all([
+    findInvoice(db, account, id),
+    listCharges(db, account, [id]),
+    listInvoiceTaxes(db, account, [id]),
+  ])
+  return invoice && { invoice, charges, taxes }
 }
 
 /** Everything an answer shows of invoices; the customer in it is the present one. */

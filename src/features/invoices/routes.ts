@@ -2,7 +2,7 @@ import { invalid, missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Answer, type Operation, readOperation } from '../../platform/http/operation.ts'
+import { type Answer, type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
@@ -11,21 +11,14 @@ import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { unknownInvoice } from './by-hand.ts'
 import { type HandDeps, handInvoiceOperations } from './hand-routes.ts'
-import { loadInvoiceParts, loadLines } from './load.ts'
-import {
-  countInvoices,
-  findInvoice,
-  findInvoiceByNumber,
-  type Invoice,
-  type InvoiceFilter,
-  listInvoices,
-  listSpreads,
-} from './queries.ts'
+import { loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load.ts'
+import { countInvoices, findInvoiceByNumber, type InvoiceFilter, listInvoices, listSpreads } from './queries.ts'
 import {
   ExplanationOut,
   explanationToWire,
   invoiceEtag,
   InvoiceOut,
+  type InvoiceParts,
   InvoiceQuery,
   InvoicesOut,
   invoiceToWire,
@@ -78,10 +71,9 @@ async function answerList(
   )
 }
 
-async function answerOne(db: Queryable, { account, moment }: RequestContext, invoice: Invoice): Promise<Answer> {
-  const [parts] = await loadInvoiceParts(db, account.id, [invoice], moment.today)
-  const body = InvoiceOut.write(invoiceToWire(parts!, { timeZone: account.timeZone, today: moment.today }))
-  return { status: 200, body, etag: invoiceEtag(parts!) }
+function answerOne({ account, moment }: RequestContext, parts: InvoiceParts): Answer {
+  const body = InvoiceOut.write(invoiceToWire(parts, { timeZone: account.timeZone, today: moment.today }))
+  return { status: 200, body, etag: invoiceEtag(parts) }
 }
 
 export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => [
@@ -109,7 +101,7 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
       return answerList(db, context, query, { ...filterOf(query), customerId }, url, publicUrl)
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getInvoice',
     method: 'GET',
     path: '/v1/invoices/{invoiceID}',
@@ -118,9 +110,9 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
     success: { status: 200, schema: InvoiceOut.schema },
     read: async (db, context, { params }) => {
       const id = pathId(params, 'invoiceID', unknownInvoice)
-      const invoice = await findInvoice(db, context.account.id, id)
-      if (!invoice) throw unknownInvoice(id)
-      return answerOne(db, context, invoice)
+      const parts = await lookUpInvoiceParts(db, context.account.id, id, context.moment.today)
+      if (!parts) throw unknownInvoice(id)
+      return answerOne(context, parts)
     },
   }),
   readOperation({
@@ -134,10 +126,11 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
       const number = pathId(params, 'invoiceNum', unknownNumber)
       const invoice = await findInvoiceByNumber(db, context.account.id, number)
       if (!invoice) throw unknownNumber(number)
-      return answerOne(db, context, invoice)
+      const [parts] = await loadInvoiceParts(db, context.account.id, [invoice], context.moment.today)
+      return answerOne(context, parts!)
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'explainInvoice',
     method: 'GET',
     path: '/v1/invoices/{invoiceID}/explanation',
@@ -146,13 +139,9 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
     success: { status: 200, schema: ExplanationOut.schema },
     read: async (db, { account }, { params }) => {
       const id = pathId(params, 'invoiceID', unknownInvoice)
-      const invoice = await findInvoice(db, account.id, id)
-      if (!invoice) throw unknownInvoice(id)
-      const [[parts], spreads] = await Promise.all([
-        loadLines(db, account.id, [invoice]),
-        listSpreads(db, account.id, id),
-      ])
-      return { status: 200, body: ExplanationOut.write(explanationToWire(parts!, spreads, account.timeZone)) }
+      const [parts, spreads] = await Promise.all([lookUpLines(db, account.id, id), listSpreads(db, account.id, id)])
+      if (!parts) throw unknownInvoice(id)
+      return { status: 200, body: ExplanationOut.write(explanationToWire(parts, spreads, account.timeZone)) }
     },
   }),
   ...handInvoiceOperations(deps),

@@ -5,7 +5,13 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  noContent,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
 import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
 import type { GivenFilter } from '../money/adjustment-queries.ts'
@@ -87,7 +93,7 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     read: (db, { account }, { query, url }) =>
       answerGiven(db, account.id, { query, url, publicUrl }, null, paymentsOf(db, account.id)),
   }),
-  readOperation({
+  lookupOperation({
     id: 'getPayment',
     method: 'GET',
     path: '/v1/payments/{paymentID}',
@@ -96,9 +102,11 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     success: { status: 200, schema: PaymentOut.schema },
     read: async (db, { account }, { params }) => {
       const id = pathId(params, 'paymentID', unknownPayment)
-      const payment = await findPayment(db, account.id, id)
+      const [payment, allocations] = await Promise.all([
+        findPayment(db, account.id, id),
+        listAllocationsOfGiven(db, account.id, 'payment', [id]),
+      ])
       if (!payment) throw unknownPayment(id)
-      const allocations = await listAllocationsOfGiven(db, account.id, 'payment', [id])
       return {
         status: 200,
         body: PaymentOut.write(paymentToWire(payment, allocations)),

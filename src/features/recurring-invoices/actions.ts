@@ -49,11 +49,18 @@ async function reread(tx: Transaction, id: Id): Promise<Loaded> {
 }
 
 /** The JSON text of a recurring invoice, with amounts by the taxes that count today. */
-export async function writtenRecurring(db: Queryable, context: RequestContext, loaded: Loaded): Promise<string> {
-  const { account, moment } = context
-  const amounts = recurringAmounts(loaded, await recurringContext(db, context))
-  return RecurringOut.write(recurringToWire(loaded, amounts, { timeZone: account.timeZone, today: moment.today }))
-}
+export const writtenRecurring = async (db: Queryable, context: RequestContext, loaded: Loaded): Promise<string> =>
+  writeRecurring(loaded, await recurringContext(db, context), context)
+
+/** The same with those taxes given. */
+export const writeRecurring = (
+  loaded: Loaded,
+  taxes: Parameters<typeof recurringAmounts>[1],
+  { account, moment }: RequestContext,
+): string =>
+  RecurringOut.write(
+    recurringToWire(loaded, recurringAmounts(loaded, taxes), { timeZone: account.timeZone, today: moment.today }),
+  )
 
 async function record(tx: Transaction, context: RequestContext, type: EventType, loaded: Loaded): Promise<void> {
   const { id: recordId, customerId } = loaded.recurring

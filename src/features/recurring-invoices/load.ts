@@ -34,8 +34,12 @@ export async function loadRecurring(
 ): Promise<Loaded[]> {
   if (records.length === 0) return []
   const ids = records.map(({ id }) => id)
-  const chargesOf = grouped(await listRecurringCharges(db, account, ids))
-  const taxesOf = grouped(await listRecurringTaxes(db, account, ids))
+  const [charges, taxes] = await Promise.all([
+    listRecurringCharges(db, account, ids),
+    listRecurringTaxes(db, account, ids),
+  ])
+  const chargesOf = grouped(charges)
+  const taxesOf = grouped(taxes)
   return records.map((recurring) => ({
     recurring,
     charges: chargesOf.get(recurring.id) ?? [],
@@ -44,6 +48,10 @@ export async function loadRecurring(
 }
 
 export async function findLoaded(db: Queryable, account: AccountId, id: Id): Promise<Loaded | undefined> {
-  const recurring = await findRecurring(db, account, id)
-  return recurring && (await loadRecurring(db, account, [recurring]))[0]
+  const [recurring, charges, taxes] = await Promise.all([
+    findRecurring(db, account, id),
+    listRecurringCharges(db, account, [id]),
+    listRecurringTaxes(db, account, [id]),
+  ])
+  return recurring && { recurring, charges, taxes }
 }

@@ -3,7 +3,14 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
@@ -17,6 +24,7 @@ import {
   lockedRecurring,
   reactivateRecurring,
   unknownRecurring,
+  writeRecurring,
   writtenRecurring,
 } from './actions.ts'
 import { recurringAmounts, recurringContext } from './bill.ts'
@@ -90,7 +98,7 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
       return answerList(db, context, customerId, { page: pageOf(query), url, publicUrl })
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getRecurringInvoice',
     method: 'GET',
     path,
@@ -98,8 +106,8 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
     summary: 'Read a recurring invoice',
     success: { status: 200, schema: RecurringOut.schema },
     read: async (db, context, { params }) => {
-      const loaded = await foundLoaded(db, context, params)
-      return { status: 200, body: await writtenRecurring(db, context, loaded), etag: recurringEtag(loaded) }
+      const [loaded, taxes] = await Promise.all([foundLoaded(db, context, params), recurringContext(db, context)])
+      return { status: 200, body: writeRecurring(loaded, taxes, context), etag: recurringEtag(loaded) }
     },
   }),
   readOperation({

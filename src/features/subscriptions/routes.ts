@@ -3,7 +3,14 @@ import { assert } from '../../kernel/assert.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  lookupOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
@@ -14,6 +21,7 @@ import { addSubscription, lockedSubscription, reread, unknownSubscription } from
 import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
+import { listStoredComponents } from './component-queries.ts'
 import { componentOperations } from './component-routes.ts'
 import { usageOperations } from './usage-routes.ts'
 import { detailOperations } from './detail-routes.ts'
@@ -24,7 +32,6 @@ import {
   findSubscription,
   listSubscriptions,
   type Subscription,
-  type ShownSubscription,
   type SubscriptionFilter,
   withShownComponents,
 } from './queries.ts'
@@ -122,7 +129,7 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
       )
     },
   }),
-  readOperation({
+  lookupOperation({
     id: 'getSubscription',
     method: 'GET',
     path: '/v1/subscriptions/{subscriptionID}',
@@ -130,12 +137,14 @@ const reading = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] 
     summary: 'Read a subscription',
     success: { status: 200, schema: SubscriptionOut.schema },
     read: async (db, { account, moment }, { params }) => {
-      const found = await findSubscription(db, account.id, pathId(params, id, unknownSubscription))
-      if (!found) throw unknownSubscription(params[id] ?? '')
-      const [shown] = await withShownComponents(db, account.id, [found])
-      const body = SubscriptionOut.write(
-        subscriptionToWire(shown as ShownSubscription, { timeZone: account.timeZone, today: moment.today }),
-      )
+      const subscriptionId = pathId(params, id, unknownSubscription)
+      const [found, components] = await Promise.all([
+        findSubscription(db, account.id, subscriptionId),
+        listStoredComponents(db, account.id, [subscriptionId]),
+      ])
+      if (!found) throw unknownSubscription(subscriptionId)
+      const shown = { ...found, components: components.get(subscriptionId) ?? [] }
+      const body = SubscriptionOut.write(subscriptionToWire(shown, { timeZone: account.timeZone, today: moment.today }))
       return { status: 200, body, etag: subscriptionEtag(found) }
     },
   }),

@@ -52,11 +52,14 @@ export async function findTaxSetting(
   account: AccountId,
   id: TaxSettingId,
 ): Promise<TaxSetting | undefined> {
-  const row = await firstRow<SettingRow>(
-    db,
-    sql`select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id}`,
-  )
-  return row && (await withRules(db, account, [row]))[0]
+  const [row, rules] = await Promise.all([
+    firstRow<SettingRow>(
+      db,
+      sql`select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id}`,
+    ),
+    listRulesOf(db, account, [{ id }]),
+  ])
+  return row && grouped([row], rules)[0]
 }
 
 /** Locks a setting: two edits of its rules come one after the other. */
@@ -72,11 +75,18 @@ export async function lockTaxSetting(
   return row && (await withRules(tx, account, [row]))[0]
 }
 
-async function withRules(db: Queryable, account: AccountId, rows: readonly SettingRow[]): Promise<TaxSetting[]> {
-  const rules = await db.rows<SettingRule & { settingId: TaxSettingId }>(sql`
+type RuleOfSetting = SettingRule & { settingId: TaxSettingId }
+
+const listRulesOf = (db: Queryable, account: AccountId, settings: readonly Pick<SettingRow, 'id'>[]) =>
+  db.rows<RuleOfSetting>(sql`
     select tax_setting_id as "settingId", tax_rule_id as "id", rate, country_id as "countryId", country_state_id as "countryStateId",
            tax_number as "taxNumber"
-      from tax_rules where account_id = ${account} and tax_setting_id = any (${column(rows, 'id')}::bigint[]) order by tax_rule_id`)
+      from tax_rules where account_id = ${account} and tax_setting_id = any (${column(settings, 'id')}::bigint[]) order by tax_rule_id`)
+
+const withRules = async (db: Queryable, account: AccountId, rows: readonly SettingRow[]): Promise<TaxSetting[]> =>
+  grouped(rows, await listRulesOf(db, account, rows))
+
+function grouped(rows: readonly SettingRow[], rules: readonly RuleOfSetting[]): TaxSetting[] {
   const settings = new Map(rows.map((row): [TaxSettingId, TaxSetting] => [row.id, { ...row, rules: [] }]))
   for (const { settingId, ...rule } of rules) settings.get(settingId)?.rules.push(rule)
   return [...settings.values()]

@@ -56,7 +56,8 @@ export const verifyAccount = (
   account: AccountId,
   tell: (difference: Difference) => void,
   goOn: GoOn = () => {},
-): Promise<Verification> => db.transaction(account, (tx) => runChecks(tx, tell, goOn), {
+): Promise<Verification> =>
+  db.transaction(account, (tx) => runChecks(tx, tell, goOn), {
     isolation: 'repeatable read',
     statementMs: WHOLE_STATEMENT_MS,
   })

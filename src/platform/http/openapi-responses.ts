@@ -44,8 +44,8 @@ const REASONS: Record<number, string> = {
   413: 'The body is too large',
   415: 'The body is of another type than the operation takes',
   422: 'The Idempotency-Key was used for another request',
-  429: 'Too many requests, or too many wrong credentials',
-  503: 'The database is away for a moment',
+  429: 'Too many requests, too many wrong credentials, or too many expensive reads at a time',
+  503: 'The database is away for a moment, or the read took too long',
 }
 
 const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {

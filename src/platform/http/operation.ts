@@ -145,7 +145,10 @@ export const readOperation = <Body = undefined, Query = Record<string, never>>(
 
 /** A read whose statements need no answer of each other: asked for before the first is waited for, as Promise.all does. */
 export const lookupOperation = <Query = Record<string, never>>(
-  operation: Omit<ReadOperation<undefined, Query, Queryable>, 'kind' | 'isLookup' | 'isExpensive' | 'body' | 'query'> & {
+  operation: Omit<
+    ReadOperation<undefined, Query, Queryable>,
+    'kind' | 'isLookup' | 'isExpensive' | 'body' | 'query'
+  > & {
     query?: Field<Query>
   },
 ): Operation => ({ kind: 'read', isLookup: true, ...operation }) as Operation

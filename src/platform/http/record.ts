@@ -6,10 +6,10 @@ import { type RequestContext, writingOf } from './context.ts'
 import { pathId } from './handle.ts'
 import {
   type Answer,
+  lookupOperation,
   noContent,
   type Operation,
   type PathParams,
-  readOperation,
   type WriteOperation,
 } from './operation.ts'
 
@@ -25,6 +25,7 @@ export interface ReadableDeclaration<Row, Code extends string> {
   path: string
   out: RecordShape<Row>
   idOf(row: Row): Id
+  /** Asks for all that it needs at once: it is a look-up. */
   find(db: Queryable, context: RequestContext, id: Id): Promise<Row | undefined>
   /** Changes with whatever a PUT would replace. */
   etag?(row: Row): string
@@ -90,7 +91,7 @@ export function readableKind<Row, Code extends string>(
       ...(declared.etag ? { etag: declared.etag(row) } : {}),
     }),
     readOperation: (about) =>
-      readOperation({
+      lookupOperation({
         ...about,
         method: 'GET',
         path: `${path}/{${param}}`,
