@@ -91,8 +91,8 @@ export const findCustomerView = (db: Queryable, account: AccountId, id: Customer
 export const findCustomerOfInvoice = (db: Queryable, account: AccountId, invoice: InvoiceId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,
-    sql`select ${CUSTOMER_COLUMNS}, ${counted(today)}
-          from invoices i join customers c on c.account_id = i.account_id and c.customer_id = i.customer_id
+    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
+          from invoices i join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
          where i.account_id = ${account} and i.invoice_id = ${invoice}`,
   )
 

@@ -6,7 +6,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 /** Statements of more movements than a person reads. */
 
 const service = await startTestService()
-const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, quickLanes: 1 })
+const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, lanes: 1 })
 afterAll(() => owner.close())
 
 /** A customer with as many movements, half of a day and half of the next. */

@@ -33,7 +33,6 @@ import {
 const tag = 'Customers'
 
 interface Deps {
-  db: Database
   publicUrl: string | undefined
   drawing: Drawing
 }

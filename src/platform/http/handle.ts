@@ -183,7 +183,7 @@ async function prepare(
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
   if (problems.found.length > 0) return undefined
-  return operation.prepare(deps.db.reader(caller.account.id, 'quick'), context, input)
+  return operation.prepare(deps.db.reader(caller.account.id), context, input)
 }
 
 /** Ends the transaction of a preview: the change was really made, so the answer is true, and is taken back. */

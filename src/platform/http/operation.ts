@@ -130,10 +130,7 @@ export interface LongOperation<Body = never, Query = never> extends Described {
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export type Operation =
-  | ReadOperation<any, any, any>
-  | WriteOperation<any, any, any, any, any>
-  | LongOperation<any, any>
+export type Operation = ReadOperation<any, any, any> | WriteOperation<any, any, any, any, any> | LongOperation<any, any>
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
