@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from './context.ts'
-import type { Places } from '../places.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
 
