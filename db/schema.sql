@@ -1435,7 +1435,24 @@ CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant
  SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  one record;
+  due_subscriptions bigint := 0;
+  due_recurring bigint := 0;
 begin
+  for one in select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+              where a.clock_at is null
+  loop
+    exit when due_subscriptions >= count_max and due_recurring >= count_max;
+    due_subscriptions := due_subscriptions + (select count(*) from (
+      select 1 from subscription_billing b where b.account_id = one.account_id and b.due_on <= one.today
+         and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = b.customer_id)
+       limit count_max - due_subscriptions) as due);
+    due_recurring := due_recurring + (select count(*) from (
+      select 1 from recurring_invoices r where r.account_id = one.account_id and r.due_on <= one.today
+         and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = r.customer_id)
+       limit count_max - due_recurring) as due);
+  end loop;
   return query
     with unfinished as (
       select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
@@ -1454,18 +1471,8 @@ begin
       where finished_at is not null order by finished_at desc limit 1)
     union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
       where finished_at is not null and failed = 0 order by finished_at desc limit 1)
-    union all select 'due', 'subscription', count(*) from (
-      select 1 from current_accounts a cross join lateral (
-        select 1 from subscription_billing b where b.account_id = a.account_id and b.due_on <= a.today
-           and (select c.paused_on is null from customers c where c.account_id = b.account_id and c.customer_id = b.customer_id)
-         limit count_max) as due
-       limit count_max) as found
-    union all select 'due', 'recurring_invoice', count(*) from (
-      select 1 from current_accounts a cross join lateral (
-        select 1 from recurring_invoices r where r.account_id = a.account_id and r.due_on <= a.today
-           and (select c.paused_on is null from customers c where c.account_id = r.account_id and c.customer_id = r.customer_id)
-         limit count_max) as due
-       limit count_max) as found
+    union all select 'due', 'subscription', due_subscriptions
+    union all select 'due', 'recurring_invoice', due_recurring
     union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
     union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
     union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox

@@ -102,7 +102,7 @@ export const insertNegative = async (tx: Transaction, row: NewNegative, at: Inst
             created_at, account_version, customer_version)
           select ${tx.account}, c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
                  ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${at}::timestamptz, a.version, c.version
-            from accounts a join customers c on c.account_id = ${tx.account}
+            from accounts a join customers c on c.account_id = a.account_id and c.account_id = ${tx.account}
            where a.account_id = ${tx.account} and c.customer_id = ${row.customerId}
           returning negative_adjustment_id as "id"`,
     )
