@@ -2,6 +2,7 @@ import type { PositiveKind } from '../../engine/postings.ts'
 import type { Ageing, Statement } from '../../engine/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
+import type { PlainFields } from '../invoices/fields.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
 
@@ -62,12 +63,12 @@ export interface Applied {
   amountMinor: bigint
 }
 
-export interface InvoiceDocument extends DocumentHead {
+/** The plain fields of the invoice stand on paper where invoice-pdf.ts draws them. */
+export interface InvoiceDocument extends DocumentHead, Partial<PlainFields> {
   state: 'draft' | 'issued' | 'cancelled'
   /** Null for a draft. */
   number: string | null
   reference: string
-  poNumber: string | null
   invoiceDate: IsoDate
   dueDate: IsoDate
   currency: string
@@ -76,8 +77,6 @@ export interface InvoiceDocument extends DocumentHead {
   totalMinor: bigint
   applied: readonly Applied[]
   balanceMinor: bigint
-  notes: string | null
-  terms: string | null
   bankDetails: string | null
 }
 

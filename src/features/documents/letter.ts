@@ -73,7 +73,8 @@ const partyLines = (party: Party, words: Words): string[] => [
   ...[party.tel, party.email, party.webPage].filter((line) => line !== null),
 ]
 
-export type Fact = readonly [name: string, value: string | null]
+/** Without a value it is not drawn. */
+export type Fact = readonly [name: string, value: string | null | undefined]
 
 /** Sender, receiver and facts beside each other. */
 export function drawParties(
@@ -110,7 +111,7 @@ function drawFacts(sheet: Sheet, heading: string, facts: readonly Fact[], x: num
   sheet.group('Sect', () => {
     sheet.paragraph('H2', heading, ink(7.5, 'bold', QUIET), { x, width })
     const rows = facts
-      .filter((fact): fact is readonly [string, string] => fact[1] !== null && fact[1] !== '')
+      .filter((fact): fact is readonly [string, string] => Boolean(fact[1]))
       .map(([name, value]): Row => ({
         cells: [[{ text: name, ink: ink(8, 'regular', QUIET) }], [{ text: value, ink: ink(9) }]],
       }))
@@ -125,7 +126,7 @@ function drawFacts(sheet: Sheet, heading: string, facts: readonly Fact[], x: num
 /** Named texts below each other; what is empty is left out. */
 export function drawTexts({ sheet }: Letter, texts: readonly Fact[]): void {
   for (const [heading, text] of texts) {
-    if (text === null || text === '') continue
+    if (!text) continue
     sheet.y += 16
     sheet.need(40)
     sheet.group('Sect', () => {

@@ -4,6 +4,7 @@ import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
+import { plainFieldsOf } from '../invoices/fields.ts'
 import { CHARGE_LINES_MAX } from '../invoices/lines.ts'
 import { loadLines } from '../invoices/load.ts'
 import { type Charge, findInvoice, type Invoice } from '../invoices/queries.ts'
@@ -33,10 +34,10 @@ export async function loadInvoiceDocument(
   const { bankDetails, ...letter } = head
   return {
     ...letter,
+    ...plainFieldsOf(invoice),
     state: invoice.isCancelled ? 'cancelled' : invoice.isDraft ? 'draft' : 'issued',
     number: invoice.number?.toString() ?? null,
     reference: invoice.reference,
-    poNumber: invoice.poNumber,
     invoiceDate: invoice.invoiceDate,
     dueDate: invoice.dueDate,
     currency: invoice.currency,
@@ -45,8 +46,6 @@ export async function loadInvoiceDocument(
     totalMinor: invoice.totalMinor,
     applied,
     balanceMinor: invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor,
-    notes: invoice.notes,
-    terms: invoice.terms,
     bankDetails,
   }
 }

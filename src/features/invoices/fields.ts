@@ -34,6 +34,10 @@ export const PLAIN_COLUMNS = Object.fromEntries(
 
 export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof PlainFields)[]
 
+/** Returns the plain fields alone of a record that has them among others. */
+export const plainFieldsOf = (record: PlainFields): PlainFields =>
+  Object.fromEntries(FIELD_NAMES.map((name) => [name, record[name]])) as unknown as PlainFields
+
 /** The fields that can change after issue. The event of the issue keeps what they were. */
 export const EDITABLE = FIELD_NAMES.filter((name) => FIELDS[name].isEditable)
 
