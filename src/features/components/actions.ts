@@ -19,6 +19,7 @@ import {
   insertComponent,
   isComponentUsed,
   listComponentTrees,
+  listComponentVersions,
   lockComponent,
   lockComponentVersions,
   updateComponent,
@@ -43,8 +44,11 @@ export const componentKind = recordKind({
   out: componentShape,
   idOf: ({ owner }) => owner.id,
   find: async (db, { account }, id) => {
-    const owner = await findComponent(db, account.id, id)
-    return owner && (await listComponentTrees(db, account.id, [owner]))[0]
+    const [owner, versions] = await Promise.all([
+      findComponent(db, account.id, id),
+      listComponentVersions(db, account.id, { componentIds: [id] }),
+    ])
+    return owner && { owner, versions }
   },
   lock: async (tx, _context, id) => {
     const owner = await lockComponent(tx, tx.account, id)

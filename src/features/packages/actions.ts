@@ -14,6 +14,7 @@ import {
   findPackage,
   insertPackage,
   listPackageTrees,
+  listPackageVersions,
   listUsedVersions,
   lockPackage,
   lockPackageVersions,
@@ -42,8 +43,11 @@ export const packageKind = recordKind({
   out: packageShape,
   idOf: ({ owner }) => owner.id,
   find: async (db, { account, moment }, id) => {
-    const owner = await findPackage(db, account.id, id)
-    return owner && (await listPackageTrees(db, account.id, [owner], moment.today))[0]
+    const [owner, versions] = await Promise.all([
+      findPackage(db, account.id, id),
+      listPackageVersions(db, account.id, { packageIds: [id] }, moment.today),
+    ])
+    return owner && { owner, versions }
   },
   lock: (tx, context, id) => lockPackageTree(tx, context, id),
   etag: ({ owner }) => packageEtag(owner),
