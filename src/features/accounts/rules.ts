@@ -1,5 +1,5 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { Problems } from '../../kernel/fault.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountSettings } from './queries.ts'
 import type { AccountBody } from './wire.ts'
 
@@ -38,6 +38,25 @@ export const frozenOfAccount = (a: AccountSettings) => ({
   // No document shows it; the event of an issue writes its dates in it.
   timeZone: a.timeZone,
 })
+
+/**
+ * Refuses with 409 to date anything on or before the day up to which the books are closed (LockDate). `what` names what bears the days;
+ * `field` is the one of the body that they come from.
+ */
+export function checkNotLocked(
+  lockDate: IsoDate | null,
+  days: readonly IsoDate[],
+  what: string,
+  field: 'Date' | 'InvoiceDate' = 'Date',
+): void {
+  const locked = days.find((day) => lockDate !== null && day <= lockDate)
+  if (locked !== undefined)
+    throw conflict(
+      'books_locked',
+      `The books are closed up to ${lockDate}; ${what} is dated ${locked} and must lie after that.`,
+      field,
+    )
+}
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const JPEG = Buffer.from([0xff, 0xd8, 0xff])

@@ -2,7 +2,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { holdCurrencies } from '../currencies/queries.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
@@ -24,9 +24,7 @@ export async function checkAccountBody(
   problems: Problems,
 ): Promise<void> {
   checkAccount(body, moment.today, problems)
-  const code = body.CurrencyCode
-  if (code && (await holdCurrencies(tx, tx.account, [code])).length === 0)
-    problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${code}; add it first.`)
+  await checkCurrencyHeld(tx, body.CurrencyCode, problems)
 }
 
 /** Every process forgets what it remembers of the account: this one after the commit, the others when the database tells them. */

@@ -23,7 +23,7 @@ import {
 import { dayAfter } from '../money/allocate.ts'
 import { listAllocationsOfOwed, listEndedAllocations } from '../money/allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from '../money/record-queries.ts'
-import { checkNotLocked } from '../money/rules.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
 import { type WantedState, writeMoney } from '../money/write.ts'
 import type { WantedGiven } from './choose-givens.ts'
 import { PositiveOut, type PositiveRecord, positiveToWire } from './wire.ts'

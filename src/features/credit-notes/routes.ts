@@ -15,7 +15,7 @@ import {
   writeOperation,
 } from '../../platform/http/operation.ts'
 import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
-import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
 import {
   countNegatives,
   type GivenFilter,

@@ -2,9 +2,22 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { holdCurrencies } from './queries.ts'
 
+const noteUnknown = (problems: Problems, currency: string, field: string): void =>
+  problems.add('currency_unknown', field, `This account does not have the currency ${currency}; add it first.`)
+
+/** Notes a CurrencyCode that the account does not have; keeps one that it has from being deleted until the commit. */
+export async function checkCurrencyHeld(
+  tx: Transaction,
+  currency: string | null | undefined,
+  problems: Problems,
+): Promise<void> {
+  if (currency == null || (await holdCurrencies(tx, tx.account, [currency])).length > 0) return
+  noteUnknown(problems, currency, 'CurrencyCode')
+}
+
 /**
- * Notes each currency of a list of prices that the account does not have, as `path[index].CurrencyCode`; those it has are kept from being
- * deleted until the commit. Entries whose currency has a problem of its own are passed over.
+ * Does the same for each currency of a list of prices, and names it as `path[index].CurrencyCode`. Passes over entries whose currency has a
+ * problem of its own.
  */
 export async function checkCurrenciesHeld(
   tx: Transaction,
@@ -14,12 +27,6 @@ export async function checkCurrenciesHeld(
 ): Promise<void> {
   const named = entries.flatMap(({ CurrencyCode }) => (CurrencyCode === undefined ? [] : [CurrencyCode]))
   const held = new Set((await holdCurrencies(tx, tx.account, named)).map(({ currency }) => currency))
-  for (const [index, { CurrencyCode: currency }] of entries.entries()) {
-    if (currency === undefined || held.has(currency)) continue
-    problems.add(
-      'currency_unknown',
-      `${path}[${index}].CurrencyCode`,
-      `This account does not have the currency ${currency}; add it first.`,
-    )
-  }
+  for (const [index, { CurrencyCode: currency }] of entries.entries())
+    if (currency !== undefined && !held.has(currency)) noteUnknown(problems, currency, `${path}[${index}].CurrencyCode`)
 }

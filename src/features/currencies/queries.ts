@@ -7,13 +7,7 @@ export const listCurrencies = (db: Queryable, account: AccountId) =>
     sql`select currency from account_currencies where account_id = ${account} order by currency collate "C"`,
   )
 
-export const findCurrencyOfAccount = (db: Queryable, account: AccountId, currency: string) =>
-  firstRow<{ currency: string }>(
-    db,
-    sql`select currency from account_currencies where account_id = ${account} and currency = ${currency}`,
-  )
-
-/** The currencies of some that the account has, kept from being deleted until the commit. */
+/** Lists which of some currencies the account has, and keeps these from being deleted until the commit. */
 export const holdCurrencies = (tx: Transaction, account: AccountId, currencies: readonly string[]) =>
   tx.rows<{ currency: string }>(sql`
     select currency from account_currencies where account_id = ${account} and currency = any (${arrayLiteral(currencies)}::text[]) for key share`)

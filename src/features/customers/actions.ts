@@ -6,7 +6,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import type { RequestContext } from '../../platform/http/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
-import { findCurrencyOfAccount } from '../currencies/queries.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
 import type { EventType } from '../events/queries.ts'
 import { type CustomValues, holdCustomLabels, listCustomLabels } from './custom-value-queries.ts'
@@ -91,10 +91,7 @@ export async function checkCustomerBody(
   problems: Problems,
 ): Promise<CustomValues | null | undefined> {
   checkCustomer(body, problems)
-  const code = body.CurrencyCode
-  if (code && !(await findCurrencyOfAccount(tx, tx.account, code))) {
-    problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${code}; add it first.`)
-  }
+  await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const labels = body.CustomFields?.length ? await holdCustomLabels(tx, tx.account) : []
   return customValuesOf(body, labels, problems)
 }

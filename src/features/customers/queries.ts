@@ -109,6 +109,23 @@ export const lockCustomer = (tx: Transaction, account: AccountId, id: CustomerId
     sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id} for no key update`,
   )
 
+/**
+ * Locks those of some customers that are neither suspended nor archived, in identifier order, and returns which. One that another
+ * transaction holds is waited for, or left out.
+ */
+export const lockBilledCustomers = async (
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly CustomerId[],
+  isWaiting: boolean,
+): Promise<CustomerId[]> =>
+  (
+    await tx.rows<{ id: CustomerId }>(sql`
+      select c.customer_id as "id" from customers c
+       where c.account_id = ${account} and c.paused_on is null and c.customer_id = any(${`{${ids.join(',')}}`}::bigint[])
+       order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
+  ).map(({ id }) => id)
+
 export interface CustomerFilter {
   reference?: string | null
   emailKey?: string | null

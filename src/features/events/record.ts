@@ -1,7 +1,7 @@
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import type { RecordKind } from '../../platform/http/record.ts'
+import type { ReadableKind } from '../../platform/http/record.ts'
 import { type EventType, sendEvents } from './queries.ts'
 
 /** Records one change made by a request. `record` is the JSON text of the record as it now is. */
@@ -31,7 +31,7 @@ export async function recordEvent(
 export async function recordChange<Row, Code extends string>(
   tx: Transaction,
   context: RequestContext,
-  kind: RecordKind<Row, Code>,
+  kind: Pick<ReadableKind<Row, Code>, 'write' | 'idOf'>,
   change: { type: EventType & `${Code}.${string}`; row: Row; customerId?: Id; reason?: string | null },
 ): Promise<string> {
   const record = kind.write(change.row, context)

@@ -8,6 +8,7 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
 import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
@@ -115,7 +116,7 @@ export async function addInvoice(
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
-  checkNotLocked(context, invoice.invoiceDate)
+  checkNotLocked(context.account.lockDate, [invoice.invoiceDate], 'the invoice', 'InvoiceDate')
   const refusals = { invoices_reference_key: referenceTaken(invoice.reference) }
   if (!isDraft) {
     const [id] = await refuseOn(issue(tx, context, [invoice], { afterIssue, isByHand: true }), refusals)
@@ -188,7 +189,7 @@ export async function issueDraft(
   const problems = new Problems()
   checkAmounts(amounts, invoice.currency, 'Charges', problems)
   problems.throwIfAny()
-  checkNotLocked(context, dates.invoiceDate)
+  checkNotLocked(context.account.lockDate, [dates.invoiceDate], 'the invoice', 'InvoiceDate')
   const { totalMinor } = amounts
   const frozen = { ...dates, amounts, totalMinor, customerVersion: customer.version, notes: invoice.notes ?? '' }
   const { hasOwnTaxes } = draft
@@ -217,16 +218,6 @@ function datesAtIssue(
       'DueDate',
     )
   return { invoiceDate, dueDate }
-}
-
-/** Rule: no document is dated on or before the day up to which the books are closed. */
-function checkNotLocked({ account }: RequestContext, invoiceDate: IsoDate): void {
-  if (account.lockDate !== null && invoiceDate <= account.lockDate)
-    throw conflict(
-      'books_locked',
-      `The books are closed up to ${account.lockDate}; InvoiceDate ${invoiceDate} must lie after that.`,
-      'InvoiceDate',
-    )
 }
 
 /** Frees what is allocated to an invoice before it is cancelled, or refuses; given by the feature that owns allocations. */

@@ -3,8 +3,9 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { holdCurrencies } from '../currencies/queries.ts'
-import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
+import { checkCustomerReference } from '../customers/actions.ts'
+import type { Customer } from '../customers/queries.ts'
 import { checkCollection, collectionMethodOf } from './collection.ts'
 import { hasSameTaxes } from './compare.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './hand-wire.ts'
@@ -40,9 +41,7 @@ export async function chooseInvoice(
   checkCollection(body, problems, present?.invoice.collectionMethod)
   checkTexts(body.Charges, present?.charges, 'Charges', problems)
   const dates = chooseDates(context, body, present)
-  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
-  if (body.customerID !== undefined && !customer)
-    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const customer = await checkCustomerReference(tx, body.customerID, problems)
   if (dates.isDueDateGiven && body.DueDate && body.DueDate < dates.invoiceDate)
     problems.add(
       'date_order',
@@ -77,16 +76,6 @@ export async function chooseInvoice(
       totalMinor: amounts.totalMinor,
     },
   }
-}
-
-/** Notes a currency that the account does not have; one that it has is kept from being deleted until the commit. */
-export async function checkCurrencyHeld(
-  tx: Transaction,
-  currency: string | null | undefined,
-  problems: Problems,
-): Promise<void> {
-  if (currency == null || (await holdCurrencies(tx, tx.account, [currency])).length > 0) return
-  problems.add('currency_unknown', 'CurrencyCode', `This account does not have the currency ${currency}; add it first.`)
 }
 
 const isComplete = (body: Partial<InvoiceBody>): body is Partial<InvoiceBody> & Pick<InvoiceBody, 'Charges'> =>

@@ -24,7 +24,7 @@ import {
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
 import { negativeRecord } from './negative-wire.ts'
-import { checkNotLocked } from './rules.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
 import { type MoneyChange, writeEdit, writeMoney } from './write.ts'
 
 /** Negative adjustments, of which credit notes are one kind: one set of rules for the two doors that show them. */

@@ -23,7 +23,7 @@ import {
   sendPaymentDelete,
   sendPaymentUpdate,
 } from '../money/payment-queries.ts'
-import { checkNotLocked } from '../money/rules.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
 import { type WantedState, writeEdit, writeMoney } from '../money/write.ts'
 import { isPending, postedPayment } from './rules.ts'
 import { PaymentOut, paymentToWire } from './wire.ts'

@@ -13,7 +13,7 @@ import {
   writeOperation,
 } from '../../platform/http/operation.ts'
 import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
-import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
 import type { GivenFilter } from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'
 import { listAllocationsOfGiven } from '../money/allocation-queries.ts'

@@ -5,9 +5,10 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { checkCustomerReference } from '../customers/actions.ts'
+import type { Customer } from '../customers/queries.ts'
 import { hasPrices, hasRates } from '../invoices/hand-wire.ts'
-import { checkCurrencyHeld } from '../invoices/choose-hand.ts'
+import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCollection } from '../invoices/collection.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import {
@@ -50,9 +51,7 @@ export async function chooseRecurring(
   checkCollection(body, problems, r?.collectionMethod)
   checkDates(context, body, problems, r)
   checkTexts(body.RecurInvoiceCharges, present?.charges, 'RecurInvoiceCharges', problems)
-  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
-  if (body.customerID !== undefined && !customer)
-    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const customer = await checkCustomerReference(tx, body.customerID, problems)
   const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const charges = body.RecurInvoiceCharges

@@ -5,7 +5,8 @@ import { firstCursor } from '../../engine/renewal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../platform/http/context.ts'
-import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { checkCustomerReference } from '../customers/actions.ts'
+import type { Customer } from '../customers/queries.ts'
 import { type ComponentSet, composeComponents, findComponents, type WishedComponent } from './component-choose.ts'
 import { nextActionOn, stateOf } from './state.ts'
 import {
@@ -41,9 +42,7 @@ export async function chooseReferences(
 ): Promise<Partial<Chosen>> {
   checkUnavailable(body, problems)
   checkTermFields(body, problems)
-  const customer = body.customerID === undefined ? undefined : await lockCustomer(tx, tx.account, body.customerID)
-  if (body.customerID !== undefined && !customer)
-    problems.add('customer_unknown', 'customerID', `There is no customer ${body.customerID}.`)
+  const customer = await checkCustomerReference(tx, body.customerID, problems)
   const components = await findComponents(tx, body.componentUsage, customer?.currency, [], problems)
   const versionId = await chooseVersion(tx, body, problems)
   if (!customer || versionId === undefined) return { ...(customer ? { customer } : {}) }

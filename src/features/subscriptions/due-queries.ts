@@ -1,8 +1,8 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -28,20 +28,6 @@ export const listDueCustomers = async (
          and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
                            and f.record_type = 'subscription' and f.record_id = b.subscription_id)
        group by b.customer_id order by b.customer_id limit ${due.limit}`)
-  ).map(({ id }) => id)
-
-/** Locks those of some customers that are billed, in identifier order. What somebody else holds is waited for, or passed over. */
-export const lockBilledCustomers = async (
-  tx: Transaction,
-  account: AccountId,
-  ids: readonly CustomerId[],
-  isWaiting: boolean,
-): Promise<CustomerId[]> =>
-  (
-    await tx.rows<{ id: CustomerId }>(sql`
-      select c.customer_id as "id" from customers c
-       where c.account_id = ${account} and c.paused_on is null and c.customer_id = any(${`{${ids.join(',')}}`}::bigint[])
-       order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
   ).map(({ id }) => id)
 
 /**

@@ -31,10 +31,16 @@ export interface ReadableDeclaration<Row, Code extends string> {
   etag?(row: Row): string
 }
 
-/** One that requests change: locked first, and told apart from an older state by its ETag. */
-export interface RecordDeclaration<Row, Code extends string> extends ReadableDeclaration<Row, Code> {
-  lock(tx: Transaction, context: RequestContext, id: Id): Promise<Row | undefined>
-  etag(row: Row): string
+/**
+ * One that requests change: locked first, and told apart from an older state by its ETag. Locked is what locking reads of it: less than Row
+ * where an answer shows sums and counts that no change needs.
+ */
+export interface RecordDeclaration<Row extends Locked, Code extends string, Locked = Row> extends ReadableDeclaration<
+  Row,
+  Code
+> {
+  lock(tx: Transaction, context: RequestContext, id: Id): Promise<Locked | undefined>
+  etag(row: Locked): string
 }
 
 export interface ReadableKind<Row, Code extends string> extends ReadableDeclaration<Row, Code> {
@@ -55,18 +61,18 @@ type OneRecord<Row> = Pick<WriteOperation<Row>, 'method' | 'path' | 'success' | 
   record(tx: Transaction, context: RequestContext, input: { params: PathParams }): Promise<Row>
 }
 
-export interface RecordKind<Row, Code extends string> extends ReadableKind<Row, Code> {
-  etag(row: Row): string
+export interface RecordKind<Row extends Locked, Code extends string, Locked = Row> extends ReadableKind<Row, Code> {
+  etag(row: Locked): string
   /** Locks the record of a path, or throws its 404. */
-  locked(tx: Transaction, context: RequestContext, params: PathParams): Promise<Row>
+  locked(tx: Transaction, context: RequestContext, params: PathParams): Promise<Locked>
   /** Answers 201 with a record that was added, and where it is. */
   created(row: Row, context: RequestContext): Answer
   /** Answers 204 with the ETag of what the record is now. */
-  edited(row: Row): Answer
+  edited(row: Locked): Answer
   /** Method, path, success, record and ETag of the operation that replaces the record of a path. */
-  editing: OneRecord<Row>
+  editing: OneRecord<Locked>
   /** The same of the operation that deletes it. */
-  deleting: OneRecord<Row>
+  deleting: OneRecord<Locked>
 }
 
 /** Completes the declaration of a record that is only read by what follows from it. */
@@ -103,9 +109,11 @@ export function readableKind<Row, Code extends string>(
 }
 
 /** Completes the declaration of a record that requests change by what follows from it. */
-export function recordKind<Row, Code extends string>(declared: RecordDeclaration<Row, Code>): RecordKind<Row, Code> {
+export function recordKind<Row extends Locked, Code extends string, Locked = Row>(
+  declared: RecordDeclaration<Row, Code, Locked>,
+): RecordKind<Row, Code, Locked> {
   const readable = readableKind(declared)
-  const locked: RecordKind<Row, Code>['locked'] = async (tx, context, params) => {
+  const locked: RecordKind<Row, Code, Locked>['locked'] = async (tx, context, params) => {
     const id = readable.pathId(params)
     const row = await declared.lock(tx, context, id)
     if (row === undefined) throw readable.unknown(id)
@@ -116,7 +124,7 @@ export function recordKind<Row, Code extends string>(declared: RecordDeclaration
     success: { status: 204 },
     record: (tx: Transaction, context: RequestContext, input: { params: PathParams }) =>
       locked(tx, context, input.params),
-    etag: (row: Row) => declared.etag(row),
+    etag: (row: Locked) => declared.etag(row),
   }
   return {
     ...readable,
