@@ -12,7 +12,7 @@ import { verifyNightly } from './features/verification/nightly.ts'
 import type { Verification } from './features/verification/verify.ts'
 import type { Database } from './platform/database/database.ts'
 import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
-import type { RealClock } from './platform/http/context.ts'
+import type { RealClock } from './kernel/context.ts'
 
 /**
  * The worker: starts a billing run for every account at its midnight, works runs that wait or were left by a killed worker, and keeps

@@ -1,7 +1,7 @@
 import { assert } from '../kernel/assert.ts'
 import { findCountry } from '../kernel/countries.ts'
 import type { Draw } from './draw.ts'
-import { FIRM_WORDS, type Land, LANDS, TRADES } from './peopleTable.ts'
+import { FIRM_WORDS, type Land, LANDS, TRADES } from './people-table.ts'
 
 /** The customers of the demo: firms and people of several countries, with addresses that reach nobody. */
 

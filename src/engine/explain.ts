@@ -2,9 +2,9 @@ import { unreachable } from '../kernel/assert.ts'
 import { addDays, daysBetween, type IsoDate } from '../kernel/calendar.ts'
 import { type Decimal, decimalText, equals, multiply, ONE, powerOfTen } from '../kernel/decimal.ts'
 import { amountOf, minorText, minorToDecimal } from '../kernel/money.ts'
-import type { ChargeKind } from './charges.ts'
-import type { CreditLine } from './credits.ts'
-import { exactDifference, exactPrice, type PricedBrackets, type PriceList } from './pricing.ts'
+import type { ChargeKind } from './subscription/charges.ts'
+import type { CreditLine } from './subscription/credits.ts'
+import { exactDifference, exactPrice, type PricedBrackets, type PriceList } from './subscription/pricing.ts'
 
 /** A stored charge by value: nothing of the catalogue is needed to check or explain its amount. */
 export interface ChargeFacts {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addDays } from '../kernel/calendar.ts'
-import { cycleFrom } from './period.ts'
+import { cycleFrom } from './subscription/period.ts'
 import {
   changedCycle,
   countRecurringDue,

@@ -1,5 +1,5 @@
 import { addDays, type IsoDate, later, partsOf, type TermType } from '../kernel/calendar.ts'
-import { type Cycle, nextRenewalOnOrAfter, type Period, periodContaining } from './period.ts'
+import { type Cycle, nextRenewalOnOrAfter, type Period, periodContaining } from './subscription/period.ts'
 
 /**
  * When a recurring invoice is made. Its lines are the caller's, so only dates are planned: every period that begins before its end is

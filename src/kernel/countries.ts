@@ -1,6 +1,6 @@
 import { assert } from './assert.ts'
-import { COUNTRY_TABLE } from './countryTable.ts'
-import { SUBDIVISION_TABLE } from './subdivisionTable.ts'
+import { COUNTRY_TABLE } from './country-table.ts'
+import { SUBDIVISION_TABLE } from './subdivision-table.ts'
 
 export interface Country {
   /** ISO 3166-1 numeric code: 710 is South Africa. */

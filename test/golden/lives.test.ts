@@ -2,16 +2,20 @@ import { describe, expect, test } from 'vitest'
 import { earliest, type TermType } from '../../src/kernel/calendar.ts'
 import { add, decimal, ONE, ZERO } from '../../src/kernel/decimal.ts'
 import { decimalToMinor, minorText } from '../../src/kernel/money.ts'
-import { creditsText, keepCredits } from '../../src/engine/book.testing.ts'
-import { changeNow } from '../../src/engine/changes.ts'
-import { componentAtStart, type ComponentType, setQuantity } from '../../src/engine/components.ts'
-import type { CancelKind } from '../../src/engine/endings.ts'
-import { freeSubscription, Life } from '../../src/engine/life.testing.ts'
-import { cancelSubscription, reactivateSubscription, withComponents } from '../../src/engine/operations.ts'
-import { cycleFrom } from '../../src/engine/period.ts'
-import type { Bracket, Scheme } from '../../src/engine/pricing.ts'
-import type { PlannedInvoice } from '../../src/engine/renewal.ts'
-import { cycleOfUsage, reportUsage } from '../../src/engine/usage.ts'
+import { creditsText, keepCredits } from '../../src/engine/subscription/book.testing.ts'
+import { changeNow } from '../../src/engine/subscription/changes.ts'
+import { componentAtStart, type ComponentType, setQuantity } from '../../src/engine/subscription/components.ts'
+import type { CancelKind } from '../../src/engine/subscription/cancel.ts'
+import { freeSubscription, Life } from '../../src/engine/subscription/life.testing.ts'
+import {
+  cancelSubscription,
+  reactivateSubscription,
+  withComponents,
+} from '../../src/engine/subscription/component-changes.ts'
+import { cycleFrom } from '../../src/engine/subscription/period.ts'
+import type { Bracket, Scheme } from '../../src/engine/subscription/pricing.ts'
+import type { PlannedInvoice } from '../../src/engine/subscription/renewal.ts'
+import { cycleOfUsage, reportUsage } from '../../src/engine/subscription/usage.ts'
 import { goldenRows, type Row } from './table.ts'
 
 /** Figures of subscriptions that change, end, and use components. */

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { instantOf } from '../../src/kernel/zone.ts'
 import type { Database } from '../../src/platform/database/database.ts'
-import type { Account, Caller } from '../../src/platform/http/context.ts'
+import type { Account, Caller } from '../../src/kernel/context.ts'
 import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'

@@ -2,7 +2,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { Account } from '../../platform/http/context.ts'
+import type { Account } from '../../kernel/context.ts'
 
 /** Everything an account can be set to, beside the facts that each request carries. */
 export interface AccountSettings extends Account {

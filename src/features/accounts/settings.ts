@@ -1,7 +1,7 @@
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
 import {

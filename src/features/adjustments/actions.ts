@@ -1,7 +1,7 @@
 import { conflict, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import { unknownCustomer } from '../customers/actions.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'

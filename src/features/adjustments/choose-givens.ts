@@ -1,5 +1,5 @@
-import type { GivenRef } from '../../engine/allocating.ts'
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { GivenRef } from '../../engine/money/allocating.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'

@@ -1,6 +1,6 @@
 import { positiveStatus } from '../../engine/status.ts'
-import type { AllocationState } from '../../engine/moneyChange.ts'
-import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/postings.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
+import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'

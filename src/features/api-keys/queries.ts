@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { Permission } from '../../platform/http/context.ts'
+import type { Permission } from '../../kernel/context.ts'
 
 export interface ApiKey {
   id: Id

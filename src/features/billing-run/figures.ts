@@ -1,6 +1,6 @@
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
-import type { RealClock } from '../../platform/http/context.ts'
+import type { RealClock } from '../../kernel/context.ts'
 import type { Figure } from '../../platform/metrics.ts'
 import { listScheduleZones } from '../accounts/queries.ts'
 import { listFigures } from './figures-queries.ts'

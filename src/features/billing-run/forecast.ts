@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { type Account, momentOf } from '../../platform/http/context.ts'
+import { type Account, momentOf } from '../../kernel/context.ts'
 import { type BilledKind, type Chunk, KINDS } from './kinds.ts'
 import type { RunFailure } from './queries.ts'
 import type { RunDeps } from './run.ts'

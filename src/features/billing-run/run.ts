@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
-import { type Account, type Moment, momentOf, type RealClock } from '../../platform/http/context.ts'
+import { type Account, type Moment, momentOf, type RealClock } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { lockBilledCustomers } from '../customers/queries.ts'
@@ -140,7 +140,7 @@ async function endAllPaused(work: Work, day: IsoDate): Promise<void> {
         })
         if (plan?.ended === 'expired') totals.expired += 1
       } catch (error) {
-        if (isAway(error)) throw error
+        if (isUnavailable(error)) throw error
         count(work, await writeFailure(work, failureOf('subscription', end, error)))
       }
     }
@@ -174,7 +174,7 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
     })
     if (chunk) count(work, chunk)
   } catch (error) {
-    if (isAway(error)) throw error
+    if (isUnavailable(error)) throw error
     const [customer] = customers
     if (customers.length === 1) return billEach(work, pass.day, customer as CustomerId)
     const middle = Math.ceil(customers.length / 2)
@@ -183,7 +183,7 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
   }
 }
 
-const isAway = (error: unknown): boolean =>
+const isUnavailable = (error: unknown): boolean =>
   (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
 
 /** Each record of a customer by itself: what the database refuses again is listed as failed, the others are billed. */
@@ -198,7 +198,7 @@ async function billEach(work: Work, day: IsoDate, customer: CustomerId): Promise
         })
         if (chunk) count(work, chunk)
       } catch (error) {
-        if (isAway(error)) throw error
+        if (isUnavailable(error)) throw error
         count(work, await writeFailure(work, failureOf(kind.recordType, record, error)))
       }
     }

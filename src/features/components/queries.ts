@@ -9,7 +9,7 @@ import type {
   ComponentVersionId,
   PackageGroupId,
 } from '../../kernel/ids.ts'
-import type { Scheme } from '../../engine/pricing.ts'
+import type { Scheme } from '../../engine/subscription/pricing.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'

@@ -1,7 +1,7 @@
 import type { Problems } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import {
   type Answer,

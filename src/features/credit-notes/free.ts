@@ -1,4 +1,4 @@
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import { insertEvents } from '../events/queries.ts'

@@ -1,4 +1,4 @@
-import type { GivenBack, InvoicedCharge } from '../../engine/coverage.ts'
+import type { GivenBack, InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import {
   type CreditableInvoice,
   creditCharges,
@@ -6,10 +6,10 @@ import {
   type PlannedCreditNote,
   placeCredits,
   planCreditNotes,
-} from '../../engine/credits.ts'
-import { taxShares } from '../../engine/creditTax.ts'
-import { allocationDay, type AllocationState } from '../../engine/moneyChange.ts'
-import { postingsOfNegative } from '../../engine/postings.ts'
+} from '../../engine/subscription/credits.ts'
+import { taxShares } from '../../engine/money/credit-tax.ts'
+import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
+import { postingsOfNegative } from '../../engine/money/postings.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, equals } from '../../kernel/decimal.ts'

@@ -1,4 +1,4 @@
-import type { CreditLine, OpenInvoice } from '../../engine/credits.ts'
+import type { CreditLine, OpenInvoice } from '../../engine/subscription/credits.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'

@@ -1,8 +1,8 @@
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import {

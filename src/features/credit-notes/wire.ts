@@ -1,6 +1,6 @@
-import { CHARGE_KINDS } from '../../engine/charges.ts'
+import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Problems } from '../../kernel/fault.ts'

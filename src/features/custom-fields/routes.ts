@@ -1,7 +1,7 @@
 import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
-import { type RequestContext, writingOf } from '../../platform/http/context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { text } from '../../platform/wire/fields.ts'

@@ -1,6 +1,6 @@
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { anonymiseKeptAnswers } from '../../platform/http/idempotency.ts'
 import { anonymiseContacts } from '../contacts/queries.ts'
 import { recordCustomer } from '../customers/actions.ts'

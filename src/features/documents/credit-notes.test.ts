@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
-import { momentOf } from '../../platform/http/context.ts'
+import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { findNegative, type NegativeAdjustment } from '../money/adjustment-queries.ts'
 import { invoicesOf, subscribe } from '../subscriptions/billing.testing.ts'

@@ -1,5 +1,5 @@
-import type { PositiveKind } from '../../engine/postings.ts'
-import type { Ageing, Statement } from '../../engine/statement.ts'
+import type { PositiveKind } from '../../engine/money/postings.ts'
+import type { Ageing, Statement } from '../../engine/money/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { PlainFields } from '../invoices/fields.ts'

@@ -1,6 +1,6 @@
 import { equals } from '../../kernel/decimal.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
 import { type ExplainedTax, explainNote } from '../credit-notes/explain.ts'
 import type { NegativeAdjustment } from '../money/adjustment-queries.ts'

@@ -4,7 +4,7 @@ import { invoicesOf, moveTo, subscribe } from '../subscriptions/billing.testing.
 import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { momentOf } from '../../platform/http/context.ts'
+import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { loadInvoiceDocument } from './load.ts'
 

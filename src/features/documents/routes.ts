@@ -1,4 +1,4 @@
-import type { Account } from '../../platform/http/context.ts'
+import type { Account } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { languageOf } from '../../platform/locale/format.ts'

@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { listAllocationsOfGiven } from '../money/allocation-queries.ts'

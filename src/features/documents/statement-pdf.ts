@@ -1,6 +1,6 @@
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
 import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
-import { AGES, type StatementLine } from '../../engine/statement.ts'
+import { AGES, type StatementLine } from '../../engine/money/statement.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { StatementDocument, StatementSection } from './document.ts'
 import { drawParties, drawTexts, type Letter, openLetter } from './letter.ts'

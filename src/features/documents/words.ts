@@ -1,5 +1,5 @@
 import type { Language } from '../../platform/locale/format.ts'
-import type { Age, MovementType } from '../../engine/statement.ts'
+import type { Age, MovementType } from '../../engine/money/statement.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { Applied } from './document.ts'
 

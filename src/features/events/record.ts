@@ -1,6 +1,6 @@
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { ReadableKind } from '../../platform/http/record.ts'
 import { type EventType, sendEvents } from './queries.ts'
 

@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'

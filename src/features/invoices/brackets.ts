@@ -1,4 +1,4 @@
-import type { Bracket, PricedBrackets, PriceList, Scheme } from '../../engine/pricing.ts'
+import type { Bracket, PricedBrackets, PriceList, Scheme } from '../../engine/subscription/pricing.ts'
 import { decimal, decimalText } from '../../kernel/decimal.ts'
 
 /** Brackets as rows keep them, by value: decimals are texts, because JSON numbers would lose digits. */

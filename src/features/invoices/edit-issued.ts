@@ -1,7 +1,7 @@
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { recordInvoice, rereadInvoice } from './by-hand.ts'
 import type { HandRecord } from './choose-hand.ts'

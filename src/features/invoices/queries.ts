@@ -1,5 +1,5 @@
-import type { ChargeKind } from '../../engine/charges.ts'
-import type { PricedBrackets, PriceList } from '../../engine/pricing.ts'
+import type { ChargeKind } from '../../engine/subscription/charges.ts'
+import type { PricedBrackets, PriceList } from '../../engine/subscription/pricing.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'

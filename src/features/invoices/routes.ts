@@ -1,6 +1,6 @@
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'

@@ -1,7 +1,7 @@
 import { conflict } from '../../kernel/fault.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { outId, outObject } from '../../platform/wire/write.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { invoiceMail } from '../outbox/invoice-template.ts'

@@ -1,4 +1,4 @@
-import { CHARGE_KINDS } from '../../engine/charges.ts'
+import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
 import { invoiceStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'

@@ -1,4 +1,4 @@
-import type { Posting } from '../../engine/postings.ts'
+import type { Posting } from '../../engine/money/postings.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'

@@ -1,4 +1,4 @@
-import type { LedgerAccount, LedgerEvent, LedgerRecordType } from '../../engine/postings.ts'
+import type { LedgerAccount, LedgerEvent, LedgerRecordType } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'

@@ -1,4 +1,4 @@
-import { LEDGER_ACCOUNTS, LEDGER_EVENTS } from '../../engine/postings.ts'
+import { LEDGER_ACCOUNTS, LEDGER_EVENTS } from '../../engine/money/postings.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { minorText } from '../../kernel/money.ts'

@@ -1,4 +1,4 @@
-import type { NegativeKind, PositiveKind } from '../../engine/postings.ts'
+import type { NegativeKind, PositiveKind } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'

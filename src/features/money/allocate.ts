@@ -7,8 +7,8 @@ import {
   planAutoApply,
   planList,
   type WantedAllocation,
-} from '../../engine/allocating.ts'
-import { allocationDay, type AllocationState } from '../../engine/moneyChange.ts'
+} from '../../engine/money/allocating.ts'
+import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'

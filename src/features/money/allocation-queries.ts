@@ -1,4 +1,4 @@
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'

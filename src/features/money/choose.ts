@@ -1,5 +1,5 @@
-import type { ApplyOrder, OwedRef, WantedAllocation } from '../../engine/allocating.ts'
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { ApplyOrder, OwedRef, WantedAllocation } from '../../engine/money/allocating.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'

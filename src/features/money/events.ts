@@ -1,4 +1,4 @@
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { minorDigits, outFlag, outId, outNumber, outObject } from '../../platform/wire/write.ts'
 

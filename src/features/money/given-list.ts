@@ -1,4 +1,4 @@
-import type { AllocationState } from '../../engine/moneyChange.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'

@@ -1,4 +1,4 @@
-import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/allocating.ts'
+import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/money/allocating.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'

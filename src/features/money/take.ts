@@ -1,5 +1,5 @@
-import { takeFree } from '../../engine/allocating.ts'
-import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/moneyChange.ts'
+import { takeFree } from '../../engine/money/allocating.ts'
+import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/money/allocation-effects.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'

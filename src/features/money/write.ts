@@ -4,13 +4,13 @@ import {
   type AppliedDeltas,
   postingsOfAllocations,
   taxedInvoicesOf,
-} from '../../engine/moneyChange.ts'
-import type { TaxedInvoice } from '../../engine/creditTax.ts'
-import { type Posting, postingsOfChange } from '../../engine/postings.ts'
+} from '../../engine/money/allocation-effects.ts'
+import type { TaxedInvoice } from '../../engine/money/credit-tax.ts'
+import { type Posting, postingsOfChange } from '../../engine/money/postings.ts'
 import { type Decimal, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { sendApplied } from '../invoices/issue-queries.ts'
 import { sendPostings } from '../ledger/post.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { Sealer } from '../../platform/sealing.ts'
 import {
   type AttachedDocument,

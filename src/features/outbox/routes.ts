@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'

@@ -7,7 +7,7 @@ import {
   writeOperation,
 } from '../../platform/http/operation.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type RequestContext, writingOf } from '../../platform/http/context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import type { Id } from '../../kernel/ids.ts'
 import {

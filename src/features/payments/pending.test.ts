@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { momentOf, type RequestContext } from '../../platform/http/context.ts'
+import { momentOf, type RequestContext } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { invoiceOf, ledgerOf } from '../money/money.testing.ts'
 import { differencesOf } from '../subscriptions/billing.testing.ts'

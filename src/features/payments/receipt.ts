@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { listInvoiceNumbers } from '../money/record-queries.ts'

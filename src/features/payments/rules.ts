@@ -1,4 +1,4 @@
-import type { PostedPayment } from '../../engine/postings.ts'
+import type { PostedPayment } from '../../engine/money/postings.ts'
 import type { Payment } from '../money/payment-queries.ts'
 import { allocatedStatus } from '../money/rules.ts'
 

@@ -1,4 +1,4 @@
-import type { Moment } from '../../platform/http/context.ts'
+import type { Moment } from '../../kernel/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'

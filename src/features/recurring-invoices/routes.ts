@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import {
   type Answer,

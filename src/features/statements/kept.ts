@@ -1,4 +1,4 @@
-import { AGES, type Ageing, type StatementLine } from '../../engine/statement.ts'
+import { AGES, type Ageing, type StatementLine } from '../../engine/money/statement.ts'
 import type { StatementDocument, StatementSection } from '../documents/document.ts'
 
 /** Statements as they are kept: everything that they said but the logo. Amounts are texts in JSON, which has no whole numbers of this size. */

@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { Customer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
 import { loadHead } from '../documents/load-head.ts'

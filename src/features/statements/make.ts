@@ -1,4 +1,4 @@
-import { type Ageing, ageOpen, makeStatement, type Statement, sumOfAges } from '../../engine/statement.ts'
+import { type Ageing, ageOpen, makeStatement, type Statement, sumOfAges } from '../../engine/money/statement.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'

@@ -1,4 +1,4 @@
-import type { Movement } from '../../engine/statement.ts'
+import type { Movement } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { Account, RequestContext } from '../../platform/http/context.ts'
+import type { Account, RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'

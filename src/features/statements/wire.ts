@@ -1,4 +1,4 @@
-import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/statement.ts'
+import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/money/statement.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { currencyCode, date } from '../../platform/wire/fields.ts'

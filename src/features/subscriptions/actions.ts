@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'

@@ -1,6 +1,6 @@
-import type { InvoicedCharge } from '../../engine/coverage.ts'
+import type { InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import { wholePriceOf } from '../../engine/explain.ts'
-import type { PackageOffer } from '../../engine/subscription.ts'
+import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'

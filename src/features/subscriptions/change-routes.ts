@@ -5,22 +5,22 @@ import {
   type ChangePlan,
   changeStartDate,
   replaceFuture,
-} from '../../engine/changes.ts'
-import { type CancelKind, cancel, endedOnOf } from '../../engine/endings.ts'
+} from '../../engine/subscription/changes.ts'
+import { type CancelKind, cancel, endedOnOf } from '../../engine/subscription/cancel.ts'
 import {
   cancelSubscription,
   type OperationPlan,
   reactivateSubscription,
   withComponents,
   withComponentsAnew,
-} from '../../engine/operations.ts'
-import { isMoreDueThan } from '../../engine/plan.ts'
-import type { SubscriptionFacts } from '../../engine/components.ts'
-import { hasEnded, isFuture } from '../../engine/subscription.ts'
+} from '../../engine/subscription/component-changes.ts'
+import { isMoreDueThan } from '../../engine/subscription/plan-due.ts'
+import type { SubscriptionFacts } from '../../engine/subscription/components.ts'
+import { hasEnded, isFuture } from '../../engine/subscription/subscription.ts'
 import { conflict, type Fault, invalid, missing, type Problems } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { loadInvoiceParts } from '../invoices/load.ts'

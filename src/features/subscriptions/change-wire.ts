@@ -23,7 +23,7 @@ import {
   outText,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { Moment } from '../../platform/http/context.ts'
+import type { Moment } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'

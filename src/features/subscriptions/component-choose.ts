@@ -3,9 +3,9 @@ import {
   componentAtStart,
   type ComponentState,
   type SubscriptionFacts,
-} from '../../engine/components.ts'
-import { modifyComponents } from '../../engine/operations.ts'
-import type { SubscriptionState } from '../../engine/subscription.ts'
+} from '../../engine/subscription/components.ts'
+import { modifyComponents } from '../../engine/subscription/component-changes.ts'
+import type { SubscriptionState } from '../../engine/subscription/subscription.ts'
 import { type Decimal, equals, ONE, ZERO } from '../../kernel/decimal.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'

@@ -1,5 +1,5 @@
-import type { ComponentState, CycleUsage, InvoicedCycle, OwedRise } from '../../engine/components.ts'
-import type { Scheme } from '../../engine/pricing.ts'
+import type { ComponentState, CycleUsage, InvoicedCycle, OwedRise } from '../../engine/subscription/components.ts'
+import type { Scheme } from '../../engine/subscription/pricing.ts'
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'

@@ -1,4 +1,4 @@
-import { planModified } from '../../engine/operations.ts'
+import { planModified } from '../../engine/subscription/component-changes.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { shownOf } from './actions.ts'
 import { answerChange, checkRunning, recordOf } from './change-routes.ts'

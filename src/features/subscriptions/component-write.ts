@@ -1,4 +1,4 @@
-import type { ComponentState } from '../../engine/components.ts'
+import type { ComponentState } from '../../engine/subscription/components.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'

@@ -1,4 +1,4 @@
-import { isSameTerm, type PackageOffer } from '../../engine/subscription.ts'
+import { isSameTerm, type PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'

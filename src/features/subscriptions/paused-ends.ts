@@ -1,4 +1,4 @@
-import { endOf } from '../../engine/subscription.ts'
+import { endOf } from '../../engine/subscription/subscription.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'

@@ -1,5 +1,5 @@
-import { planNextInvoice } from '../../engine/plan.ts'
-import type { Moment } from '../../platform/http/context.ts'
+import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
+import type { Moment } from '../../kernel/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'

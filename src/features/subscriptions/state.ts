@@ -1,8 +1,13 @@
-import { hasNextCycle, meteredDueOn, nextCycle } from '../../engine/componentCycles.ts'
-import { isMetered, type SubscriptionFacts } from '../../engine/components.ts'
-import { nextInvoiceOn } from '../../engine/extras.ts'
-import { planNextInvoice } from '../../engine/plan.ts'
-import { endOf, type PackageOffer, type PendingChange, type SubscriptionState } from '../../engine/subscription.ts'
+import { hasNextCycle, meteredDueOn, nextCycle } from '../../engine/subscription/component-cycles.ts'
+import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
+import { nextInvoiceOn } from '../../engine/subscription/deferred.ts'
+import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
+import {
+  endOf,
+  type PackageOffer,
+  type PendingChange,
+  type SubscriptionState,
+} from '../../engine/subscription/subscription.ts'
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'

@@ -1,4 +1,4 @@
-import type { CycleUsage } from '../../engine/components.ts'
+import type { CycleUsage } from '../../engine/subscription/components.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'

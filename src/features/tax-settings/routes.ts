@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'

@@ -1,5 +1,5 @@
 import { recomputeCharge } from '../../engine/explain.ts'
-import { isPackageKind } from '../../engine/coverage.ts'
+import { isPackageKind } from '../../engine/subscription/coverage.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { multiply } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'

@@ -1,4 +1,4 @@
-import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '../../engine/coverage.ts'
+import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '../../engine/subscription/coverage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'

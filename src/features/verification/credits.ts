@@ -1,4 +1,4 @@
-import { recomputeCredit } from '../../engine/credits.ts'
+import { recomputeCredit } from '../../engine/subscription/credits.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { rateOf } from '../../kernel/money.ts'

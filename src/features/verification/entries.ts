@@ -4,7 +4,7 @@ import {
   type LedgerEvent,
   type LedgerRecordType,
   type Posting,
-} from '../../engine/postings.ts'
+} from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'

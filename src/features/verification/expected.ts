@@ -1,4 +1,4 @@
-import { taxShares } from '../../engine/creditTax.ts'
+import { taxShares } from '../../engine/money/credit-tax.ts'
 import {
   type LedgerRecordType,
   type Posting,
@@ -8,7 +8,7 @@ import {
   postingsOfPayment,
   postingsOfPositive,
   type TaxAmount,
-} from '../../engine/postings.ts'
+} from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'

@@ -1,5 +1,5 @@
-import type { GivenKind, OwedKind } from '../../engine/allocating.ts'
-import type { LedgerRecordType, NegativeKind, PositiveKind, TaxAmount } from '../../engine/postings.ts'
+import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
+import type { LedgerRecordType, NegativeKind, PositiveKind, TaxAmount } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'

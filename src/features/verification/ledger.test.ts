@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { decimal } from '../../kernel/decimal.ts'
-import type { RequestContext } from '../../platform/http/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { sealLedger } from '../ledger/seal.ts'
 import { invoiceOf, paymentOf } from '../money/money.testing.ts'

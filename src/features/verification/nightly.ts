@@ -1,7 +1,7 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
-import type { RealClock } from '../../platform/http/context.ts'
+import type { RealClock } from '../../kernel/context.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
 import type { Difference, GoOn } from './difference.ts'
 import { finishVerification, leaseVerification, listAccountsToVerify, releaseVerification } from './nightly-queries.ts'

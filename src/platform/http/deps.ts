@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Places } from '../places.ts'
-import type { Caller, RealClock, RequestContext } from './context.ts'
+import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
 

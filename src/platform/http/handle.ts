@@ -4,7 +4,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
-import type { Caller, RequestContext } from './context.ts'
+import type { Caller, RequestContext } from '../../kernel/context.ts'
 import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
 import {

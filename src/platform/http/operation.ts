@@ -4,7 +4,7 @@ import type { Plans } from '../database/scoped-query.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
-import type { Permission, RequestContext } from './context.ts'
+import type { Permission, RequestContext } from '../../kernel/context.ts'
 
 /** One operation of the interface, declared once: routing, checks, documentation and handler. */
 

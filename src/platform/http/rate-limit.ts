@@ -1,6 +1,6 @@
 import { Fault } from '../../kernel/fault.ts'
 import { steadyClock } from '../steady-clock.ts'
-import type { Caller } from './context.ts'
+import type { Caller } from '../../kernel/context.ts'
 import { CountedWindows } from './counted-windows.ts'
 
 /** Where a key stands: the RateLimit headers to show, and the 429 to answer when it is over its rate. */

@@ -2,7 +2,7 @@ import { type Fault, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
 import type { RecordShape } from '../wire/columns.ts'
-import { type RequestContext, writingOf } from './context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from './handle.ts'
 import {
   type Answer,

@@ -8,7 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { Fault, missing } from '../../kernel/fault.ts'
-import type { Caller } from './context.ts'
+import type { Caller } from '../../kernel/context.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'

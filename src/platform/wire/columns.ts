@@ -1,11 +1,5 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Writing } from '../../kernel/context.ts'
 import { outList, outObject, type Shape } from './write.ts'
-
-/** Facts about the reader's account that a row does not hold: the zone its dates are written in, and the day that is today there. */
-export interface Writing {
-  timeZone: string
-  today: IsoDate
-}
 
 /** One field of a record: the shape it is written in, and where its value comes from. */
 export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]

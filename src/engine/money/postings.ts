@@ -1,0 +1,310 @@
+import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
+import { decimalText, type Decimal } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+
+/**
+ * The posting rules: what each money record stands for in the double-entry ledger, as a function of the record alone. A change posts the
+ * difference between what the record stood for before and after it, so the ledger always equals the records, and `verify` can tell.
+ */
+
+export const LEDGER_ACCOUNTS = [
+  'receivable',
+  'unapplied',
+  'clearing',
+  'cash',
+  'revenue',
+  'tax',
+  'bad_debt',
+  'interest',
+  'opening_balance',
+] as const
+export type LedgerAccount = (typeof LEDGER_ACCOUNTS)[number]
+
+export const LEDGER_EVENTS = [
+  'invoice_issued',
+  'invoice_cancelled',
+  'payment_recorded',
+  'payment_begun',
+  'payment_settled',
+  'payment_failed',
+  'payment_returned',
+  'credit_note_made',
+  'bad_debt_written_off',
+  'refund_paid',
+  'opening_balance_set',
+  'interest_charged',
+  'allocation_made',
+  'allocation_ended',
+  'tax_taken_back',
+] as const
+export type LedgerEvent = (typeof LEDGER_EVENTS)[number]
+
+/** What an entry is about; an allocation has entries of its own. */
+export type LedgerRecordType = 'invoice' | 'payment' | 'negative_adjustment' | 'positive_adjustment' | 'allocation'
+
+/** A tax by what the tax report groups it by. */
+export interface PostedTax {
+  name: string
+  rate: Decimal
+  taxNumber: string | null
+}
+
+/** One entry: one amount over 0 from a debit to a credit account, on a calendar day. */
+export interface Posting {
+  event: LedgerEvent
+  /** It takes an earlier entry of that event back; debit and credit are those of this entry, so the other way round. */
+  isReversal: boolean
+  recordType: LedgerRecordType
+  recordId: Id
+  debit: LedgerAccount
+  credit: LedgerAccount
+  /** Where one side is a tax. */
+  tax: PostedTax | null
+  amountMinor: bigint
+  dated: IsoDate
+}
+
+interface Sides {
+  debit: LedgerAccount
+  credit: LedgerAccount
+}
+
+/** The table of the rules. Taxes of an invoice and of a credit note stand beside their revenue. */
+export const POSTING_RULES: Readonly<Record<LedgerEvent, Sides>> = {
+  invoice_issued: { debit: 'receivable', credit: 'revenue' },
+  invoice_cancelled: { debit: 'revenue', credit: 'receivable' },
+  payment_recorded: { debit: 'cash', credit: 'unapplied' },
+  payment_begun: { debit: 'clearing', credit: 'unapplied' },
+  payment_settled: { debit: 'cash', credit: 'clearing' },
+  payment_failed: { debit: 'unapplied', credit: 'clearing' },
+  payment_returned: { debit: 'unapplied', credit: 'cash' },
+  credit_note_made: { debit: 'revenue', credit: 'unapplied' },
+  bad_debt_written_off: { debit: 'bad_debt', credit: 'unapplied' },
+  refund_paid: { debit: 'receivable', credit: 'cash' },
+  opening_balance_set: { debit: 'receivable', credit: 'opening_balance' },
+  interest_charged: { debit: 'receivable', credit: 'interest' },
+  allocation_made: { debit: 'unapplied', credit: 'receivable' },
+  allocation_ended: { debit: 'receivable', credit: 'unapplied' },
+  tax_taken_back: { debit: 'tax', credit: 'revenue' },
+}
+
+interface About {
+  recordType: LedgerRecordType
+  recordId: Id
+}
+
+/** An entry by its rule; none for 0. A negative amount turns its sides. */
+function entry(
+  event: LedgerEvent,
+  about: About,
+  amountMinor: bigint,
+  dated: IsoDate,
+  tax: { posted: PostedTax; side: 'debit' | 'credit' } | null = null,
+): Posting[] {
+  if (amountMinor === 0n) return []
+  const rule = POSTING_RULES[event]
+  const sides = tax === null ? rule : { ...rule, [tax.side]: 'tax' as const }
+  const turned = amountMinor < 0n
+  return [
+    {
+      event,
+      isReversal: false,
+      recordType: about.recordType,
+      recordId: about.recordId,
+      debit: turned ? sides.credit : sides.debit,
+      credit: turned ? sides.debit : sides.credit,
+      tax: tax === null ? null : tax.posted,
+      amountMinor: turned ? -amountMinor : amountMinor,
+      dated,
+    },
+  ]
+}
+
+export interface TaxAmount extends PostedTax {
+  amountMinor: bigint
+}
+
+export interface PostedInvoice {
+  id: Id
+  /** Null for a draft, which stands for nothing. */
+  issuedOn: IsoDate | null
+  /** The day it was cancelled, in the account's zone; null while it is not. */
+  cancelledOn: IsoDate | null
+  totalMinor: bigint
+  taxes: readonly TaxAmount[]
+}
+
+/** An invoice: what it is owed, against revenue and each tax; cancelled, the reverse on that day. */
+export function postingsOfInvoice({ id, issuedOn, cancelledOn, totalMinor, taxes }: PostedInvoice): Posting[] {
+  if (issuedOn === null) return []
+  const about: About = { recordType: 'invoice', recordId: id }
+  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  const parts = (event: 'invoice_issued' | 'invoice_cancelled', side: 'debit' | 'credit', dated: IsoDate) => [
+    ...entry(event, about, totalMinor - taxMinor, dated),
+    ...taxes.flatMap((tax) => entry(event, about, tax.amountMinor, dated, { posted: postedTax(tax), side })),
+  ]
+  return [
+    ...parts('invoice_issued', 'credit', issuedOn),
+    ...(cancelledOn === null ? [] : parts('invoice_cancelled', 'debit', later(cancelledOn, issuedOn))),
+  ]
+}
+
+const postedTax = ({ name, rate, taxNumber }: PostedTax): PostedTax => ({ name, rate, taxNumber })
+
+export interface PostedPayment {
+  id: Id
+  dated: IsoDate
+  amountMinor: bigint
+  /** It was begun at a gateway or in a batch, so it waits until it is settled. */
+  isBegun: boolean
+  settledOn: IsoDate | null
+  /** The day on which it is known to have failed: while it waited, or returned after success. */
+  failedOn: IsoDate | null
+}
+
+/** A payment: recorded or begun, settled, failed or returned; no entry is dated before the payment. */
+export function postingsOfPayment(p: PostedPayment): Posting[] {
+  const about: About = { recordType: 'payment', recordId: p.id }
+  const isWaiting = p.isBegun && p.settledOn === null
+  return [
+    ...entry(p.isBegun ? 'payment_begun' : 'payment_recorded', about, p.amountMinor, p.dated),
+    ...(p.settledOn === null ? [] : entry('payment_settled', about, p.amountMinor, later(p.settledOn, p.dated))),
+    ...(p.failedOn === null
+      ? []
+      : entry(
+          isWaiting ? 'payment_failed' : 'payment_returned',
+          about,
+          p.amountMinor,
+          later(p.failedOn, later(p.dated, p.settledOn ?? p.dated)),
+        )),
+  ]
+}
+
+export const NEGATIVE_KINDS = ['credit_note', 'bad_debt'] as const
+export type NegativeKind = (typeof NEGATIVE_KINDS)[number]
+
+export interface PostedNegative {
+  id: Id
+  kind: NegativeKind
+  dated: IsoDate
+  amountMinor: bigint
+  /** Taxes of a credit note that the service made; none for one of a caller, whose amount is gross. */
+  taxes: readonly TaxAmount[]
+}
+
+/** A negative adjustment: a credit note takes back revenue and its taxes, a bad debt is written off gross. */
+export function postingsOfNegative({ id, kind, dated, amountMinor, taxes }: PostedNegative): Posting[] {
+  const about: About = { recordType: 'negative_adjustment', recordId: id }
+  if (kind === 'bad_debt') return entry('bad_debt_written_off', about, amountMinor, dated)
+  const taxMinor = taxes.reduce((sum, tax) => sum + tax.amountMinor, 0n)
+  return [
+    ...entry('credit_note_made', about, amountMinor - taxMinor, dated),
+    ...taxes.flatMap((tax) =>
+      entry('credit_note_made', about, tax.amountMinor, dated, { posted: postedTax(tax), side: 'debit' }),
+    ),
+  ]
+}
+
+export const POSITIVE_KINDS = ['opening_balance', 'refund', 'interest'] as const
+export type PositiveKind = (typeof POSITIVE_KINDS)[number]
+
+export interface PostedPositive {
+  id: Id
+  kind: PositiveKind
+  dated: IsoDate
+  amountMinor: bigint
+}
+
+const POSITIVE_EVENTS = {
+  refund: 'refund_paid',
+  opening_balance: 'opening_balance_set',
+  interest: 'interest_charged',
+} as const
+
+/** A positive adjustment: owed, against cash, the opening balance or interest; never revenue or tax. */
+export const postingsOfPositive = ({ id, kind, dated, amountMinor }: PostedPositive): Posting[] =>
+  entry(POSITIVE_EVENTS[kind], { recordType: 'positive_adjustment', recordId: id }, amountMinor, dated)
+
+export interface PostedAllocation {
+  id: Id
+  /** The later of the two documents' days, unless that was locked. */
+  dated: IsoDate
+  amountMinor: bigint
+  /** The day on which a failure or return of the payment took it away; null while it stands. */
+  endedOn: IsoDate | null
+  /** What it takes back of the invoice's taxes, where it is of a caller's credit note. */
+  taxes: readonly TaxAmount[]
+}
+
+/** An allocation: money given meets money owed, and a caller's credit note gives back its share of the tax. */
+export function postingsOfAllocation({ id, dated, amountMinor, endedOn, taxes }: PostedAllocation): Posting[] {
+  const about: About = { recordType: 'allocation', recordId: id }
+  return [
+    ...entry('allocation_made', about, amountMinor, dated),
+    ...taxes.flatMap((tax) =>
+      entry('tax_taken_back', about, tax.amountMinor, dated, { posted: postedTax(tax), side: 'debit' }),
+    ),
+    ...(endedOn === null ? [] : entry('allocation_ended', about, amountMinor, later(endedOn, dated))),
+  ]
+}
+
+/** Two entries say the same when all of this is equal. */
+const keyOf = (p: Posting): string =>
+  [
+    p.event,
+    p.isReversal,
+    p.recordType,
+    p.recordId,
+    p.debit,
+    p.credit,
+    p.tax?.name,
+    p.tax && decimalText(p.tax.rate),
+    p.tax?.taxNumber,
+    p.amountMinor,
+    p.dated,
+  ].join('|')
+
+/**
+ * What to post so that the ledger says `after` where it said `before`: the reverse of what no longer holds, each dated as what it takes
+ * back, then what is new. What did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
+ * the day after the lock; so is a share of a tax that moves because another allocation did.
+ */
+export function postingsOfChange(
+  before: readonly Posting[],
+  after: readonly Posting[],
+  lockDate: IsoDate | null,
+): Posting[] {
+  const left = new Map<string, number>()
+  for (const posting of after) left.set(keyOf(posting), (left.get(keyOf(posting)) ?? 0) + 1)
+  const gone: Posting[] = []
+  for (const posting of before) {
+    const key = keyOf(posting)
+    const count = left.get(key) ?? 0
+    if (count > 0) left.set(key, count - 1)
+    else gone.push(reverseOf(posting, lockDate))
+  }
+  const made: Posting[] = []
+  for (const posting of after.toReversed()) {
+    const key = keyOf(posting)
+    const count = left.get(key) ?? 0
+    if (count === 0) continue
+    left.set(key, count - 1)
+    made.push({ ...posting, dated: dayOf(posting, lockDate) })
+  }
+  return [...gone, ...made.toReversed()]
+}
+
+const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
+  ...p,
+  isReversal: true,
+  debit: p.credit,
+  credit: p.debit,
+  dated: dayOf(p, lockDate),
+})
+
+const dayOf = ({ recordType, dated }: Posting, lockDate: IsoDate | null): IsoDate =>
+  recordType === 'allocation' ? afterLock(dated, lockDate) : dated
+
+/** The day itself, or the day after the lock where the books of that day are closed. */
+export const afterLock = (day: IsoDate, lockDate: IsoDate | null): IsoDate =>
+  lockDate !== null && day <= lockDate ? addDays(lockDate, 1) : day

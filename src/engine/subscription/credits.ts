@@ -1,0 +1,229 @@
+import { daysBetween, type IsoDate } from '../../kernel/calendar.ts'
+import { type Decimal, ONE } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { amountOf, rateOf } from '../../kernel/money.ts'
+import type { ChargeKind } from './charges.ts'
+import type { GivenBack, InvoicedCharge } from './coverage.ts'
+
+/** Credit notes from what is given back, and where their money goes. */
+
+/** What an invoice still allows to be credited. */
+export interface CreditableInvoice {
+  invoiceId: Id
+  /** Its frozen taxes in their order, each with what of it was not yet taken back. */
+  taxes: readonly { name: string; rate: Decimal; leftMinor: bigint }[]
+  /** Total less bad debt on it, less service-made credit notes for it and callers' credit notes allocated to it. */
+  leftMinor: bigint
+}
+
+/** One line of a credit note by value: its amount follows from these facts alone (`recomputeCredit`). */
+export interface CreditLine {
+  chargeId: Id
+  kind: ChargeKind
+  name: string
+  /** Unused days, half-open; null for what covers no days. */
+  from: IsoDate | null
+  until: IsoDate | null
+  wholeFrom: IsoDate | null
+  wholeUntil: IsoDate | null
+  /** Exact price of the whole period. */
+  price: Decimal
+  creditedBeforeMinor: bigint
+  /** The most that could be given back: what is left of the charge, or less where the invoice had less left. */
+  mostMinor: bigint
+  netMinor: bigint
+}
+
+export interface PlannedCreditNote {
+  invoiceId: Id
+  lines: CreditLine[]
+  taxes: { name: string; rate: Decimal; amountMinor: bigint }[]
+  netMinor: bigint
+  totalMinor: bigint
+}
+
+/** round(price × unused days ÷ days of the whole period), at most what is left; a line without days gives back its price. */
+export function recomputeCredit(
+  line: Pick<CreditLine, 'from' | 'until' | 'wholeFrom' | 'wholeUntil' | 'price' | 'mostMinor'>,
+  digits: number,
+): bigint {
+  const { from, until, wholeFrom, wholeUntil } = line
+  const part = from === null || until === null ? 1 : daysBetween(from, until)
+  const whole = from === null || until === null ? 1 : daysBetween(wholeFrom ?? from, wholeUntil ?? until)
+  return least(amountOf(line.price, ONE, BigInt(part), BigInt(whole), digits), line.mostMinor)
+}
+
+/**
+ * One credit note per invoice credited, in the order in which the invoices are first met. Rules: a line gives back at most what of its
+ * charge is not yet credited; each tax is rounded once on the sum of the lines, at most what is left of it; a note is at most what is
+ * left of its invoice; at 0 no note is made. Charges without an invoice give nothing back.
+ */
+export function planCreditNotes(
+  givenBack: readonly GivenBack[],
+  invoices: readonly CreditableInvoice[],
+  digits: number,
+): PlannedCreditNote[] {
+  const byInvoice = new Map<Id, CreditLine[]>()
+  for (const back of givenBack) {
+    const { invoiceId } = back.charge
+    if (invoiceId === null) continue
+    const line = creditLine(back, digits)
+    if (line.netMinor <= 0n) continue
+    const found = byInvoice.get(invoiceId)
+    if (found) found.push(line)
+    else byInvoice.set(invoiceId, [line])
+  }
+  const notes: PlannedCreditNote[] = []
+  for (const [invoiceId, lines] of byInvoice) {
+    const invoice = invoices.find((candidate) => candidate.invoiceId === invoiceId)
+    const note = invoice && noteFor(invoice, lines)
+    if (note && note.totalMinor > 0n) notes.push(note)
+  }
+  return notes
+}
+
+function creditLine({ charge, from, until }: GivenBack, digits: number): CreditLine {
+  const mostMinor = charge.netMinor - charge.creditedMinor
+  const facts = {
+    from,
+    until,
+    wholeFrom: from === null ? null : charge.wholeFrom,
+    wholeUntil: from === null ? null : charge.wholeUntil,
+    price: charge.price,
+    mostMinor,
+  }
+  return {
+    chargeId: charge.chargeId,
+    kind: charge.kind,
+    name: charge.name,
+    ...facts,
+    creditedBeforeMinor: charge.creditedMinor,
+    netMinor: recomputeCredit(facts, digits),
+  }
+}
+
+function noteFor(invoice: CreditableInvoice, lines: readonly CreditLine[]): PlannedCreditNote {
+  const wanted = lines.reduce((sum, { netMinor }) => sum + netMinor, 0n)
+  const netMinor = mostNet(invoice, wanted)
+  const taxes = taxesOn(invoice, netMinor)
+  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  return {
+    invoiceId: invoice.invoiceId,
+    lines: netMinor === wanted ? [...lines] : cutLines(lines, netMinor),
+    taxes,
+    netMinor,
+    totalMinor: netMinor + taxMinor,
+  }
+}
+
+const taxesOn = (invoice: CreditableInvoice, netMinor: bigint) =>
+  invoice.taxes.map(({ name, rate, leftMinor }) => ({
+    name,
+    rate,
+    amountMinor: least(rateOf(netMinor, rate), leftMinor > 0n ? leftMinor : 0n),
+  }))
+
+/** The largest net amount up to the wanted one that, with its taxes, the invoice still allows: taxes grow with it, so halving finds it. */
+function mostNet(invoice: CreditableInvoice, wanted: bigint): bigint {
+  const fits = (net: bigint): boolean =>
+    taxesOn(invoice, net).reduce((sum, { amountMinor }) => sum + amountMinor, net) <= invoice.leftMinor
+  if (fits(wanted)) return wanted
+  let low = 0n
+  let high = wanted
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n
+    if (fits(middle)) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/** What an invoice has left goes to the lines in their order; lines that get nothing are left out. */
+function cutLines(lines: readonly CreditLine[], netMinor: bigint): CreditLine[] {
+  const cut: CreditLine[] = []
+  let left = netMinor
+  for (const line of lines) {
+    const amount = least(line.netMinor, left)
+    if (amount === 0n) break
+    cut.push(amount === line.netMinor ? line : { ...line, mostMinor: amount, netMinor: amount })
+    left -= amount
+  }
+  return cut
+}
+
+/**
+ * Rule: when an invoice of the rules would be negative, its negative lines become credits of the charges of their cycles. Shares an
+ * amount (positive) among those charges, the newest first, each at most what is left of it; what none can take is dropped.
+ */
+export function creditCharges(
+  amountMinor: bigint,
+  charges: readonly InvoicedCharge[],
+  invoices: readonly CreditableInvoice[],
+): PlannedCreditNote[] {
+  const byInvoice = new Map<Id, CreditLine[]>()
+  let left = amountMinor
+  for (const charge of charges.toSorted((a, b) => (a.chargeId < b.chargeId ? 1 : -1))) {
+    const amount = least(left, charge.netMinor - charge.creditedMinor)
+    if (charge.invoiceId === null || amount <= 0n) continue
+    left -= amount
+    const line = {
+      ...creditLine({ charge, from: charge.from, until: charge.until }, 0),
+      mostMinor: amount,
+      netMinor: amount,
+    }
+    byInvoice.set(charge.invoiceId, [...(byInvoice.get(charge.invoiceId) ?? []), line])
+  }
+  return invoices
+    .filter(({ invoiceId }) => byInvoice.has(invoiceId))
+    .map((invoice) => noteFor(invoice, byInvoice.get(invoice.invoiceId)!))
+    .filter(({ totalMinor }) => totalMinor > 0n)
+}
+
+export interface OpenInvoice {
+  invoiceId: Id
+  invoiceDate: IsoDate
+  /** What is open of it, in minor units. */
+  openMinor: bigint
+}
+
+export interface Placement {
+  /** Index of the credit note in the given list. */
+  note: number
+  invoiceId: Id
+  amountMinor: bigint
+}
+
+/**
+ * Where the money of credit notes goes. Rule: to the invoice it credits as far as that is open; then, where unallocated money is
+ * applied by itself, to the invoices made by the same operation, then to the customer's other open ones, oldest first; the rest
+ * stays unallocated. `open` are the customer's open invoices of the currency, the credited ones among them, the made ones not.
+ */
+export function placeCredits(
+  notes: readonly { invoiceId: Id; totalMinor: bigint }[],
+  open: readonly OpenInvoice[],
+  made: readonly OpenInvoice[],
+  isAutoApply: boolean,
+): { placements: Placement[]; unallocatedMinor: bigint[] } {
+  const openMinor = new Map([...open, ...made].map((invoice) => [invoice.invoiceId, invoice.openMinor]))
+  const left = notes.map(({ totalMinor }) => totalMinor)
+  const placements: Placement[] = []
+  const place = (note: number, invoiceId: Id): void => {
+    const amountMinor = least(left[note]!, openMinor.get(invoiceId) ?? 0n)
+    if (amountMinor <= 0n) return
+    placements.push({ note, invoiceId, amountMinor })
+    left[note]! -= amountMinor
+    openMinor.set(invoiceId, openMinor.get(invoiceId)! - amountMinor)
+  }
+  notes.forEach(({ invoiceId }, note) => place(note, invoiceId))
+  if (isAutoApply)
+    for (const { invoiceId } of [...made.toSorted(byAge), ...open.toSorted(byAge)])
+      notes.forEach((_, note) => place(note, invoiceId))
+  return { placements, unallocatedMinor: left }
+}
+
+function byAge(a: OpenInvoice, b: OpenInvoice): number {
+  if (a.invoiceDate !== b.invoiceDate) return a.invoiceDate < b.invoiceDate ? -1 : 1
+  return a.invoiceId < b.invoiceId ? -1 : 1
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)

@@ -1,0 +1,69 @@
+import type { Instant, IsoDate } from './calendar.ts'
+import type { AccountId } from './ids.ts'
+import { dateIn, instantOf } from './zone.ts'
+
+/** The facts of an account that every request needs: its zone, clock, currency and billing defaults. */
+export interface Account {
+  id: AccountId
+  mode: 'test' | 'live'
+  timeZone: string
+  currency: string
+  /** A test account's own clock; null follows real time. */
+  clockAt: Instant | null
+  paymentTermDays: number
+  leadDays: number
+  /** Invoices of the rules take the customer's unallocated money. */
+  isAutoApply: boolean
+  /** The last day whose books are closed. */
+  lockDate: IsoDate | null
+  /** Counts what documents freeze. */
+  version: number
+}
+
+export type Permission = 'full' | 'read'
+
+/** Who is calling: the key that was sent. */
+export interface Caller {
+  account: Account
+  keyId: bigint
+  permission: Permission
+}
+
+/** The moment an account lives in: its own clock, and the day that is today there. */
+export interface Moment {
+  now: Instant
+  today: IsoDate
+}
+
+/** Real time, in milliseconds since 1970; an argument so that tests can say what time it is. */
+export type RealClock = () => number
+
+export function momentOf(account: Pick<Account, 'clockAt' | 'timeZone'>, realClock: RealClock): Moment {
+  const now = account.clockAt ?? instantOf(realClock())
+  return { now, today: dateIn(now, account.timeZone) }
+}
+
+/** What a handler knows beside its input. */
+export interface RequestContext {
+  account: Account
+  moment: Moment
+  caller: Caller
+  /** Who did it, as events say it: "key 3". */
+  actor: string
+  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  hasMailServer?: boolean
+  /** The address of the service as its callers know it; left out: links are relative. */
+  publicUrl?: string | undefined
+}
+
+/** Facts about the reader's account that a row does not hold: the zone its dates are written in, and the day that is today there. */
+export interface Writing {
+  timeZone: string
+  today: IsoDate
+}
+
+/** Derives what the fields of an answer depend on beside their record. */
+export const writingOf = ({ account, moment }: Pick<RequestContext, 'account' | 'moment'>): Writing => ({
+  timeZone: account.timeZone,
+  today: moment.today,
+})
