@@ -55,7 +55,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     isCalled = true
     endSleep()
   }
-  const stopListening = await db.listen('billing_run', wake)
+  const stopListening = await db.listen('billing_run', wake, wake)
   const lastDone = { housekeeping: -Infinity, forgetting: -Infinity, verifying: -Infinity }
   let verifying = Promise.resolve()
 

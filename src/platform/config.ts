@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { findCurrency } from '../kernel/currencies.ts'
+import { serversOf } from './database/addresses.ts'
 
 /** The environment cannot be meant as it is. Each problem is a sentence that names its variable, and never holds a secret's value. */
 export class ConfigFailure extends Error {
@@ -77,10 +78,10 @@ const VARIABLES = {
     {
       name: 'DATABASE_URL',
       about:
-        'A PostgreSQL 15 or newer to use (postgres://user:password@host/database); unset: an own database in DATA_DIR.',
+        'A PostgreSQL 15 or newer to use (postgres://user:password@host/database; several servers as host1,host2: the one that takes writes); unset: an own database in DATA_DIR.',
       isSecret: true,
     },
-    urlOf('postgres', 'postgresql'),
+    readDatabaseUrl,
   ),
   dataDir: withDefault(
     './data',
@@ -202,7 +203,8 @@ export function secretsIn(env: Readonly<Record<string, string | undefined>>): st
   return Object.values<Variable<unknown>>(VARIABLES).flatMap((variable) => {
     const text = textOf(env, variable)
     if (!variable.isSecret || text instanceof Wrong || text === '') return []
-    const password = parseUrl(text)?.password ?? ''
+    // The servers of one address share user and password.
+    const password = parseUrl(serversOf(text)[0] ?? text)?.password ?? ''
     return [text, password, plainOf(password)].filter((secret) => secret !== '')
   })
 }
@@ -278,6 +280,21 @@ function urlOf(...schemes: string[]): (text: string) => string | Wrong {
     const isFitting = schemes.includes(parseUrl(text)?.protocol.slice(0, -1) ?? '')
     return isFitting ? text : new Wrong(`an address that begins with ${schemes.join(':// or ')}://`)
   }
+}
+
+/** Words of `target_session_attrs` that ask for what is asked for anyway: the server that takes writes. */
+const WRITING_SESSIONS = ['read-write', 'primary']
+
+function readDatabaseUrl(text: string): string | Wrong {
+  const isPostgres = urlOf('postgres', 'postgresql')
+  for (const server of serversOf(text)) {
+    const found = isPostgres(server)
+    if (found instanceof Wrong) return found
+    const wanted = new URL(server).searchParams.get('target_session_attrs') ?? 'read-write'
+    if (!WRITING_SESSIONS.includes(wanted))
+      return new Wrong(`an address whose target_session_attrs is ${WRITING_SESSIONS.join(' or ')}, or left out`)
+  }
+  return text
 }
 
 function parseUrl(text: string): URL | undefined {

@@ -6,6 +6,7 @@ import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
 import { APP_ROLE } from '../database/roles.ts'
+import { ServerClient } from '../database/server-client.ts'
 import { connectionTo, tryConnection } from '../postgres/connection.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
@@ -69,7 +70,7 @@ export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>):
   if (config.databaseUrl === undefined && !findOwner(folder)) return null
   try {
     const connection = config.databaseUrl ? { connectionString: config.databaseUrl } : connectionTo(folder.cluster)
-    const client = new pg.Client({
+    const client = new ServerClient({
       ...clientConfig(connection, undefined),
       connectionTimeoutMillis: WAIT_MS,
       query_timeout: WAIT_MS,
@@ -94,7 +95,7 @@ async function withClient(
   where: string,
   look: (client: pg.Client, sentMs: number) => Promise<Finding[]>,
 ): Promise<Finding[]> {
-  const client = new pg.Client({
+  const client = new ServerClient({
     ...clientConfig(connection, undefined),
     connectionTimeoutMillis: WAIT_MS,
     query_timeout: WAIT_MS,
@@ -118,6 +119,7 @@ function unreached(about: string, where: string, error: unknown): Finding {
     '28P01': ['refuses the password', 'check user and password in DATABASE_URL'],
     '28000': ['refuses the user', 'check the user in DATABASE_URL and pg_hba.conf of the server'],
     '3D000': ['has no such database', 'make the database, or name another in DATABASE_URL'],
+    '25006': ['takes no writes', 'name the server that does, or all of them separated by commas, in DATABASE_URL'],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
   const [says, mend] = reasons[code] ?? [

@@ -1,11 +1,15 @@
 import pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { databaseFault, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
+import { withoutOptions } from './addresses.ts'
+import { boundTransaction, TRANSACTION_MS } from './bound.ts'
+import { databaseFault, isAfterFailure, isAway, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
+import { listen } from './listener.ts'
 import { Reads, type Snapshot } from './reads.ts'
 import { runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
+import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
@@ -39,6 +43,8 @@ export interface TransactionSettings {
   plans?: Plans
   /** How long one statement may take, in milliseconds; left out: WORK_STATEMENT_MS. */
   statementMs?: number
+  /** How long the transaction may last, in milliseconds; left out: TRANSACTION_MS. More only for what adds no records. */
+  boundMs?: number
 }
 
 export interface Database {
@@ -54,8 +60,8 @@ export interface Database {
   transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
   unscoped: Queryable
-  /** Waits for notifications of a channel until the returned function is called. */
-  listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>
+  /** Waits for notifications of a channel until the returned function is called; a lost connection is taken up again, and `missed` called then. */
+  listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed by itself. */
   apart(connections: number): Database
   /** Counts for /metrics. */
@@ -79,17 +85,25 @@ const PURPOSES = {
   reads: '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on',
 }
 
-export const clientConfig = (
+/** Before a connection that a network has dropped without a word is asked whether it still is one. */
+const KEEP_ALIVE_AFTER_MS = 30_000
+
+export function clientConfig(
   connection: Connection,
   role: string | undefined,
   purpose: keyof typeof PURPOSES = 'work',
-): pg.ClientConfig => ({
-  ...connection,
-  types: columnTypes,
-  options: `${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
-  application_name: 'perennial',
-  keepAlive: true,
-})
+): pg.ClientConfig {
+  const { address, options } = withoutOptions(connection.connectionString ?? '')
+  return {
+    ...connection,
+    ...(connection.connectionString === undefined ? {} : { connectionString: address }),
+    types: columnTypes,
+    options: `${options}${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
+    application_name: 'perennial',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  }
+}
 
 /** Connections beside the pool of writes and work. */
 const LANES = 2
@@ -107,6 +121,7 @@ export function openDatabase(
   const ofReads = clientConfig(connection, options.role, 'reads')
   const pool = new pg.Pool({
     ...config,
+    Client: ServerClient as unknown as new () => pg.Client,
     // A client is checked out for one transaction at a time, whose statements may be sent before the answers to earlier ones.
     pipeline: true,
     max: options.poolSize,
@@ -128,7 +143,7 @@ export function openDatabase(
     try {
       return await work(client)
     } catch (error) {
-      if (databaseFault(error)) broken = error as Error
+      if (isAway(error)) broken = error as Error
       throw error
     } finally {
       client.release(broken)
@@ -157,7 +172,7 @@ export function openDatabase(
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[])),
     },
-    listen: (channel, heard) => listen(config, channel, heard),
+    listen: (channel, heard, missed) => listen(config, channel, { heard, ...(missed && { missed }) }),
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
@@ -178,15 +193,20 @@ async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
-  { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS }: TransactionSettings = {},
+  { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS }: TransactionSettings = {},
 ): Promise<T> {
   const committed: (() => void)[] = []
+  // What failed first without anybody waiting for it, and what failed first at all: what follows only tells that the transaction had failed.
   let failure: unknown
+  let firstFailure: unknown
+  const bound = boundTransaction(client, boundMs)
   // Statements whose answers nobody waits for: each round trip that is saved is a wait less for the caller and a wake-up less for everybody.
   const sent: Promise<unknown>[] = []
   const send = (answer: Promise<unknown>) => {
     sent.push(answer)
-    answer.catch((error: unknown) => (failure ??= error))
+    answer.catch((error: unknown) => {
+      if (!isAfterFailure(error)) failure ??= error
+    })
   }
   sendTogether(client)
   // Should either fail, so does all that follows.
@@ -196,9 +216,14 @@ async function transact<T>(
   try {
     result = await work({
       account,
-      rows: <Row>(statement: Statement) => {
+      rows: async <Row>(statement: Statement) => {
         sendTogether(client)
-        return runRows<Row>(client, statement)
+        try {
+          return await runRows<Row>(client, statement)
+        } catch (error) {
+          firstFailure ??= error
+          throw error
+        }
       },
       send: (statement) => {
         sendTogether(client)
@@ -206,6 +231,7 @@ async function transact<T>(
       },
       afterCommit: (callback) => committed.push(callback),
     })
+    bound.check()
     sendTogether(client)
     const commit = client.query('commit')
     await Promise.all([...sent, commit])
@@ -214,8 +240,9 @@ async function transact<T>(
     assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
   } catch (error) {
     await client.query('rollback').catch(() => {})
-    // What was sent without waiting failed first; what came after it only tells that the transaction had failed.
-    throw failure ?? error
+    throw failure ?? (isAfterFailure(error) ? firstFailure : error)
+  } finally {
+    bound.clear()
   }
   for (const callback of committed) callback()
   return result
@@ -230,20 +257,6 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
       if (tries >= RETRIES_MAX) throw unavailable()
     }
   }
-}
-
-async function listen(
-  config: pg.ClientConfig,
-  channel: string,
-  heard: (payload: string) => void,
-): Promise<() => Promise<void>> {
-  assert(/^[a-z_]+$/.test(channel), 'a channel is a plain word')
-  const client = new pg.Client(config)
-  client.on('error', () => {})
-  client.on('notification', (message) => heard(message.payload ?? ''))
-  await client.connect()
-  await client.query(`listen ${channel}`)
-  return () => client.end()
 }
 
 /** The first row of a statement, undefined when it has none. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conflict } from '../../kernel/fault.ts'
-import { databaseFault, isRetryable, refuseOn } from './failures.ts'
+import { databaseFault, isAway, isRetryable, refuseOn } from './failures.ts'
 
 describe('what the driver throws', () => {
   test('a database that is away is 503 and says when to come back', () => {
@@ -12,6 +12,30 @@ describe('what the driver throws', () => {
       new Error('Connection terminated unexpectedly'),
     ])
       expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+  })
+
+  test('a standby, and whatever ends a connection, is away', () => {
+    for (const code of ['25006', '25P03', '25P04', '57P04', '57P05'])
+      expect([code, databaseFault({ code })?.problems[0]?.code, isAway({ code })]).toEqual([
+        code,
+        'database_unavailable',
+        true,
+      ])
+  })
+
+  test('a full disk, no memory and a cancelled statement are 503 too, keep their connection, and keep what they were for the log', () => {
+    for (const [code, word] of [
+      ['53100', 'database_exhausted'],
+      ['53200', 'database_exhausted'],
+      ['53400', 'database_exhausted'],
+      ['58030', 'database_exhausted'],
+      ['57014', 'database_cancelled'],
+      ['55P03', 'database_cancelled'],
+    ] as const) {
+      const error = { code }
+      expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', problems: [{ code: word }], cause: error })
+      expect(isAway(error)).toBe(false)
+    }
   })
 
   test('a mistake of ours, and a refusal, stay what they are', () => {

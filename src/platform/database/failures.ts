@@ -1,6 +1,6 @@
 import { Fault } from '../../kernel/fault.ts'
 
-/** What the driver throws, sorted into: try again, the database is away, a rule of the schema, a bug. */
+/** What the driver throws, sorted into: try again, the database is away or cannot do it now, a rule of the schema, a bug. */
 
 export const RETRIES_MAX = 5
 
@@ -21,6 +21,9 @@ export const isRetryable = (error: unknown): boolean => {
   return code === DEADLOCK || code === SERIALIZATION
 }
 
+/** SQLSTATE of whatever writes on a standby, or where an operator has made the database read-only. */
+export const READ_ONLY = '25006'
+
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -33,6 +36,11 @@ const AWAY_CODES = new Set([
   '57P01',
   '57P02',
   '57P03',
+  '57P04',
+  '57P05',
+  '25P03',
+  '25P04',
+  READ_ONLY,
   '53300',
   '08000',
   '08001',
@@ -44,25 +52,46 @@ const AWAY_CODES = new Set([
 const AWAY_MESSAGES =
   /connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|cannot use a pool after|client was closed/i
 
-/** The database is away, or too busy: 503, and the caller may try again. */
-export const unavailable = () =>
-  new Fault(
-    'unavailable',
-    [
-      {
-        code: 'database_unavailable',
-        message: 'The database cannot be reached at the moment; try again shortly.',
-        field: null,
-      },
-    ],
-    2,
+/** Whether this only tells that something before it in its transaction has failed. */
+export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === '25P02'
+
+/** Resources that are used up: disk, memory, whatever else (class 53), and a disk that fails. */
+const EXHAUSTED_CODES = new Set(['53000', '53100', '53200', '53400', '58030'])
+
+/** A statement that an administrator or a time limit of the server ended. */
+const CANCELLED_CODES = new Set(['57014', '55P03'])
+
+const refusal = (code: string, message: string, retryAfterSeconds: number, cause?: unknown): Fault =>
+  Object.assign(
+    new Fault('unavailable', [{ code, message, field: null }], retryAfterSeconds),
+    cause === undefined ? {} : { cause },
   )
 
-/** A Fault when the failure means that the database is away; undefined for anything else. */
+/** The database is away, or too busy: 503, and the caller may try again. */
+export const unavailable = (cause?: unknown): Fault =>
+  refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
+
+/** Whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
+export function isAway(error: unknown): boolean {
+  if (error instanceof Fault) return false
+  const { code, message } = asDriverError(error)
+  return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '')
+}
+
+/** A Fault when the failure means that the database is away or cannot do it now; undefined for anything else. The failure is its cause. */
 export function databaseFault(error: unknown): Fault | undefined {
   if (error instanceof Fault) return undefined
-  const { code, message } = asDriverError(error)
-  return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '') ? unavailable() : undefined
+  const { code = '' } = asDriverError(error)
+  if (EXHAUSTED_CODES.has(code))
+    return refusal(
+      'database_exhausted',
+      'The database has no disk space or memory left for this; nothing was changed.',
+      30,
+      error,
+    )
+  if (CANCELLED_CODES.has(code))
+    return refusal('database_cancelled', 'The database broke this off; nothing was changed. Try again.', 5, error)
+  return isAway(error) ? unavailable(error) : undefined
 }
 
 const CANCELED = '57014'

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { clientConfig, type Connection, WHOLE_STATEMENT_MS } from './database.ts'
+import { ServerClient } from './server-client.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
 
@@ -44,7 +45,7 @@ async function appliedVersions(client: pg.Client): Promise<number[]> {
  */
 export async function migrate(connection: Connection, owner: string | undefined, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  const client = new pg.Client(clientConfig(connection, owner))
+  const client = new ServerClient(clientConfig(connection, owner))
   client.on('error', () => {})
   await client.connect()
   try {

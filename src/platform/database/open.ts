@@ -4,7 +4,9 @@ import { dataFolderAt, hasDatabase } from '../postgres/data-folder.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
+import { serversOf } from './addresses.ts'
 import { type Connection, type Database, openDatabase } from './database.ts'
+import { READ_ONLY } from './failures.ts'
 import { migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
@@ -58,9 +60,13 @@ export async function openService(
 ): Promise<OpenDatabase> {
   const home = await findHome(config, options.ownership, options.log)
   try {
-    const roles = await reached(config, () => prepareRoles(home.connection))
+    const isEmbedded = config.databaseUrl === undefined
+    const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const migrated = await migrate(home.connection, roles.owner, join(options.root, 'db', 'migrations'))
-    const db = openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
+    // No way leads back from a role that logged in to one that may do more.
+    const db = isEmbedded
+      ? openDatabase({ ...home.connection, user: roles.app }, { role: undefined, poolSize: config.databasePool })
+      : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
     let isClosing = false
     void home.exited?.then(() => {
       if (!isClosing) options.onDatabaseGone?.()
@@ -77,11 +83,14 @@ export async function openService(
   }
 }
 
-/** The address of a server as it may be shown: never with its password. */
-export function shownServer(databaseUrl: string): string {
-  const url = new URL(databaseUrl)
-  return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
-}
+/** The address of a server, or of several, as it may be shown: never with its password. */
+export const shownServer = (databaseUrl: string): string =>
+  serversOf(databaseUrl)
+    .map((server) => {
+      const url = new URL(server)
+      return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
+    })
+    .join(' or ')
 
 const LOGIN_REFUSED = new Set(['28P01', '28000', '3D000', '42501'])
 
@@ -95,6 +104,10 @@ async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
     if (code && LOGIN_REFUSED.has(code))
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. Check user, password and database in DATABASE_URL.`,
+      )
+    if (code === READ_ONLY)
+      throw new StartFailure(
+        `The database server at ${server} takes no writes (a standby, or made read-only): name the one that does, or all of them separated by commas, in DATABASE_URL.`,
       )
     throw new StartFailure(
       `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { clientConfig, type Connection } from './database.ts'
+import { ServerClient } from './server-client.ts'
 
 /**
  * Two roles: the owner migrates and owns, the service's role owns nothing and cannot pass row security. A login that is superuser or
@@ -66,9 +67,15 @@ async function ensureRole(client: pg.Client, login: Login, role: string): Promis
   })
 }
 
-/** Makes roles and schema where they are missing, checks them, and answers the roles to migrate as (undefined: the login itself) and to work as. */
-export async function prepareRoles(connection: Connection): Promise<{ owner: string | undefined; app: string }> {
-  const client = new pg.Client(clientConfig(connection, undefined))
+/**
+ * Makes roles and schema where they are missing, checks them, and answers the roles to migrate as (undefined: the login itself) and to work as.
+ * `canLogIn`: the service's role may log in itself; only where the socket alone says who may connect.
+ */
+export async function prepareRoles(
+  connection: Connection,
+  { canLogIn = false } = {},
+): Promise<{ owner: string | undefined; app: string }> {
+  const client = new ServerClient(clientConfig(connection, undefined))
   client.on('error', () => {})
   await client.connect()
   try {
@@ -78,14 +85,21 @@ export async function prepareRoles(connection: Connection): Promise<{ owner: str
         `The database server is too old (${login.version}): Perennial needs PostgreSQL 15 or newer.`,
       )
     await ensureRole(client, login, APP_ROLE)
+    if (canLogIn) await letLogIn(client)
     const owner = login.isSuperuser ? OWNER_ROLE : undefined
     if (owner) await ensureRole(client, login, owner)
     await ensureSchema(client, login, owner ?? login.name)
     await checkAppRole(client)
+    await forbidTemporaryTables(client, login, owner ?? login.name)
     return { owner, app: APP_ROLE }
   } finally {
     await client.end()
   }
+}
+
+async function letLogIn(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1 and rolcanlogin', [APP_ROLE])
+  if (rowCount === 0) await client.query(`alter role ${APP_ROLE} login`)
 }
 
 async function ensureSchema(client: pg.Client, login: Login, owner: string): Promise<void> {
@@ -116,4 +130,22 @@ async function checkAppRole(client: pg.Client): Promise<void> {
     throw new StartFailure(
       `The role ${APP_ROLE} owns tables of the schema "perennial": give them to their migrating owner, the service does not work under a role that owns its tables.`,
     )
+}
+
+/**
+ * Takes from everybody the right to make temporary tables, which the service needs nowhere and which could stand in front of its own. Left
+ * alone where this login may not do it, and where tables of others live in the same database.
+ */
+async function forbidTemporaryTables(client: pg.Client, login: Login, owner: string): Promise<void> {
+  const { rows } = await client.query<{ isOurs: boolean; isOpen: boolean }>(`
+    select (d.datdba = r.oid or r.rolsuper)
+           and not exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                            where c.relkind in ('r', 'p') and n.nspname not in ('perennial', 'pg_catalog', 'information_schema')
+                              and n.nspname !~ '^pg_') as "isOurs",
+           has_database_privilege('${APP_ROLE}', d.oid, 'temporary') as "isOpen"
+      from pg_database d, pg_roles r where d.datname = current_database() and r.rolname = session_user`)
+  if (!rows[0]?.isOurs || !rows[0].isOpen) return
+  const database = pg.escapeIdentifier(login.database)
+  await client.query(`revoke temporary on database ${database} from public`)
+  await client.query(`grant temporary on database ${database} to ${pg.escapeIdentifier(owner)}`)
 }

@@ -240,6 +240,9 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   })
   if (fault?.kind === 'broken')
     deps.log.error({ ...story(), code: fault.problems[0]?.code }, 'a request met something broken')
+  // A 503 whose reason is the database's own: whoever runs it has to know that its disk is full.
+  if (fault?.kind === 'unavailable' && fault.cause !== undefined)
+    deps.log.warn({ ...story(), code: fault.problems[0]?.code }, 'the database could not do what a request asked for')
   if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
   deps.log.error(story(), 'a request failed')
   const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`

@@ -113,9 +113,12 @@ function addReadiness(app: FastifyInstance, db: Database): void {
     // Whatever asks gives up sooner than a connection would: no answer in time is an answer.
     const found = await within(
       READY_WAIT_MS,
-      db.unscoped.rows<{ mark: string }>(sql`select account_exists(), ${DATABASE_MARK} as "mark"`),
+      db.unscoped.rows<{ mark: string; isReadOnly: boolean }>(
+        sql`select account_exists(), ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+      ),
     )
     if (!found) return notReady(reply, 'The database cannot be reached at the moment.')
+    if (found[0]?.isReadOnly) return notReady(reply, 'The database takes no writes at the moment.')
     return json(reply.header(MARK_HEADER, found[0]?.mark ?? ''), 200, '{"Status":"ready"}')
   })
 }

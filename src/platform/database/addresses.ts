@@ -1,0 +1,30 @@
+/**
+ * The servers of one address. As libpq has it, an address may name several, of which one takes writes at a time:
+ * `postgres://user:password@one:5432,two:5432/database`. The driver knows only addresses of one server.
+ */
+
+// The last @ of the authority ends user and password, whatever else they hold.
+const ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i
+
+/** Splits an address into addresses of one server each, in their order. Sockets are named by `?host=/one,/two`. */
+export function serversOf(address: string): string[] {
+  const [, before = '', hosts = '', after = ''] = ADDRESS.exec(address) ?? []
+  const sockets = new URLSearchParams(/\?([^#]*)/.exec(after)?.[1] ?? '').get('host')
+  if (sockets?.includes(','))
+    return sockets
+      .split(',')
+      .map((socket) => address.replace(/([?&]host=)[^&#]*/, (_, name: string) => name + encodeURIComponent(socket)))
+  return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [address]
+}
+
+/**
+ * Takes the session's settings (`?options=…`) out of an address of one server: the driver would put them in the place of ours, and with them
+ * of the role that the service works under.
+ */
+export function withoutOptions(address: string): { address: string; options: string } {
+  if (!/[?&]options=/.test(address)) return { address, options: '' }
+  const url = new URL(address)
+  const options = url.searchParams.get('options') ?? ''
+  url.searchParams.delete('options')
+  return { address: url.href, options: `${options} ` }
+}

@@ -1,0 +1,90 @@
+import pg from 'pg'
+import { serversOf } from './addresses.ts'
+import { READ_ONLY } from './failures.ts'
+
+/**
+ * A connection to the server that takes writes. Of several servers of an address each is tried, from the one that took writes last; one
+ * that takes none (a standby, or made read-only) is as good as away, also where it is the only one: what is read there may be old.
+ */
+
+const TRY_MS = 5_000
+
+/** The server of an address of several that took writes last. */
+const lastWriting = new Map<string, string>()
+
+/** The parts of the driver's client that its type package does not describe. */
+interface Inner {
+  connection: NodeJS.EventEmitter
+  connectionParameters: { host: string; port: number }
+}
+
+export class ServerClient extends pg.Client {
+  readonly #config: pg.ClientConfig
+  readonly #servers: readonly string[]
+  /** What the server reports of itself, unasked, at the start of a session and at every change. */
+  readonly #reported = new Map<string, string>()
+
+  constructor(config: pg.ClientConfig) {
+    const servers = config.connectionString === undefined ? [] : serversOf(config.connectionString)
+    super({ ...config, ...(servers[0] === undefined ? {} : { connectionString: servers[0] }) })
+    this.#config = config
+    this.#servers = servers
+    const { connection } = this as unknown as Inner
+    connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) =>
+      this.#reported.set(parameterName ?? '', parameterValue ?? ''),
+    )
+  }
+
+  override connect(): Promise<this>
+  override connect(callback: (error: Error) => void): void
+  override connect(callback?: (error: Error) => void): Promise<this> | void {
+    const connected = this.#connectToWriting().then(() => this)
+    if (!callback) return connected
+    connected.then(() => (callback as (error: Error | null) => void)(null), callback)
+  }
+
+  async #connectToWriting(): Promise<void> {
+    if (this.#servers.length > 1) await this.#choose()
+    await super.connect()
+    if (!this.#takesWrites()) {
+      await super.end().catch(() => {})
+      throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
+        code: READ_ONLY,
+      })
+    }
+  }
+
+  /** Names that server to the driver which takes writes; throws what the last of them answered when none does. */
+  async #choose(): Promise<void> {
+    const list = this.#config.connectionString ?? ''
+    const last = lastWriting.get(list)
+    const inTurn = [...this.#servers].sort((one, other) => Number(other === last) - Number(one === last))
+    let failure: unknown
+    for (const server of inTurn) {
+      const probe = new ServerClient({ ...this.#config, connectionString: server, connectionTimeoutMillis: TRY_MS })
+      probe.on('error', () => {})
+      try {
+        await probe.connect()
+        lastWriting.set(list, server)
+        const { connectionParameters } = this as unknown as Inner
+        Object.assign(connectionParameters, { host: probe.host, port: probe.port })
+        Object.assign(this, { host: probe.host, port: probe.port })
+        return
+      } catch (error) {
+        failure = error
+      } finally {
+        await probe.end().catch(() => {})
+      }
+    }
+    throw failure
+  }
+
+  #takesWrites(): boolean {
+    // A session of ours that only reads says so itself.
+    const isForReads = /default_transaction_read_only/.test(String(this.#config.options))
+    return (
+      this.#reported.get('in_hot_standby') !== 'on' &&
+      (isForReads || this.#reported.get('default_transaction_read_only') !== 'on')
+    )
+  }
+}
