@@ -76,6 +76,8 @@ describe('an environment', () => {
     ['PUBLIC_URL', 'billing.example'],
     ['PUBLIC_URL', 'ftp://billing.example'],
     ['DATABASE_URL', 'mysql://localhost/x'],
+    ['DATABASE_URL', 'postgres://one:5432,two:many/x'],
+    ['DATABASE_URL', 'postgres://one,two/x?target_session_attrs=standby'],
     ['SMTP_URL', 'localhost:25'],
     ['ENCRYPTION_KEY', 'abc'],
     ['ENCRYPTION_KEY', '0'.repeat(63)],
@@ -137,6 +139,7 @@ test('a secret may lie in a file; what is set itself comes first, and a file tha
       'p%40ss-word',
       'p@ss-word',
     ])
+    expect(secretsIn({ DATABASE_URL: 'postgres://b:p%40ss@one:1,two:2/x' })).toContain('p@ss')
     expect(problemsOf({ DATABASE_URL_FILE: `${file}.gone`, ENCRYPTION_KEY_FILE: file })).toEqual([
       'DATABASE_URL_FILE must be the path of a file that can be read.',
       'ENCRYPTION_KEY must be 32 bytes as 64 hex digits or as base64.',

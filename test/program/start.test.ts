@@ -53,6 +53,25 @@ describe('start', () => {
     expect(out + err).not.toContain(env.BOOTSTRAP_API_KEY)
   })
 
+  test('on the embedded database the service logs in as a role that can become no other and make no temporary tables', async () => {
+    const DATA_DIR = testFolder()
+    const service = await serve({ DATA_DIR })
+    expect((await fetch(`${service.address}/readyz`)).status).toBe(200)
+    const connection = await joinEmbeddedPostgres({ dataDir: DATA_DIR })
+    const admin = new pg.Client(connection)
+    await admin.connect()
+    const { rows } = await admin.query(
+      `select distinct usename from pg_stat_activity where application_name = 'perennial' and datname = 'perennial'`,
+    )
+    expect(rows).toEqual([{ usename: 'perennial_app' }])
+    await admin.end()
+    const bound = new pg.Client({ ...connection, user: 'perennial_app' })
+    await bound.connect()
+    await expect(bound.query('set role postgres')).rejects.toThrow('permission denied')
+    await expect(bound.query('create temporary table accounts (id bigint)')).rejects.toThrow('permission denied')
+    await bound.end()
+  })
+
   test('a given key that an account made before the first start keeps from being used is named, also at a quiet log', async () => {
     const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'error' }
     expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)
