@@ -60,6 +60,7 @@ export const verifyAccount = (
   db.transaction(account, (tx) => runChecks(tx, tell, goOn), {
     isolation: 'repeatable read',
     statementMs: WHOLE_STATEMENT_MS,
+    boundMs: WHOLE_STATEMENT_MS,
   })
 
 async function runChecks(tx: Transaction, tell: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {

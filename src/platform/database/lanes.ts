@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from './database.ts'
@@ -6,6 +6,7 @@ import { readFault, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendExchange } from './row-query.ts'
 import { accountScope } from './scoped-query.ts'
+import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
 /** Few connections on which short reads of all callers are sent without waiting for each other. */
@@ -78,7 +79,7 @@ export class Lanes {
   }
 
   async #open(position: number): Promise<pg.Client> {
-    const client = new pg.Client(this.#config)
+    const client = new ServerClient(this.#config)
     const forget = () => {
       this.#lanes[position] = undefined
     }

@@ -7,6 +7,7 @@ import type { Queryable } from './database.ts'
 import { type Portion, sendExchange, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN } from './scoped-query.ts'
 import { Shares } from './shares.ts'
+import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
 /**
@@ -44,6 +45,7 @@ export class Reads {
   constructor(config: pg.ClientConfig, size: number) {
     this.#pool = new pg.Pool({
       ...config,
+      Client: ServerClient,
       pipeline: true,
       max: size,
       idleTimeoutMillis: 60_000,
