@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { clientConfig, type Connection, CONNECTIONS_BESIDE_POOL } from '../database/database.ts'
+import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
@@ -119,7 +120,10 @@ function unreached(about: string, where: string, error: unknown): Finding {
     '28P01': ['refuses the password', 'check user and password in DATABASE_URL'],
     '28000': ['refuses the user', 'check the user in DATABASE_URL and pg_hba.conf of the server'],
     '3D000': ['has no such database', 'make the database, or name another in DATABASE_URL'],
-    '25006': ['takes no writes', 'name the server that does, or all of them separated by commas, in DATABASE_URL'],
+    [TAKES_NO_WRITES]: [
+      'takes no writes',
+      'name the server that does, or all of them separated by commas, in DATABASE_URL',
+    ],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
   const [says, mend] = reasons[code] ?? [

@@ -56,14 +56,13 @@ describe('a write that the database cannot do', () => {
 })
 
 describe('a database that was made read-only', () => {
-  test('is away: reads and writes are 503, the service is not ready, and its connections are given up until it takes writes again', async () => {
+  test('is away for writes: 503, the service is not ready, and its connections are given up until it takes writes again', async () => {
     const readOnly = await startTestService()
     const client = await readOnly.newAccount()
     const database = readOnly.connection.database as string
     await owner.query(`alter database ${database} set default_transaction_read_only = on`)
     await owner.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database])
     expect((await client.post('/v1/customers', name)).body.Errors[0].Code).toBe('database_unavailable')
-    expect((await client.get('/v1/currencies')).status).toBe(503)
     expect((await readOnly.anonymous.get('/readyz')).status).toBe(503)
     await owner.query(`alter database ${database} set default_transaction_read_only = off`)
     expect((await readOnly.anonymous.get('/readyz')).status).toBe(200)
@@ -91,7 +90,7 @@ describe('a database that was made read-only', () => {
 
 test('what is listened to is taken up again after the connection was lost, and the gap is told', async () => {
   const db = openTestDatabase(service.connection)
-  let tell = (_: string) => {}
+  let tell: (payload: string) => void = () => {}
   const next = () => new Promise<string>((resolve) => (tell = resolve))
   const stop = await db.listen(
     'something',

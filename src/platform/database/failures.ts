@@ -24,6 +24,9 @@ export const isRetryable = (error: unknown): boolean => {
 /** SQLSTATE of whatever writes on a standby, or where an operator has made the database read-only. */
 export const READ_ONLY = '25006'
 
+/** Code of a connection that was given up at its start, because its server takes no writes. */
+export const TAKES_NO_WRITES = 'TAKES_NO_WRITES'
+
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -41,6 +44,7 @@ const AWAY_CODES = new Set([
   '25P03',
   '25P04',
   READ_ONLY,
+  TAKES_NO_WRITES,
   '53300',
   '08000',
   '08001',
@@ -111,8 +115,12 @@ export const tooExpensive = () =>
   )
 
 /** A Fault when a read failed because it took too long or the database is away; undefined for anything else. */
-export const readFault = (error: unknown): Fault | undefined =>
-  asDriverError(error).code === CANCELED ? tooExpensive() : databaseFault(error)
+export function readFault(error: unknown): Fault | undefined {
+  const { code } = asDriverError(error)
+  // A write in a read is a mistake of ours.
+  if (code === READ_ONLY) return undefined
+  return code === CANCELED ? tooExpensive() : databaseFault(error)
+}
 
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'

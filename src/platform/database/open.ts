@@ -6,7 +6,7 @@ import { StartFailure } from '../postgres/start-failure.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
 import { type Connection, type Database, openDatabase } from './database.ts'
-import { READ_ONLY } from './failures.ts'
+import { READ_ONLY, TAKES_NO_WRITES } from './failures.ts'
 import { migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
@@ -105,7 +105,7 @@ async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. Check user, password and database in DATABASE_URL.`,
       )
-    if (code === READ_ONLY)
+    if (code === READ_ONLY || code === TAKES_NO_WRITES)
       throw new StartFailure(
         `The database server at ${server} takes no writes (a standby, or made read-only): name the one that does, or all of them separated by commas, in DATABASE_URL.`,
       )

@@ -45,7 +45,7 @@ export class Reads {
   constructor(config: pg.ClientConfig, size: number) {
     this.#pool = new pg.Pool({
       ...config,
-      Client: ServerClient,
+      Client: ServerClient as unknown as new () => pg.ClientBase,
       pipeline: true,
       max: size,
       idleTimeoutMillis: 60_000,

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { serversOf } from './addresses.ts'
-import { READ_ONLY } from './failures.ts'
+import { TAKES_NO_WRITES } from './failures.ts'
 
 /**
  * A connection to the server that takes writes. Of several servers of an address each is tried, from the one that took writes last; one
@@ -49,7 +49,7 @@ export class ServerClient extends pg.Client {
     if (!this.#takesWrites()) {
       await super.end().catch(() => {})
       throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
-        code: READ_ONLY,
+        code: TAKES_NO_WRITES,
       })
     }
   }
