@@ -38,6 +38,7 @@ import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import type { Database } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
+import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
@@ -54,6 +55,7 @@ export interface AppSettings {
   publicUrl: string | undefined
   corsOrigins: readonly string[]
   trustProxy: boolean | string | readonly string[]
+  bounds: ConnectionBounds
   rateLimitPerMinute: number
   encryptionKey: Buffer
   /** SMTP_URL is set. */
@@ -181,6 +183,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
       realClock,
       publicUrl: settings.publicUrl,
       trustProxy: settings.trustProxy,
+      bounds: settings.bounds,
       corsOrigins: settings.corsOrigins,
       secrets: idempotencySecrets(settings.encryptionKey),
       authenticate: authenticator.authenticate,

@@ -11,6 +11,7 @@ import { dateIn, instantOf, midnightOf } from '../kernel/zone.ts'
 import type { Database } from '../platform/database/database.ts'
 import { relaxedCommits } from '../platform/database/relaxed-commits.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
+import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, remark } from './output.ts'
@@ -119,6 +120,7 @@ async function clientWithin(
       publicUrl: config.publicUrl,
       corsOrigins: [],
       trustProxy: false,
+      bounds: connectionBounds(config),
       rateLimitPerMinute: 0,
       encryptionKey: encryptionKey(config),
       hasMailServer: config.smtpUrl !== undefined,

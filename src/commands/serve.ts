@@ -7,6 +7,7 @@ import { secretHash } from '../features/api-keys/secret.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
+import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
@@ -62,6 +63,7 @@ const appOf = ({ config, version, root }: CommandContext, db: Database, log: Log
       publicUrl: config.publicUrl,
       corsOrigins: config.corsOrigin ?? [],
       trustProxy: config.trustProxy,
+      bounds: connectionBounds(config),
       rateLimitPerMinute: config.rateLimitPerMinute,
       encryptionKey: encryptionKey(config),
       hasMailServer: config.smtpUrl !== undefined,

@@ -160,6 +160,24 @@ const VARIABLES = {
     },
     readTrust,
   ),
+  requestTimeoutSeconds: withDefault(
+    '300',
+    { name: 'REQUEST_TIMEOUT_SECONDS', about: 'How long a request with its body may take to arrive; then 408.' },
+    wholeNumber(1, 3600),
+  ),
+  connectionsMax: withDefault(
+    '2000',
+    { name: 'CONNECTIONS_MAX', about: 'Connections of callers to one process; more are closed at once.' },
+    wholeNumber(1, 1_000_000),
+  ),
+  connectionsPerAddress: withDefault(
+    '500',
+    {
+      name: 'CONNECTIONS_PER_ADDRESS',
+      about: 'Connections of one address that TRUST_PROXY does not name; more are closed at once. 0: no bound.',
+    },
+    wholeNumber(0, 1_000_000),
+  ),
   databasePool: withDefault(
     '8',
     {

@@ -7,6 +7,7 @@ import { createAccount } from '../../src/features/accounts/actions.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
+import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 
 /** A whole service on a database of its own, called without a network. One per test file. */
@@ -79,6 +80,7 @@ export async function startTestService(
       publicUrl: options.publicUrl,
       corsOrigins: [],
       trustProxy: false,
+      bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
       encryptionKey: Buffer.alloc(32, 7),
       hasMailServer: options.hasMailServer ?? false,

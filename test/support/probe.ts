@@ -2,6 +2,7 @@ import pino from 'pino'
 import { instantOf } from '../../src/kernel/zone.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/kernel/context.ts'
+import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
@@ -48,6 +49,7 @@ export function probeServer(
       realClock: Date.now,
       publicUrl: undefined,
       trustProxy: false,
+      bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       corsOrigins: [],
       secrets: idempotencySecrets(Buffer.alloc(32, 7)),
       authenticate: async () => caller,

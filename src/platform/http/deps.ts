@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
+import type { ConnectionBounds } from './connection-bounds.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
 
@@ -18,6 +19,7 @@ export interface HttpDeps {
   publicUrl: string | undefined
   trustProxy: boolean | string | readonly string[]
   corsOrigins: readonly string[]
+  bounds: ConnectionBounds
   /** Finds the caller of an Authorization header, or throws 401 or 429. */
   authenticate(header: string | undefined, address: string): Promise<Caller>
   /** The account as a write sees it, read in its transaction. */

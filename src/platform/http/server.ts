@@ -9,6 +9,7 @@ import Fastify, {
 } from 'fastify'
 import { Fault, missing } from '../../kernel/fault.ts'
 import type { Caller } from '../../kernel/context.ts'
+import { arrivalOptions, boundConnections, boundUnread } from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
@@ -35,6 +36,7 @@ declare module 'fastify' {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
+const UNREADABLE_LINGER_MS = 1_000
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const
 const REQUEST_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
 
@@ -57,7 +59,9 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     bodyLimit: 64 * 1024 * 1024,
     frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply, deps),
     clientErrorHandler: answerUnreadable,
+    ...arrivalOptions(deps.bounds),
   })
+  boundConnections(app, deps.bounds, deps.trustProxy, deps.log)
   app.decorateRequest('caller', null)
   app.decorateRequest('rateHeaders', null)
   app.decorateRequest('contentType', undefined)
@@ -89,13 +93,14 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('preClose', async () => {
     isClosing = true
   })
-  app.addHook('onSend', (_, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     // A connection that is kept alive after its last answer would hold up the end of the service.
     if (isClosing) reply.header('connection', 'close')
+    boundUnread(request, reply, deps.bounds.unreadMs)
     done(null, payload)
   })
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // Fastify would refuse a malformed type by itself, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
@@ -256,7 +261,7 @@ async function answerUnroutable(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<void> {
-  reply.header('x-request-id', request.id)
+  reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
   try {
     await identify(request, deps)
     replyWithError(error, request, reply, deps)
@@ -280,8 +285,11 @@ function answerUnreadable(error: Error & { code?: string }, socket: Socket): voi
         : ['400 Bad Request', 'malformed_request', 'The request is not HTTP.']
   const body = errorBody([{ code, message, field: null }])
   socket.end(
-    `HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
   )
+  // One who does not read this either must not keep its connection open for it.
+  const end = setTimeout(() => socket.destroy(), UNREADABLE_LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(end))
 }
 
 /** What Fastify itself refuses (a malformed URL, a broken body) is a caller's mistake and told like any other. */

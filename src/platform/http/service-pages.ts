@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
@@ -27,6 +28,12 @@ const isPublic = { config: { isPublic: true } }
 // The reference page needs inline styles of its script; nothing may come from, or go to, another host.
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const FRONT_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const HTML = 'text/html; charset=utf-8'
+const FILE_CACHING = 'public, max-age=300'
 
 const DOCS_PAGE = `<!doctype html>
 <html lang="en">
@@ -74,31 +81,47 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
   const document = JSON.stringify(
     openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/' }),
   )
-  app.get('/openapi.json', isPublic, async (_, reply) => json(reply, 200, document))
-  app.get('/', isPublic, async (_, reply) =>
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header(
-        'content-security-policy',
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      )
-      .send(FRONT_PAGE),
-  )
-  app.get('/docs', isPublic, async (_, reply) =>
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', DOCS_POLICY)
-      .header('x-content-type-options', 'nosniff')
-      .send(DOCS_PAGE),
-  )
-  app.get('/docs/redoc.js', isPublic, async (_, reply) =>
-    reply
-      .header('content-type', 'text/javascript; charset=utf-8')
-      .header('x-content-type-options', 'nosniff')
-      .send(await readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js'))),
-  )
+  addPublicFile(app, '/openapi.json', { type: 'application/json; charset=utf-8', text: async () => document })
+  addPublicFile(app, '/', { type: HTML, policy: FRONT_POLICY, text: async () => FRONT_PAGE })
+  addPublicFile(app, '/docs', { type: HTML, policy: DOCS_POLICY, text: async () => DOCS_PAGE })
+  addPublicFile(app, '/docs/redoc.js', {
+    type: 'text/javascript; charset=utf-8',
+    text: () => readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js')),
+  })
   refuseOtherMethods(app)
 }
+
+interface PublicFile {
+  type: string
+  policy?: string
+  text(): Promise<string | Buffer>
+}
+
+/**
+ * Adds a file that is the same for everybody until another version of the service runs: it is read once, may be kept for five minutes, and is
+ * then asked for by its ETag, which says 304 while it is the same.
+ */
+function addPublicFile(app: FastifyInstance, url: string, { type, policy, text }: PublicFile): void {
+  let read: Promise<{ bytes: Buffer; etag: string }> | undefined
+  const load = async () => {
+    const bytes = Buffer.from(await text())
+    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
+  }
+  app.get(url, isPublic, async (request, reply) => {
+    read ??= load()
+    // What could not be read is tried again.
+    read.catch(() => (read = undefined))
+    const { bytes, etag } = await read
+    reply.header('etag', etag).header('cache-control', FILE_CACHING)
+    if (policy) reply.header('content-security-policy', policy)
+    if (isNamedIn(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply.header('content-type', type).send(bytes)
+  })
+}
+
+/** Whether If-None-Match names an ETag; a weak one, as proxies make of it, is the same file. */
+const isNamedIn = (header: string | undefined, etag: string): boolean =>
+  header?.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, ''))) ?? false
 
 /** Ready: the database answers soon, and the service is not on its way out. */
 function addReadiness(app: FastifyInstance, db: Database): void {

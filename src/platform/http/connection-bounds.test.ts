@@ -1,0 +1,159 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import { probeServer } from '../../../test/support/probe.ts'
+import type { HttpDeps } from './deps.ts'
+import { readOperation, writeOperation } from './operation.ts'
+import { objectOf } from '../wire/read.ts'
+
+const service = await startTestService()
+const { id } = await service.newAccount()
+const closing: (() => Promise<unknown>)[] = []
+afterAll(() => Promise.all(closing.map((close) => close())))
+
+const UNREAD_MS = 250
+const BOUNDS = { headersMs: 200, requestMs: 400, unreadMs: UNREAD_MS, connections: 100, connectionsPerAddress: 0 }
+const about = { tag: 't', summary: 's', success: { status: 200 } } as const
+const OPERATIONS = [
+  readOperation({
+    ...about,
+    id: 'large',
+    method: 'GET',
+    path: '/large',
+    read: async () => ({ status: 200, body: Buffer.alloc(64 * 1024 * 1024) }),
+  }),
+  readOperation({
+    ...about,
+    id: 'slow',
+    method: 'GET',
+    path: '/slow',
+    // Three times as long as an answer may go unread: nothing is to be read yet.
+    read: () => new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: '"slow"' }), 3 * UNREAD_MS)),
+  }),
+  writeOperation({
+    ...about,
+    id: 'write',
+    method: 'POST',
+    path: '/write',
+    body: objectOf({}),
+    write: async () => ({ status: 200, body: '"written"' }),
+  }),
+]
+
+/** A server with bounds that tests can wait for, and the far ends of its connections. */
+async function listening(bounds: object = {}, more: Partial<HttpDeps> = {}) {
+  const { server } = probeServer(service.db, id, OPERATIONS, { bounds: { ...BOUNDS, ...bounds }, ...more })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => server.close())
+  const { port } = server.server.address() as AddressInfo
+  const accepted = () => once(server.server, 'connection') as Promise<[Socket]>
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    closing.push(async () => socket.destroy())
+    await once(socket, 'connect')
+    return socket
+  }
+  return { open, accepted }
+}
+
+/** Everything that arrives until the other side ends the connection. */
+async function untilClosed(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+  await once(socket, 'close')
+  return text
+}
+
+/** Whether the words are said before the connection ends. */
+async function isSaid(socket: Socket, words: RegExp): Promise<boolean> {
+  let text = ''
+  try {
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      text += String(chunk)
+      if (words.test(text)) return true
+    }
+  } catch {
+    // Ended before all was said.
+  }
+  return false
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic eDp5\r\n\r\n`
+
+describe('a request that does not arrive', () => {
+  test.each([
+    ['nothing at all', ''],
+    ['half a header', 'GET /slow HTTP/1.1\r\nHost: x\r\nX-Half'],
+    [
+      'half a body',
+      'POST /write HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"',
+    ],
+    ['half a chunk', 'POST /write HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{"a"'],
+    ['half of a body that nobody wants', 'DELETE /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"a"'],
+  ])('ends in 408 and takes no connection for longer: %s', async (_name, text) => {
+    const { open } = await listening()
+    const socket = await open()
+    socket.write(text)
+    expect(await untilClosed(socket)).toMatch(/408 Request Timeout[^]*request_timeout/)
+  })
+})
+
+describe('an answer that nobody reads', () => {
+  test('ends the connection', async () => {
+    const { open, accepted } = await listening()
+    const far = accepted()
+    const socket = await open()
+    socket.pause()
+    socket.write(get('/large'))
+    const [of] = await far
+    await once(of, 'close')
+    expect(of.bytesWritten).toBeGreaterThan(0)
+  })
+
+  test('does not either while the operation is still at work, on a connection that was used before', async () => {
+    const { open } = await listening()
+    const socket = await open()
+    socket.write(get('/write'))
+    expect(await isSaid(socket, /method_not_allowed/)).toBe(true)
+    socket.write(get('/slow') + get('/slow'))
+    expect(await isSaid(socket, /"slow"[^]*"slow"/)).toBe(true)
+    socket.destroy()
+  })
+})
+
+describe('connections', () => {
+  const isRefused = async (socket: Socket): Promise<boolean> => {
+    socket.write(get('/slow'))
+    return !(await isSaid(socket, /"slow"/))
+  }
+
+  test('of one address are bounded; one that ends makes room', async () => {
+    const { open, accepted } = await listening({ connectionsPerAddress: 2 })
+    const first = accepted()
+    const [one, two] = [await open(), await open()]
+    const [far] = await first
+    expect(await isRefused(await open())).toBe(true)
+    one.destroy()
+    await once(far, 'close')
+    expect(await isRefused(await open())).toBe(false)
+    expect(two.destroyed).toBe(false)
+  })
+
+  test.each([[true], ['127.0.0.1'], [['10.0.0.0/8', '127.0.0.0/8']]])(
+    'of a trusted proxy are those of many callers: not bounded by address (%s)',
+    async (trustProxy) => {
+      const { open } = await listening({ connectionsPerAddress: 1 }, { trustProxy })
+      await open()
+      expect(await isRefused(await open())).toBe(false)
+    },
+  )
+
+  test('of a process are bounded', async () => {
+    const { open } = await listening({ connections: 1 })
+    const one = await open()
+    expect(await isRefused(await open())).toBe(true)
+    expect(await isRefused(one)).toBe(false)
+  })
+})

@@ -1,0 +1,108 @@
+import { BlockList, isIPv6, Socket } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+
+/** Bounds on what a connection may take: how long a request may arrive, an answer may go unread, and how many there are. */
+export interface ConnectionBounds {
+  /** How long the headers of a request may take to arrive, from the connection or the end of the request before. */
+  headersMs: number
+  /** How long a request may take to arrive as a whole, its body included. */
+  requestMs: number
+  /** How long an answer may wait for its reader without any of it being taken. */
+  unreadMs: number
+  /** Connections of this process. */
+  connections: number
+  /** Connections of one address that is no proxy of ours; 0: no bound. */
+  connectionsPerAddress: number
+}
+
+const HEADERS_MS = 30_000
+const UNREAD_MS = 60_000
+
+/** The bounds that an operator sets, and those that nobody needs to. */
+export const connectionBounds = (set: {
+  requestTimeoutSeconds: number
+  connectionsMax: number
+  connectionsPerAddress: number
+}): ConnectionBounds => ({
+  headersMs: Math.min(HEADERS_MS, set.requestTimeoutSeconds * 1000),
+  requestMs: set.requestTimeoutSeconds * 1000,
+  unreadMs: UNREAD_MS,
+  connections: set.connectionsMax,
+  connectionsPerAddress: set.connectionsPerAddress,
+})
+
+/** How often the HTTP server looks for requests that are late. */
+const LOOKS_A_BOUND = 5
+const LOOK_EVERY_MAX_MS = 5_000
+
+/** The options of the HTTP server that end requests which do not arrive. Node answers them 408 by way of the client error handler. */
+export const arrivalOptions = ({ headersMs, requestMs }: ConnectionBounds) => ({
+  requestTimeout: requestMs,
+  http: {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.min(LOOK_EVERY_MAX_MS, Math.ceil(headersMs / LOOKS_A_BOUND)),
+  },
+})
+
+type Trust = boolean | string | readonly string[]
+
+/** Whether an address is a proxy of ours, which brings the connections of many callers. */
+function isProxyOf(trust: Trust): (address: string) => boolean {
+  if (typeof trust === 'boolean') return () => trust
+  const proxies = new BlockList()
+  for (const entry of [trust].flat()) {
+    const [address = '', bits] = entry.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) proxies.addAddress(address, family)
+    else proxies.addSubnet(address, Number(bits), family)
+  }
+  return (address) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+const WARN_EVERY_MS = 60_000
+
+/** Closes connections beyond the bounds as they come: they have sent nothing yet, and others must find room. */
+export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, trust: Trust, log: Logger): void {
+  const { server } = app
+  const isProxy = isProxyOf(trust)
+  const countOf = new Map<string, number>()
+  let warnedAtMs = -Infinity
+  const warn = (bound: string) => {
+    const nowMs = performance.now()
+    if (nowMs - warnedAtMs < WARN_EVERY_MS) return
+    warnedAtMs = nowMs
+    log.warn({ bound }, 'connections are refused: there are as many as are allowed')
+  }
+  server.maxConnections = bounds.connections
+  server.on('drop', () => warn('CONNECTIONS_MAX'))
+  if (bounds.connectionsPerAddress === 0) return
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress?.replace(/^::ffff:/, '')
+    if (address === undefined || isProxy(address)) return
+    const count = (countOf.get(address) ?? 0) + 1
+    countOf.set(address, count)
+    socket.once('close', () => {
+      const left = (countOf.get(address) ?? 1) - 1
+      if (left > 0) countOf.set(address, left)
+      else countOf.delete(address)
+    })
+    if (count <= bounds.connectionsPerAddress) return
+    warn('CONNECTIONS_PER_ADDRESS')
+    socket.destroy()
+  })
+}
+
+/**
+ * Ends the connection of a caller that takes nothing of its answer for too long. While an operation is at work nothing is sent, which is no
+ * fault of the caller; so the time runs from the answer's beginning to its end.
+ */
+export function boundUnread(request: FastifyRequest, reply: { raw: NodeJS.EventEmitter }, unreadMs: number): void {
+  const { socket } = request.raw
+  // Requests that are injected have none.
+  if (!(socket instanceof Socket)) return
+  socket.setTimeout(unreadMs)
+  // Before Node begins to count how long the connection is idle, by the same timer.
+  reply.raw.prependOnceListener('finish', () => socket.setTimeout(0))
+}
