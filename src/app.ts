@@ -36,7 +36,7 @@ import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
-import type { Database } from './platform/database/database.ts'
+import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
@@ -141,8 +141,6 @@ const HASHING = { running: 2, waiting: 1000, perOwner: 200 }
 
 /** A long operation is at work for minutes. Its account has one, so what waits are other accounts. */
 const LONG = { running: 2, waiting: 50, perOwner: 1 }
-/** One for each that runs, and two for the leases of those that run and wait. */
-const LONG_CONNECTIONS = LONG.running + 2
 
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, clock)

@@ -182,7 +182,8 @@ const VARIABLES = {
     '8',
     {
       name: 'DATABASE_POOL',
-      about: 'Database connections of one process for writes and work; reads have up to 12 of their own.',
+      about:
+        'Database connections of one process for writes and work; reads and long operations have up to 16 of their own.',
     },
     wholeNumber(1, POOL_MAX),
   ),

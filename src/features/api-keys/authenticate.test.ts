@@ -128,8 +128,8 @@ describe('keys', () => {
     const bothSent = new Promise<void>((resolve) => (sent = resolve))
     const slow = {
       ...service.db,
-      reader: (...about: Parameters<typeof service.db.reader>) => {
-        const reader = service.db.reader(...about)
+      credentials: (...about: Parameters<typeof service.db.credentials>) => {
+        const reader = service.db.credentials(...about)
         return {
           ...reader,
           rows: async <Row>(statement: Parameters<typeof reader.rows>[0]): Promise<Row[]> => {

@@ -232,7 +232,7 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
     findings.push(
       doubtful(
         'DATABASE_POOL',
-        `${wanted} connections (${CONNECTIONS_BESIDE_POOL} of them for reads) of the ${server.connections} that the server has`,
+        `${wanted} connections (${CONNECTIONS_BESIDE_POOL} of them for reads and long operations) of the ${server.connections} that the server has`,
         'lower DATABASE_POOL, or raise max_connections',
       ),
     )

@@ -109,8 +109,10 @@ export function clientConfig(
 const LANES = 2
 const CREDENTIAL_LANES = 1
 const READS = 8
+/** For two long operations that run, and for the leases of those that run and wait. */
+export const LONG_CONNECTIONS = 4
 /** How many connections one process opens beside those of DATABASE_POOL, with the one on which it listens. */
-export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + 1
+export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + 1
 
 /** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
