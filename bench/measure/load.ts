@@ -27,12 +27,17 @@ export function httpSend(method: 'POST' | 'PUT', path: string, authorization: st
   return `${method} ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`
 }
 
+/** Ends an answer whose length was not known; one is under way on a connection at a time. */
+const LAST_CHUNK = '\r\n0\r\n\r\n'
+
 /** Bytes of the first answer in what has arrived; undefined while it is not whole. */
 function answerLength(bytes: Buffer, status: number): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const head = bytes.toString('latin1', 0, headEnd)
   if (!head.startsWith(`HTTP/1.1 ${status}`)) throw new Error(`not ${status}: ${bytes.toString('utf8').slice(0, 600)}`)
+  if (/transfer-encoding: chunked/i.test(head))
+    return bytes.toString('latin1', bytes.length - LAST_CHUNK.length) === LAST_CHUNK ? bytes.length : undefined
   const length = headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
   return bytes.length >= length ? length : undefined
 }

@@ -53,21 +53,25 @@ export function makeStatement(
   openingMinor: bigint,
   laterMinor: bigint,
 ): Statement {
-  const ordered = movements.toSorted(byDay)
-  let balanceMinor = openingMinor
-  const lines = ordered.map((movement) => {
-    balanceMinor += movement.debitMinor - movement.creditMinor
-    return { ...movement, balanceMinor }
-  })
+  const lines = balanceLines(movements.toSorted(byDay), openingMinor)
   return {
     ...period,
     openingMinor,
     lines,
-    debitsMinor: ordered.reduce((sum, { debitMinor }) => sum + debitMinor, 0n),
-    creditsMinor: ordered.reduce((sum, { creditMinor }) => sum + creditMinor, 0n),
-    closingMinor: balanceMinor,
+    debitsMinor: lines.reduce((sum, { debitMinor }) => sum + debitMinor, 0n),
+    creditsMinor: lines.reduce((sum, { creditMinor }) => sum + creditMinor, 0n),
+    closingMinor: lines.at(-1)?.balanceMinor ?? openingMinor,
     laterMinor,
   }
+}
+
+/** Movements in their order, each with the balance after it; `beforeMinor` is the balance before the first. */
+export function balanceLines(ordered: readonly Movement[], beforeMinor: bigint): StatementLine[] {
+  let balanceMinor = beforeMinor
+  return ordered.map((movement) => {
+    balanceMinor += movement.debitMinor - movement.creditMinor
+    return { ...movement, balanceMinor }
+  })
 }
 
 /** Rule: by date, then by identifier; an invoice stands before its cancellation, a payment before its failure. */

@@ -32,6 +32,33 @@ function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
   return 'invoiceID' in kept ? undefined : (kept as Kept)
 }
 
+/** Events of a page with their records: of issued invoices with many lines some at a time, so that their lines are never in memory together. */
+async function* eventPortions<Kept>(
+  { writeIssuedRecords }: Deps<Kept>,
+  db: Queryable,
+  context: RequestContext,
+  shown: readonly RecordedEvent[],
+) {
+  const issuedOf = (events: readonly RecordedEvent[]) =>
+    events.flatMap((event) => {
+      const kept = keptOf<Kept>(event)
+      return kept === undefined ? [] : [{ invoiceId: event.recordId, happenedAt: event.happenedAt, kept }]
+    })
+  for (let rest = shown; rest.length > 0;) {
+    const issued = issuedOf(rest)
+    let composed = await writeIssuedRecords(db, context, issued)
+    const [next] = issued
+    if (next && !composed.has(next.invoiceId)) composed = await writeIssuedRecords(db, context, [next])
+    const waiting = new Set(issued.slice(1).flatMap(({ invoiceId: id }) => (composed.has(id) ? [] : [id])))
+    const end = rest.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
+    const portion = end < 0 ? rest : rest.slice(0, end)
+    yield portion.map((event) =>
+      eventToWire(event, (event.type === 'invoice.issued' && composed.get(event.recordId)) || event.record),
+    )
+    rest = rest.slice(portion.length)
+  }
+}
+
 /** The audit log: every change of the account, oldest first. */
 export const eventOperations = <Kept>(deps: Deps<Kept>): Operation[] => [
   readOperation({
@@ -51,17 +78,10 @@ export const eventOperations = <Kept>(deps: Deps<Kept>): Operation[] => [
         ? { fromId: 0n, skip: (page.page - 1) * page.size }
         : await pageStart(db, account.id, 'events', page)
       const rows = await listEvents(db, account.id, filter, start, page.size + 1)
-      const issued = rows.slice(0, page.size).flatMap((event) => {
-        const kept = keptOf<Kept>(event)
-        return kept === undefined ? [] : [{ invoiceId: event.recordId, happenedAt: event.happenedAt, kept }]
-      })
-      const composed = await deps.writeIssuedRecords(db, context, issued)
-      const recordOf = (event: RecordedEvent) =>
-        event.type === 'invoice.issued' ? (composed.get(event.recordId) ?? event.record) : event.record
       const count = () => (isFiltered ? countEvents(db, account.id, filter) : countList(db, account.id, 'events'))
       return listAnswer(
         { rows, page, url, count },
-        (some) => EventsOut.write(some.map((event) => eventToWire(event, recordOf(event)))),
+        (shown) => EventsOut.pieces(eventPortions(deps, db, context, shown)),
         deps.publicUrl,
       )
     },

@@ -7,7 +7,7 @@ import { frozenOf } from '../customers/rules.ts'
 import { frozenCustomerToWire } from '../customers/wire.ts'
 import { EDITABLE } from './fields.ts'
 import { type Kept, spellingOf } from './fields-wire.ts'
-import { loadInvoiceParts } from './load.ts'
+import { LINES_AT_A_TIME, loadInvoiceParts } from './load.ts'
 import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
 import { invoiceToWire, IssuedOut } from './wire.ts'
 
@@ -40,7 +40,7 @@ const asIssued = (invoice: FrozenInvoice, { happenedAt, kept }: IssuedEvent): In
   nextTryDate: null,
 })
 
-/** Returns the JSON text of invoices as they were issued, by identifier. */
+/** Returns the JSON text of invoices as they were issued, by identifier; where they have many lines of some of them alone, but of a single one always. */
 export async function writeIssuedRecords(
   db: Queryable,
   { account, moment }: { account: { id: AccountId }; moment: Pick<RequestContext['moment'], 'today'> },
@@ -50,7 +50,8 @@ export async function writeIssuedRecords(
   const eventOf = new Map(events.map((event) => [event.invoiceId, event]))
   const invoices = await listFrozenInvoices(db, account.id, [...eventOf.keys()])
   const frozenOfInvoice = new Map(invoices.map((invoice) => [invoice.id, invoice]))
-  const parts = await loadInvoiceParts(db, account.id, invoices, moment.today)
+  const inOrder = invoices.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const parts = await loadInvoiceParts(db, account.id, inOrder, moment.today, LINES_AT_A_TIME)
   return new Map(
     parts.map(({ invoice: { id }, customer, charges, taxes }) => {
       const event = eventOf.get(id) as IssuedEvent

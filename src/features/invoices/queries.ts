@@ -198,10 +198,12 @@ export const countInvoices = async (
     ).n,
   )
 
+/** The lines of invoices, by identifier of the invoice and in their order on it; no more than `linesMax`. */
 export const listCharges = async (
   db: Queryable,
   account: AccountId,
   invoiceIds: readonly InvoiceId[],
+  linesMax?: number,
 ): Promise<Charge[]> =>
   (
     await db.rows<Omit<Charge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
@@ -210,7 +212,7 @@ export const listCharges = async (
            whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets, subscription_id as "subscriptionId", stretch,
            item_id as "itemId", part
       from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
-     order by invoice_id, display_order`)
+     order by invoice_id, display_order ${linesMax === undefined ? NOTHING : fragment`limit ${linesMax}`}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
 /** What the lines of one cycle were spread by, and how many units they are together. */

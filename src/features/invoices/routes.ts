@@ -11,8 +11,15 @@ import { unknownCustomer } from '../customers/actions.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { unknownInvoice } from './by-hand.ts'
 import { type HandDeps, handInvoiceOperations } from './hand-routes.ts'
-import { loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load.ts'
-import { countInvoices, findInvoiceByNumber, type InvoiceFilter, listInvoices, listSpreads } from './queries.ts'
+import { invoicePortions, loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load.ts'
+import {
+  countInvoices,
+  findInvoiceByNumber,
+  type Invoice,
+  type InvoiceFilter,
+  listInvoices,
+  listSpreads,
+} from './queries.ts'
 import {
   ExplanationOut,
   explanationToWire,
@@ -60,15 +67,14 @@ async function answerList(
   const isFiltered = Object.values(filter).some((value) => value != null)
   const start = isFiltered ? startOf(page) : await pageStart(db, account.id, 'invoices', page)
   const rows = await listInvoices(db, account.id, filter, start, page.size + 1, moment.today)
-  const parts = await loadInvoiceParts(db, account.id, rows.slice(0, page.size), moment.today)
   const clock = { timeZone: account.timeZone, today: moment.today }
+  async function* written(shown: readonly Invoice[]) {
+    const portions = invoicePortions(db, account.id, shown, moment.today)
+    for await (const parts of portions) yield parts.map((part) => invoiceToWire(part, clock))
+  }
   const count = () =>
     isFiltered ? countInvoices(db, account.id, filter, moment.today) : countList(db, account.id, 'invoices')
-  return listAnswer(
-    { rows, page, url, count },
-    () => InvoicesOut.write(parts.map((part) => invoiceToWire(part, clock))),
-    publicUrl,
-  )
+  return listAnswer({ rows, page, url, count }, (shown) => InvoicesOut.pieces(written(shown)), publicUrl)
 }
 
 function answerOne({ account, moment }: RequestContext, parts: InvoiceParts): Answer {

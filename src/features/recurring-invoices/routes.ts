@@ -31,7 +31,7 @@ import { recurringAmounts, recurringContext } from './bill.ts'
 import { type Chosen, chooseRecurring } from './choose.ts'
 import { findLoaded, type Loaded, loadRecurring } from './load.ts'
 import { writeRecurringPreview } from './preview.ts'
-import { countRecurring, listRecurring } from './queries.ts'
+import { countRecurring, listRecurring, type RecurringInvoice } from './queries.ts'
 import { recurringEtag, RecurringIn, RecurringOut, RecurringQuery, RecurringsOut, recurringToWire } from './wire.ts'
 
 const tag = 'Recurring invoices'
@@ -44,6 +44,9 @@ interface Asked {
   publicUrl: string | undefined
 }
 
+/** Each can have a thousand lines: those of a page are never in memory together. */
+const PORTION = 20
+
 async function answerList(
   db: Queryable,
   context: RequestContext,
@@ -52,12 +55,17 @@ async function answerList(
 ): Promise<Answer> {
   const { account, moment } = context
   const rows = await listRecurring(db, account.id, customerId, (page.page - 1) * page.size, page.size + 1)
-  const loaded = await loadRecurring(db, account.id, rows.slice(0, page.size))
   const taxes = await recurringContext(db, context)
   const clock = { timeZone: account.timeZone, today: moment.today }
+  async function* written(shown: readonly RecurringInvoice[]) {
+    for (let from = 0; from < shown.length; from += PORTION) {
+      const loaded = await loadRecurring(db, account.id, shown.slice(from, from + PORTION))
+      yield loaded.map((one) => recurringToWire(one, recurringAmounts(one, taxes), clock))
+    }
+  }
   return listAnswer(
     { rows, page, url, count: () => countRecurring(db, account.id, customerId) },
-    () => RecurringsOut.write(loaded.map((one) => recurringToWire(one, recurringAmounts(one, taxes), clock))),
+    (shown) => RecurringsOut.pieces(written(shown)),
     publicUrl,
   )
 }

@@ -1,10 +1,20 @@
-import { type Ageing, ageOpen, makeStatement, type Statement, sumOfAges } from '../../engine/money/statement.ts'
+import {
+  type Ageing,
+  ageOpen,
+  balanceLines,
+  makeStatement,
+  type Statement,
+  type StatementLine,
+  sumOfAges,
+} from '../../engine/money/statement.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listCurrenciesOf, listOpenNow, readStatement } from './queries.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
+import type { Portions } from '../../platform/wire/write.ts'
+import { listCurrenciesOf, listOpenNow, movementsInOrder, readStatement } from './queries.ts'
 
 /** Balances and statements of a customer, made from its documents when they are asked for. */
 
@@ -73,9 +83,48 @@ export async function statementOf(
   if (movementsMax !== undefined && movements.length > movementsMax) throw statementTooLong()
   const statement = makeStatement(period, movements, openingMinor, laterMinor)
   const ageing = ageOpen(open, period.to)
-  assert(
-    sumOfAges(ageing) - unallocatedMinor === statement.closingMinor,
-    `what is open of customer ${customerId} in ${currency} on ${period.to} makes its closing balance`,
-  )
+  checkClosing({ ageing, unallocatedMinor, closingMinor: statement.closingMinor })
   return { ...statement, customerId, currency, ageing, unallocatedMinor }
+}
+
+const checkClosing = (sums: Pick<CustomerStatement, 'ageing' | 'unallocatedMinor' | 'closingMinor'>): void =>
+  assert(
+    sumOfAges(sums.ageing) - sums.unallocatedMinor === sums.closingMinor,
+    'what is open on the last day of a statement makes its closing balance',
+  )
+
+/** A statement whose lines are read while they are written. */
+export interface ArrivingStatement extends Omit<CustomerStatement, 'lines'> {
+  lines: Portions<StatementLine>
+}
+
+/** Of the movements of a statement that are sorted here, in one go; those of a longer one come in their order from the database. */
+const SORTED_MAX = 10_000
+
+/** A statement of one currency of any length: its sums are read, its lines arrive. */
+export async function arrivingStatementOf(
+  db: Snapshot,
+  account: AccountId,
+  customerId: CustomerId,
+  currency: string,
+  period: { from: IsoDate; to: IsoDate },
+): Promise<ArrivingStatement> {
+  const named = { account, customerId, currency }
+  const { movements, open, ...sums } = await readStatement(db, named, period, SORTED_MAX + 1)
+  const closingMinor = sums.openingMinor + sums.debitsMinor - sums.creditsMinor
+  const ageing = ageOpen(open, period.to)
+  checkClosing({ ...sums, ageing, closingMinor })
+  async function* lines() {
+    if (movements.length <= SORTED_MAX) {
+      yield makeStatement(period, movements, sums.openingMinor, sums.laterMinor).lines
+      return
+    }
+    let balanceMinor = sums.openingMinor
+    for await (const portion of movementsInOrder(db, named, period)) {
+      const balanced = balanceLines(portion, balanceMinor)
+      balanceMinor = balanced.at(-1)?.balanceMinor ?? balanceMinor
+      yield balanced
+    }
+  }
+  return { ...period, ...sums, closingMinor, ageing, customerId, currency, lines: lines() }
 }

@@ -2,16 +2,19 @@ import type { Movement } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** What moved a customer's account, what is open of it on a day, and what it holds now. */
 
-/** All that a statement is made of. */
-export interface StatementFacts {
-  movements: Movement[]
+/** What a statement says beside its movements. */
+export interface StatementSums {
   /** What all movements before the period, and all after it, come to. */
   openingMinor: bigint
   laterMinor: bigint
+  /** Of the movements of the period. */
+  debitsMinor: bigint
+  creditsMinor: bigint
   /** What was open on the period's last day by due day: documents of that day and before, less what was allocated to them by then. */
   open: { dueDate: IsoDate; openMinor: bigint }[]
   /** Money given on that day or before, less what was allocated of it by then. */
@@ -42,21 +45,22 @@ const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
     select positive_adjustment_id as id, kind, ref, dated, due_date, amount_minor as amount from positive_adjustments where ${theirs})`
 }
 
-// A correction is no movement: what is shown is what the documents say now.
+// A correction is no movement: what is shown is what the documents say now. Of one document and day the lower rank stands first.
 const MOVEMENTS = fragment`
   m as materialized (
-    select dated, 'invoice' as type, id, number::text as number, false as is_pending, null::text as method, amount as debit, 0::bigint as credit
+    select dated, 'invoice' as type, 0 as rank, id, number::text as number, false as is_pending, null::text as method, amount as debit,
+           0::bigint as credit
       from i where amount > 0
     union all
-    select until, 'invoice_cancelled', id, number::text, false, null, 0, amount from i where until is not null and amount > 0
+    select until, 'invoice_cancelled', 1, id, number::text, false, null, 0, amount from i where until is not null and amount > 0
     union all
-    select dated, 'payment', id, ref, is_pending, method, 0, amount from p
+    select dated, 'payment', 2, id, ref, is_pending, method, 0, amount from p
     union all
-    select failed_on, 'payment_failed', id, ref, false, method, amount, 0 from p where failed_on is not null
+    select failed_on, 'payment_failed', 3, id, ref, false, method, amount, 0 from p where failed_on is not null
     union all
-    select dated, kind, id, ref, false, null, 0, amount from n
+    select dated, kind, case kind when 'credit_note' then 4 else 5 end, id, ref, false, null, 0, amount from n
     union all
-    select dated, kind, id, ref, false, null, amount, 0 from a)`
+    select dated, kind, case kind when 'refund' then 6 when 'opening_balance' then 7 else 8 end, id, ref, false, null, amount, 0 from a)`
 
 // What counts as owed and as given on a day, and what joins them then.
 const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fragment`
@@ -73,29 +77,22 @@ const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fr
      where account_id = ${account} and customer_id = ${customerId} and dated <= ${on} and (ended_on is null or ended_on > ${on}))`
 
 interface FactRow extends Omit<Movement, 'type'> {
-  part: 'movement' | 'opening' | 'later' | 'open' | 'unallocated'
+  part: 'movement' | 'opening' | 'period' | 'later' | 'open' | 'unallocated'
   type: Movement['type']
 }
 
-/**
- * Reads all of a statement in one statement, so that its parts agree whatever is written meanwhile; of the movements no more than
- * `movementsMax`, any of them.
- */
-export async function readStatement(
-  db: Queryable,
-  named: Named,
-  { from, to }: { from: IsoDate; to: IsoDate },
-  movementsMax?: number,
-): Promise<StatementFacts> {
-  const limit = movementsMax === undefined ? NOTHING : fragment`limit ${movementsMax}`
-  const rows = await db.rows<FactRow>(sql`
+/** Everything that a statement is made of, in one statement, so that its parts agree whatever is written meanwhile. */
+const factsOf = (named: Named, { from, to }: { from: IsoDate; to: IsoDate }, limit: Fragment): Fragment => fragment`
     with ${documentsOf(named)}, ${MOVEMENTS}, ${standingOn(named, to)}
-    (select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
+    (select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method,
+            debit as "debitMinor", credit as "creditMinor"
       from m where dated between ${from} and ${to} ${limit})
     union all
-    select 'opening', null, null, null, null, null, null, coalesce(sum(debit - credit), 0)::bigint, 0 from m where dated < ${from}
-    union all
-    select 'later', null, null, null, null, null, null, coalesce(sum(debit - credit), 0)::bigint, 0 from m where dated > ${to}
+    select s.part, null, null, null, null, null, null, coalesce(s.debit, 0)::bigint, coalesce(s.credit, 0)::bigint
+      from (select sum(debit - credit) filter (where dated < ${from}) as opening, sum(debit - credit) filter (where dated > ${to}) as later,
+                   sum(debit) filter (where dated between ${from} and ${to}) as debits,
+                   sum(credit) filter (where dated between ${from} and ${to}) as credits from m) t
+     cross join lateral (values ('opening', opening, 0), ('period', debits, credits), ('later', later, 0)) s (part, debit, credit)
     union all
     select 'open', due_date, null, null, null, null, null, sum(amount)::bigint, 0 from (
       select due_date, amount from owed
@@ -105,18 +102,47 @@ export async function readStatement(
     union all
     select 'unallocated', null, null, null, null, null, null,
            (coalesce((select sum(amount) from given), 0)
-             - coalesce((select sum(l.amount) from l join given on given.kind = l.given_kind and given.id = l.given_id), 0))::bigint, 0`)
-  const sumOf = (part: FactRow['part']) => rows.find((row) => row.part === part)?.debitMinor ?? 0n
+             - coalesce((select sum(l.amount) from l join given on given.kind = l.given_kind and given.id = l.given_id), 0))::bigint, 0`
+
+function sumsOf(facts: readonly FactRow[]): StatementSums {
+  const rowOf = (part: FactRow['part']) => facts.find((row) => row.part === part)
+  const sumOf = (part: FactRow['part']) => rowOf(part)?.debitMinor ?? 0n
   return {
-    movements: rows.filter(({ part }) => part === 'movement'),
     openingMinor: sumOf('opening'),
+    debitsMinor: sumOf('period'),
+    creditsMinor: rowOf('period')?.creditMinor ?? 0n,
     laterMinor: sumOf('later'),
-    open: rows.flatMap(({ part, dated, debitMinor }) =>
+    open: facts.flatMap(({ part, dated, debitMinor }) =>
       part === 'open' ? [{ dueDate: dated, openMinor: debitMinor }] : [],
     ),
     unallocatedMinor: sumOf('unallocated'),
   }
 }
+
+/** Reads all of a statement; of the movements, in no order, no more than `movementsMax`. */
+export async function readStatement(
+  db: Queryable,
+  named: Named,
+  period: { from: IsoDate; to: IsoDate },
+  movementsMax?: number,
+): Promise<StatementSums & { movements: Movement[] }> {
+  const limit = movementsMax === undefined ? NOTHING : fragment`limit ${movementsMax}`
+  const rows = await db.rows<FactRow>(sql`${factsOf(named, period, limit)}`)
+  return { ...sumsOf(rows), movements: rows.filter(({ part }) => part === 'movement') }
+}
+
+/** In rows. */
+const PORTION = 1000
+
+/** Reads the movements of a statement in their order, a portion at a time. */
+export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { from: IsoDate; to: IsoDate }) =>
+  db.portions<Movement>(
+    sql`
+    with ${documentsOf(named)}, ${MOVEMENTS}
+    select dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
+      from m where dated between ${from} and ${to} order by dated, id, rank`,
+    PORTION,
+  )
 
 /** The currencies that a customer has movements in. */
 export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: CustomerId) =>

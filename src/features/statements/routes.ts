@@ -18,7 +18,7 @@ import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
-import { balancesOf, PDF_MOVEMENTS_MAX, statementOf, statementTooLong } from './make.ts'
+import { arrivingStatementOf, balancesOf, PDF_MOVEMENTS_MAX, statementTooLong } from './make.ts'
 import {
   CustomerBalancesOut,
   currencyBalanceToWire,
@@ -96,8 +96,9 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
         const { document } = await loadStatementDocument(db, context, customer, period, PDF_MOVEMENTS_MAX)
         return drawnStatement(drawing, account, document)
       }
-      const made = await statementOf(db, account.id, customer.id, query.currency ?? customer.currency, period)
-      return { status: 200, body: StatementOut.write(statementToWire(made, account.timeZone)) }
+      const currency = query.currency ?? customer.currency
+      const arriving = await arrivingStatementOf(db, account.id, customer.id, currency, period)
+      return { status: 200, pieces: StatementOut.pieces(statementToWire(arriving, account.timeZone)) }
     },
   }),
 ]

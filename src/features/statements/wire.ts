@@ -4,6 +4,7 @@ import { dateWithOffset } from '../../kernel/zone.ts'
 import { currencyCode, date } from '../../platform/wire/fields.ts'
 import { objectOf, optional, word } from '../../platform/wire/read.ts'
 import {
+  type Arriving,
   minorDigits,
   orNull,
   outDate,
@@ -18,7 +19,7 @@ import {
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { StatementRow } from './kept-queries.ts'
-import type { CurrencyBalance, CustomerStatement } from './make.ts'
+import type { ArrivingStatement, CurrencyBalance } from './make.ts'
 
 const AgeingOut = outObject({
   Current: outNumber(),
@@ -60,6 +61,17 @@ export function currencyBalanceToWire(balance: CurrencyBalance) {
   }
 }
 
+const MovementOut = outObject({
+  Date: outDate('Calendar date'),
+  Type: outWord(MOVEMENT_TYPES),
+  ID: outId(),
+  Number: orNull(outText()),
+  Description: outText(),
+  Debit: orNull(outNumber()),
+  Credit: orNull(outNumber()),
+  Balance: outNumber(),
+})
+
 export const StatementOut = outObject(
   {
     customerID: outId(),
@@ -67,18 +79,7 @@ export const StatementOut = outObject(
     From: outDate('Calendar date'),
     To: outDate('Calendar date'),
     OpeningBalance: outNumber(),
-    Movements: outList(
-      outObject({
-        Date: outDate('Calendar date'),
-        Type: outWord(MOVEMENT_TYPES),
-        ID: outId(),
-        Number: orNull(outText()),
-        Description: outText(),
-        Debit: orNull(outNumber()),
-        Credit: orNull(outNumber()),
-        Balance: outNumber(),
-      }),
-    ),
+    Movements: outList(MovementOut),
     Debits: outNumber(),
     Credits: outNumber(),
     ClosingBalance: outNumber(),
@@ -109,25 +110,34 @@ export const describeMovement = ({
 }: Pick<StatementLine, 'type' | 'method' | 'isPending'>): string =>
   `${WORDS[type]}${method === null ? '' : ` by ${method.replaceAll('_', ' ')}`}${isPending ? ', pending' : ''}`
 
-export function statementToWire(s: CustomerStatement, timeZone: string): ShapeOf<typeof StatementOut> {
+function lineToWire(line: StatementLine, currency: string, timeZone: string): ShapeOf<typeof MovementOut> {
+  const digits = digitsOf(currency)
+  const amount = (minor: bigint) => minorDigits(minor, digits)
+  return {
+    Date: dateWithOffset(line.dated, timeZone),
+    Type: line.type,
+    ID: line.id,
+    Number: line.number,
+    Description: describeMovement(line),
+    Debit: line.debitMinor === 0n ? null : amount(line.debitMinor),
+    Credit: line.creditMinor === 0n ? null : amount(line.creditMinor),
+    Balance: amount(line.balanceMinor),
+  }
+}
+
+export function statementToWire(s: ArrivingStatement, timeZone: string): Arriving<ShapeOf<typeof StatementOut>> {
   const digits = digitsOf(s.currency)
   const amount = (minor: bigint) => minorDigits(minor, digits)
+  async function* movements() {
+    for await (const lines of s.lines) yield lines.map((line) => lineToWire(line, s.currency, timeZone))
+  }
   return {
     customerID: s.customerId,
     CurrencyCode: s.currency,
     From: dateWithOffset(s.from, timeZone),
     To: dateWithOffset(s.to, timeZone),
     OpeningBalance: amount(s.openingMinor),
-    Movements: s.lines.map((line) => ({
-      Date: dateWithOffset(line.dated, timeZone),
-      Type: line.type,
-      ID: line.id,
-      Number: line.number,
-      Description: describeMovement(line),
-      Debit: line.debitMinor === 0n ? null : amount(line.debitMinor),
-      Credit: line.creditMinor === 0n ? null : amount(line.creditMinor),
-      Balance: amount(line.balanceMinor),
-    })),
+    Movements: movements(),
     Debits: amount(s.debitsMinor),
     Credits: amount(s.creditsMinor),
     ClosingBalance: amount(s.closingMinor),

@@ -17,6 +17,7 @@ import {
   takeKey,
 } from './idempotency.ts'
 import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
+import { bodyOf } from './pieces.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
 
@@ -68,15 +69,23 @@ async function handleRead(
 ): Promise<Answer> {
   const { id } = caller.account
   if (operation.isLookup) return readWith(deps.db.lookup(id), deps, operation, caller, sent)
-  const read = async () => {
-    const snapshot = deps.db.snapshot(id, gone())
-    try {
-      return await readWith(snapshot, deps, operation, caller, sent)
-    } finally {
-      snapshot.end()
+  return new Promise<Answer>((answered, failed) => {
+    // An answer may leave while it is still read: its snapshot, and its place among the expensive ones, are kept until it is over.
+    const read = async () => {
+      const snapshot = deps.db.snapshot(id, gone())
+      try {
+        const { pieces, ...answer } = await readWith(snapshot, deps, operation, caller, sent)
+        if (!pieces) return answered(answer)
+        const { body, over } = await bodyOf(pieces)
+        answered({ ...answer, body })
+        await over
+      } finally {
+        snapshot.end()
+      }
     }
-  }
-  return operation.isExpensive ? deps.expensiveReads.run(id, read, tooManyReads) : read()
+    const done = operation.isExpensive ? deps.expensiveReads.run(id, read, tooManyReads) : read()
+    done.catch(failed)
+  })
 }
 
 const tooManyReads = () =>

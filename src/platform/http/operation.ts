@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Queryable, Transaction } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
 import type { Plans } from '../database/scoped-query.ts'
@@ -11,7 +12,10 @@ import type { Permission, RequestContext } from '../../kernel/context.ts'
 /** What a handler answers. The text is already written, see wire/write.ts. */
 export interface Answer {
   status: number
-  body?: string | Buffer
+  /** A stream is what the server itself makes of `pieces`. */
+  body?: string | Buffer | Readable
+  /** The body of a read that may be long, written while it is read: the snapshot lasts until all of it has left. */
+  pieces?: AsyncGenerator<string>
   /** Makes the body once everything is read and no connection is held for it; the signal tells that the caller has gone. */
   makeBody?(gone: AbortSignal): Promise<Buffer>
   contentType?: string

@@ -55,7 +55,7 @@ interface ListPage<Row> {
 /** Answers one page of a list with the links to its neighbours. */
 export async function pageAnswer(
   list: { hasNext: boolean; isEmpty: boolean; page: Page; url: string; count(): Promise<number> },
-  body: string,
+  body: string | AsyncGenerator<string>,
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const { page, size } = list.page
@@ -67,13 +67,14 @@ export async function pageAnswer(
     const previous = list.isEmpty ? Math.min(page - 1, Math.ceil((await list.count()) / size)) : page - 1
     if (previous >= 1) link(previous, 'prev')
   }
-  return { status: 200, body, ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
+  const written = typeof body === 'string' ? { body } : { pieces: body }
+  return { status: 200, ...written, ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
 }
 
 /** Answers a list: rows were read with one more than the page holds, so that "next" is told only when there is one. */
 export function listAnswer<Row>(
   { rows, page, url, count }: ListPage<Row>,
-  write: (rows: Row[]) => string,
+  write: (rows: Row[]) => string | AsyncGenerator<string>,
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const hasNext = rows.length > page.size

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -42,11 +43,20 @@ const REQUEST_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
 
 const fastifyPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
+/** Fastify's own lines of requests are not written; that an answer broke off is told without what stands in it. */
+class OwnLog extends LogController {
+  override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
+    const story = { requestId: request.id, method: request.method, path: loggedPath(request) }
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') request.log.debug(story, 'a caller hung up')
+    else request.log.warn({ ...story, err: errorFacts(error, sentTexts(request)) }, 'an answer broke off')
+  }
+}
+
 /** Builds the server with all operations; plain routes (pages, health) may be added before it listens. */
 export function buildServer(deps: HttpDeps, operations: readonly Operation[]): FastifyInstance {
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new OwnLog({ disableRequestLogging: true }),
     trustProxy: deps.trustProxy as boolean | string | string[],
     requestIdHeader: false,
     genReqId: (request) => {
@@ -211,6 +221,8 @@ function send(reply: FastifyReply, answer: Answer, rateHeaders: Record<string, s
   reply.header('cache-control', 'no-store').code(answer.status)
   if (answer.body === undefined) return reply.send()
   reply.header('content-type', answer.contentType ?? 'application/json; charset=utf-8')
+  // The head of a long answer says all that there is to say of it; nobody needs the rest to be read.
+  if (reply.request.method === 'HEAD' && answer.body instanceof Readable) answer.body.destroy()
   return reply.send(answer.body)
 }
 

@@ -70,3 +70,28 @@ describe('an answer', () => {
     expect(decimalDigits(decimal('1e-8'))).toBe('0.00000001')
   })
 })
+
+test('lists that arrive in portions are written to the byte as whole ones', async () => {
+  const line = fc.record({
+    chargeID: fc.bigInt({ min: 1n, max: 99n }),
+    Amount: fc.constantFrom('1', '-0.5'),
+    Line: fc.string(),
+  })
+  const wish = { id: 1n, on: '2026-04-03T00:00:00Z', isDraft: false, n: 3, Kind: 'a' as const }
+  const joined = async (pieces: AsyncIterable<string>) => {
+    let text = ''
+    for await (const piece of pieces) text += piece
+    return text
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(line)), async (portions) => {
+      async function* arriving() {
+        yield* portions
+      }
+      const Lines = portions.flat()
+      expect(await joined(Out.pieces({ ...wish, Lines: arriving() }))).toBe(Out.write({ ...wish, Lines }))
+      expect(await joined(Out.pieces({ ...wish, Lines }))).toBe(Out.write({ ...wish, Lines }))
+      expect(await joined(outList(Line).pieces(arriving()))).toBe(outList(Line).write(Lines))
+    }),
+  )
+})

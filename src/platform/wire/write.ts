@@ -11,6 +11,25 @@ export interface Shape<T> {
   write(value: T): string
 }
 
+/** Lists, and objects with lists: written as one text, or the same text in pieces, where entries arrive in portions. */
+export interface PiecedShape<T> extends Shape<T> {
+  pieces(value: Arriving<T>): AsyncGenerator<string, void, undefined>
+}
+
+/** Entries of a list that are not all there yet. */
+export type Portions<Entry> = AsyncIterable<readonly Entry[]>
+
+/** A value of which lists may arrive in portions: itself, or lists of its fields. */
+export type Arriving<T> = T extends readonly (infer Entry)[]
+  ? T | Portions<Entry>
+  : { [K in keyof T]: T[K] extends readonly (infer Entry)[] ? T[K] | Portions<Entry> : T[K] }
+
+const isArriving = (value: unknown): value is Portions<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+
+/** Characters of a piece, about. */
+const PIECE = 64 * 1024
+
 /** Digits of a number, ready to be written. */
 export type Digits = string & { readonly digits?: true }
 
@@ -39,13 +58,28 @@ export const outWord = <W extends string>(words: readonly W[]): Shape<W> =>
 export const orNull = <T>(inner: Shape<T>): Shape<T | null> =>
   shape(nullable(inner.schema), (value) => (value === null ? 'null' : inner.write(value)))
 
-export const outList = <T>(item: Shape<T>): Shape<readonly T[]> =>
-  shape({ type: 'array', items: item.schema }, (values) => {
+export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
+  ...shape({ type: 'array', items: item.schema }, (values: readonly T[]) => {
     let text = '['
     for (let index = 0; index < values.length; index += 1)
       text += (index === 0 ? '' : ',') + item.write(values[index] as T)
     return `${text}]`
-  })
+  }),
+  async *pieces(value) {
+    let text = '['
+    let isFirst = true
+    for await (const entries of isArriving(value) ? (value as Portions<T>) : [value as readonly T[]]) {
+      for (const entry of entries) {
+        text += (isFirst ? '' : ',') + item.write(entry)
+        isFirst = false
+        if (text.length < PIECE) continue
+        yield text
+        text = ''
+      }
+    }
+    yield `${text}]`
+  },
+})
 
 /** One of two shapes. */
 export const outEither = <A, B>(
@@ -60,7 +94,7 @@ export const outEither = <A, B>(
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
 /** An object with declared fields, written in their order. A named one becomes a component of the OpenAPI document. */
-export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?: string): Shape<ObjectOf<S>> {
+export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?: string): PiecedShape<ObjectOf<S>> {
   const names = Object.keys(shapes)
   const writers = names.map((field, index) => ({
     field,
@@ -72,15 +106,32 @@ export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?
     properties: Object.fromEntries(names.map((field) => [field, shapes[field]?.schema])),
     required: names,
   }
-  return shape(name ? asComponent(name, full) : full, (value: ObjectOf<S>) => {
-    let text = ''
-    for (const { field, prefix, write } of writers) {
-      const given = (value as Record<string, unknown>)[field]
-      if (given === undefined) throw new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
-      text += prefix + write(given)
-    }
-    return `${text}}`
-  })
+  const given = (value: object, field: string): unknown => {
+    const found = (value as Record<string, unknown>)[field]
+    if (found === undefined) throw new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
+    return found
+  }
+  return {
+    ...shape(name ? asComponent(name, full) : full, (value: ObjectOf<S>) => {
+      let text = ''
+      for (const { field, prefix, write } of writers) text += prefix + write(given(value, field))
+      return `${text}}`
+    }),
+    async *pieces(value) {
+      let text = ''
+      for (const { field, prefix, write } of writers) {
+        const found = given(value, field)
+        text += prefix
+        if (!isArriving(found)) text += write(found)
+        else {
+          yield text
+          text = ''
+          yield* (shapes[field] as PiecedShape<unknown[]>).pieces(found)
+        }
+      }
+      yield `${text}}`
+    },
+  }
 }
 
 /** The digits of an amount, without trailing zeros: 100 and 99.5, as JSON numbers are printed. */

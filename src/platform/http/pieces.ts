@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+
+/** Answers that are written while they are read: what is short leaves whole, with its length; what is long leaves in pieces. */
+
+/** In characters: an answer within these is known whole before its first byte leaves, and fails as any other does. */
+const WHOLE_MAX = 256 * 1024
+
+/** What leaves, and when nothing more will be read for it, however it ends. */
+export interface PiecedBody {
+  body: string | Readable
+  over: Promise<unknown>
+}
+
+/**
+ * Collects the pieces of an answer: their text where it is short, else a stream of them that goes on only as fast as it is read and stops
+ * when it is destroyed. Rejects with what the first pieces throw.
+ */
+export async function bodyOf(pieces: AsyncGenerator<string>): Promise<PiecedBody> {
+  const begun: string[] = []
+  for (let length = 0; length <= WHOLE_MAX;) {
+    const { done, value } = await pieces.next()
+    if (done) return { body: begun.join(''), over: Promise.resolve() }
+    begun.push(value)
+    length += value.length
+  }
+  // Bytes and not objects: the stream then asks for more only while little waits.
+  const body = Readable.from(inTurns(begun, pieces), { objectMode: false })
+  // Also where the caller has gone, perhaps before the first byte: whoever reads for it then stops.
+  const over = once(body, 'close').then(
+    () => pieces.return(undefined),
+    () => pieces.return(undefined),
+  )
+  return { body, over }
+}
+
+/** A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn. */
+async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>) {
+  yield* begun
+  for await (const piece of pieces) {
+    yield piece
+    await turn()
+  }
+}
