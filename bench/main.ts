@@ -3,6 +3,7 @@ import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchMoneyKill } from './money-kill.ts'
+import { benchNeighbours } from './neighbours.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
@@ -39,6 +40,7 @@ const programs: Record<string, () => Promise<void>> = {
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
+  neighbours: () => benchNeighbours({ isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),

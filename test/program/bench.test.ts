@@ -13,6 +13,7 @@ const PROGRAMS = [
   'invoice-list',
   'statements',
   'pdf',
+  'neighbours',
   'billing-run',
   'seed',
 ]
