@@ -9,5 +9,8 @@ if (!buildWhenStale(root)) process.exit(1)
 
 process.setSourceMapsEnabled(true)
 const { main } = await import(pathToFileURL(join(root, 'dist', 'main.js')).href)
+const code = await main(process.argv.slice(2), root)
+// A long answer leaves in pieces, as fast as its reader takes them.
+await new Promise((resolve) => process.stdout.write('', resolve))
 // Not left to an empty event loop: what did not finish in time must not keep the program alive.
-process.exit(await main(process.argv.slice(2), root))
+process.exit(code)

@@ -1,8 +1,9 @@
 // Runs everything that must hold: the checks, then all tests. Usage: node scripts/test.js [vitest filters]; with filters only those tests.
 // The last lines name what did not run and why; the very last says "N passed, N failed". With CI set, a test that "needs" a program
-// must run; one that the machine itself cannot do (no right to mount a disk, no second user) is only named.
+// must run, and so must the other versions of PostgreSQL and Node; one that the machine itself cannot do (no right to mount a disk, no
+// second user) is only named.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
@@ -14,7 +15,7 @@ const passed = []
 const failed = []
 const notRun = []
 
-const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).status === 0
+const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env }).status === 0
 
 for (const check of filters.length > 0 ? [] : CHECKS) {
   console.log(`\n— ${check}`)
@@ -22,29 +23,57 @@ for (const check of filters.length > 0 ? [] : CHECKS) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'perennial-tests-'))
-const results = join(folder, 'results.json')
-const isFine = run('npx', [
-  '--no-install',
-  'vitest',
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile.json=${results}`,
-  ...filters,
-])
-readResults()
+runTests({ words: filters })
+if (filters.length === 0) {
+  const files = filesForOlderPostgres()
+  for (const major of [15, 16, 17])
+    runElsewhere(`PostgreSQL ${major}`, `test/postgres-versions/node_modules/postgres-${major}/native/bin/postgres`, {
+      words: ['--project', 'database', ...files],
+      env: { TEST_POSTGRES: String(major) },
+    })
+  for (const major of [22, 24]) {
+    const node = `test/node-versions/node_modules/node-${major}/bin/node`
+    runElsewhere(`Node ${major}`, node, { node, words: ['--project', 'fast', '--project', 'rules'] })
+  }
+}
 rmSync(folder, { recursive: true, force: true })
 
-function readResults() {
+/** The whole runs on one version; on older ones what deletes, locks, seals or migrates, which is where versions differ. */
+function filesForOlderPostgres() {
+  const isWanted = /\.delete\(|delete from|for update|advisory|seal|settled|migrat|lease/i
+  return ['src', 'test/api', 'test/journeys']
+    .flatMap((parent) => readdirSync(parent, { recursive: true }).map((name) => join(parent, name)))
+    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('.embedded.test.ts'))
+    .filter((file) => isWanted.test(readFileSync(file, 'utf8')))
+}
+
+function runElsewhere(where, program, { node, words, env }) {
+  console.log(`\n— ${where}`)
+  if (existsSync(program)) runTests({ where, node, words, env })
+  else notRun.push(`${where} (needs npm ci --prefix ${program.split('/node_modules')[0]})`)
+}
+
+function runTests({ where, node = process.execPath, words, env = {} }) {
+  const results = join(folder, `results-${where ?? 'all'}.json`)
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`]
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...words]
+  const failedBefore = failed.length
+  const isFine = run(node, vitest, { ...process.env, ...env })
+  readResults(results, where === undefined ? '' : `${where}: `)
+  if (!isFine && failed.length === failedBefore)
+    failed.push(`${where ?? ''} vitest ended with an error of its own, see above`.trim())
+}
+
+function readResults(results, prefix) {
   let files = []
   try {
     files = JSON.parse(readFileSync(results, 'utf8')).testResults
   } catch {
-    failed.push('the tests could not be started')
+    failed.push(`${prefix}the tests could not be started`)
     return
   }
   for (const { name, status, assertionResults } of files) {
-    const file = relative(process.cwd(), name)
+    const file = prefix + relative(process.cwd(), name)
     // A file that cannot even be read has no tests to count.
     if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed')) failed.push(file)
     for (const test of assertionResults) {
@@ -54,7 +83,6 @@ function readResults() {
       else notRun.push(title)
     }
   }
-  if (!isFine && failed.length === 0) failed.push('vitest ended with an error of its own, see above')
 }
 
 const missed = isCi ? notRun.filter((title) => title.includes('(needs ')) : []

@@ -11,11 +11,18 @@ import { printJson, printLine } from './output.ts'
 
 /** `perennial verify`: computes again what is stored from what it follows from, and names every difference. */
 
-/** As JSON all differences are one line, which has to end somewhere; their number is told in full. */
-const DIFFERENCES_IN_JSON_MAX = 10_000
+/** Of one kind so many differences are named, and the rest counted: what is wrong everywhere is wrong for one reason. */
+const NAMED_OF_A_KIND = 3_000
+
+interface Kind {
+  check: string
+  what: string
+  count: number
+}
 
 interface Outcome extends Verification {
   listed: Difference[]
+  kinds: Kind[]
 }
 
 /** `account` undefined: every account, each in a snapshot of its own. Exit code 1 when there is a difference. */
@@ -36,16 +43,26 @@ async function accountsOf(db: Database, named: AccountId | undefined): Promise<A
 
 async function verifyOne({ isJson }: CommandContext, db: Database, account: AccountId): Promise<Outcome> {
   const listed: Difference[] = []
+  const kinds = new Map<string, Kind>()
   const verification = await verifyAccount(db, account, (difference) => {
-    if (!isJson) printLine(`Account ${account}, ${differenceText(difference)}.`)
-    else if (listed.length < DIFFERENCES_IN_JSON_MAX) listed.push(difference)
+    const { check, what } = difference
+    const name = `${check}, ${what}`
+    const kind = kinds.get(name) ?? { check, what, count: 0 }
+    kinds.set(name, kind)
+    kind.count += 1
+    if (kind.count > NAMED_OF_A_KIND) return
+    if (isJson) listed.push(difference)
+    else printLine(`Account ${account}, ${differenceText(difference)}.`)
   })
   const { differences, invoices } = verification
+  for (const { check, what, count } of isJson ? [] : kinds.values())
+    if (count > NAMED_OF_A_KIND)
+      printLine(`Account ${account}, ${check}, ${what}: and ${count - NAMED_OF_A_KIND} more of this kind.`)
   if (!isJson) printLine(`Account ${account}: ${plural(invoices, 'invoice')}, ${plural(differences, 'difference')}.`)
-  return { ...verification, listed }
+  return { ...verification, listed, kinds: [...kinds.values()] }
 }
 
-const outcomeAsJson = ({ account, invoices, differences, listed }: Outcome) => ({
+const outcomeAsJson = ({ account, invoices, differences, listed, kinds }: Outcome) => ({
   AccountID: account,
   Invoices: invoices,
   Differences: differences,
@@ -58,4 +75,7 @@ const outcomeAsJson = ({ account, invoices, differences, listed }: Outcome) => (
     Says: says,
     Should: should,
   })),
+  More: kinds
+    .filter(({ count }) => count > NAMED_OF_A_KIND)
+    .map(({ check, what, count }) => ({ Check: check, What: what, Count: count - NAMED_OF_A_KIND })),
 })

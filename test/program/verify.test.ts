@@ -53,10 +53,31 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
         expect.objectContaining({ Check: 'customer totals', What: 'receivable' }),
         expect.objectContaining({ Check: 'ledger entries', What: 'entry invoice_issued' }),
       ],
+      More: [],
     },
-    { AccountID: other, Invoices: 0, Differences: 0, List: [] },
+    { AccountID: other, Invoices: 0, Differences: 0, List: [], More: [] },
   ])
   expect(await runProgram(['verify', '--account', String(other)], env)).toMatchObject({ code: 0 })
   expect(await runProgram(['verify', '--account', '999'], env)).toMatchObject({ code: 1, out: '' })
   expect(await runProgram(['verify', '--account', 'first'], env)).toMatchObject({ code: 2, out: '' })
+})
+
+test('verify names three thousand differences of one kind and counts the rest', async () => {
+  const DATA_DIR = testFolder()
+  const env = { DATA_DIR }
+  await serve(env)
+  const database = new pg.Client(connectionTo(join(DATA_DIR, 'postgres')))
+  await database.connect()
+  await database.query(
+    `insert into perennial.customer_totals (account_id, customer_id, currency, receivable_minor)
+     select 1, n, 'USD', 100 from generate_series(1, 3007) n`,
+  )
+  await database.end()
+  const { code, out } = await runProgram(['verify'], env)
+  expect(code).toBe(1)
+  expect(out.match(/: receivable says/g)).toHaveLength(3000)
+  expect(out).toContain('Account 1, customer totals, receivable: and 7 more of this kind.\n')
+  expect(out).toMatch(/Account 1: 0 invoices, [1-9]\d* differences\.\n$/)
+  const [told] = JSON.parse((await runProgram(['verify', '--json'], env)).out)
+  expect(told.More).toContainEqual({ Check: 'customer totals', What: 'receivable', Count: 7 })
 })
