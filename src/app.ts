@@ -110,7 +110,7 @@ const resumeBilling: OnReturn = async (...returned) => {
 
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
-  ...customerOperations({ publicUrl: deps.publicUrl, onReturn: resumeBilling }),
+  ...customerOperations({ onReturn: resumeBilling }),
   ...customerRemovalOperations(),
   ...statementOperations(deps),
   ...contactOperations(deps),

@@ -9,7 +9,7 @@ import {
 } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
-import { unknownCustomer } from '../customers/actions.ts'
+import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import { type AdjustmentFilter, countAdjustments, listAdjustments } from '../money/adjustment-queries.ts'
 import {

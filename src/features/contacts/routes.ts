@@ -16,7 +16,7 @@ import { listAnswer } from '../../platform/http/paging.ts'
 import { listQuery, type Page, pageOf } from '../../platform/http/query.ts'
 import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
-import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
+import { checkCustomerReference, foundCustomerId } from '../customers/record.ts'
 import {
   addContact,
   type ChosenPassword,

@@ -14,7 +14,7 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
-import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
+import { checkCustomerReference, foundCustomerId } from '../customers/record.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import {
   countNegatives,

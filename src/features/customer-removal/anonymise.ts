@@ -3,14 +3,14 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { anonymiseKeptAnswers } from '../../platform/http/idempotency.ts'
 import { anonymiseContacts } from '../contacts/queries.ts'
-import { recordCustomer } from '../customers/actions.ts'
 import { anonymiseCustomerRow, anonymiseCustomerVersions } from '../customers/anonymise-queries.ts'
+import { recordCustomerEvent } from '../customers/record.ts'
 import { anonymiseEvents } from '../events/queries.ts'
 import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
 import { anonymiseStatements } from '../statements/kept-queries.ts'
 
-/** What stands where a name was. The address is one that no mail can ever reach (RFC 2606). */
+/** Stands where a name or an address was. No mail can ever reach that address (RFC 2606). */
 const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
 
 /**
@@ -27,5 +27,5 @@ export async function anonymiseCustomer(tx: Transaction, context: RequestContext
   await anonymiseMails(tx, tx.account, id, NEUTRAL.text)
   await anonymiseKeptAnswers(tx, id, NEUTRAL.text)
   await anonymiseEvents(tx, id, NEUTRAL.text)
-  await recordCustomer(tx, context, 'customer.anonymised', id)
+  await recordCustomerEvent(tx, context, 'customer.anonymised', id)
 }

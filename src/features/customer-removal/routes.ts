@@ -1,9 +1,7 @@
 import { conflict } from '../../kernel/fault.ts'
-import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { lockedCustomer, unknownCustomer, writtenCustomer } from '../customers/actions.ts'
-import { type Customer, customerUses, deleteCustomer } from '../customers/queries.ts'
-import { customerEtag } from '../customers/wire.ts'
+import { customerUses, deleteCustomer } from '../customers/queries.ts'
+import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/by-hand.ts'
@@ -11,27 +9,23 @@ import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
 import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 
-/** Deleting a customer, or making it anonymous, reaches into everything that belongs to it, so it stands above all of it. */
+/** Operations that reach into everything that belongs to a customer, so the feature stands above all of it. */
 export const customerRemovalOperations = (): Operation[] => [
   writeOperation({
+    ...customerKind.deleting,
     id: 'deleteCustomer',
-    method: 'DELETE',
-    path: '/v1/customers/{customerID}',
     tag: 'Customers',
     summary: 'Delete a customer that has no money records and nothing running',
-    success: { status: 204 },
     refusals: {
       409: 'The customer has money records, or a running subscription or recurring invoice: archive it instead',
     },
-    record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
-    etag: (customer: Customer) => customerEtag(customer),
     write: async (tx, context, _input, { id }) => {
       const uses = await customerUses(tx, tx.account, id, context.moment.today)
       if (uses.hasMoney || uses.hasRunning) {
         const reason = uses.hasMoney ? 'has money records' : 'has a running subscription or recurring invoice'
         throw conflict('customer_in_use', `Customer ${id} ${reason} and cannot be deleted; archive it instead.`)
       }
-      const record = await writtenCustomer(tx, context, id)
+      const record = await writeCustomerRecord(tx, context, id)
       await deleteUnsentMail(tx, tx.account, id)
       await deleteDraftsOf(tx, id)
       await deleteRecurringOf(tx, id)
@@ -48,7 +42,7 @@ export const customerRemovalOperations = (): Operation[] => [
     tag: 'Customers',
     summary: 'Replace who a customer is by neutral text, for good',
     success: { status: 204 },
-    record: (tx, _context, { params }) => lockedCustomer(tx, pathId(params, 'customerID', unknownCustomer)),
+    record: customerKind.deleting.record,
     write: async (tx, context, _input, { id }) => {
       await anonymiseCustomer(tx, context, id)
       return noContent()

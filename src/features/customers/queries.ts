@@ -1,47 +1,10 @@
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import type { CustomValues } from './custom-value-queries.ts'
-
-export const PAYMENT_METHODS = ['cash', 'cheque', 'credit_card', 'debit_order', 'eft', 'bank_account'] as const
-export type PaymentMethod = (typeof PAYMENT_METHODS)[number]
-
-/** What a caller can set of a customer. */
-export interface CustomerInput {
-  reference: string
-  isCompany: boolean
-  name: string
-  lastName: string | null
-  registrationNumber: string | null
-  vatNumber: string | null
-  company: string | null
-  email: string | null
-  emailCc: string | null
-  cell: string | null
-  tel: string | null
-  fax: string | null
-  address1: string | null
-  address2: string | null
-  city: string | null
-  state: string | null
-  country: string | null
-  countryState: string | null
-  zipCode: string | null
-  countryId: bigint | null
-  countryStateId: bigint | null
-  currency: string
-  isWaiveTaxes: boolean
-  paymentMethod: PaymentMethod
-  autoSendInvoice: boolean
-  autoSendStatement: boolean
-  paymentTermDays: number | null
-  locale: string | null
-  isCollectionHold: boolean
-  customValues: CustomValues | null
-}
+import { type CustomerInput, FIELD_NAMES, FIELDS } from './fields.ts'
 
 export interface Customer extends CustomerInput {
   id: CustomerId
@@ -61,16 +24,12 @@ export interface CustomerView extends Customer {
   balanceMinor: bigint
 }
 
+const SET_COLUMNS = namesOf(FIELD_NAMES.map((name) => `c.${FIELDS[name].column} as "${name}"`).join(', '))
+
 export const CUSTOMER_COLUMNS = fragment`
-  c.customer_id as "id", c.reference, c.is_company as "isCompany", c.name, c.last_name as "lastName",
-  c.registration_number as "registrationNumber", c.vat_number as "vatNumber", c.company, c.email, c.email_cc as "emailCc",
-  c.cell, c.tel, c.fax, c.address1, c.address2, c.city, c.state, c.country, c.country_state as "countryState", c.zip_code as "zipCode",
-  c.country_id as "countryId", c.country_state_id as "countryStateId", c.primary_gateway_id as "primaryGatewayId", c.currency,
-  c.created_at as "createdAt", c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
-  c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod", c.auto_send_invoice as "autoSendInvoice",
-  c.auto_send_statement as "autoSendStatement", c.statement_last_sent_on as "statementLastSentOn",
-  c.payment_term_days as "paymentTermDays", c.locale, c.is_collection_hold as "isCollectionHold", c.version,
-  c.custom_values as "customValues"`
+  c.customer_id as "id", ${SET_COLUMNS}, c.primary_gateway_id as "primaryGatewayId", c.created_at as "createdAt",
+  c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
+  c.statement_last_sent_on as "statementLastSentOn", c.version`
 
 // Trial and active ones, told from their dates: the run that writes an end down may be a moment late.
 const counted = (account: AccountId, today: IsoDate): Fragment => fragment`
@@ -158,15 +117,8 @@ export const listCustomers = (
        order by c.customer_id offset ${start.skip} limit ${limit}) c
      order by c.customer_id`)
 
-export const countCustomers = async (db: Queryable, account: AccountId, filter: CustomerFilter): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(filter)}`,
-      )
-    ).n,
-  )
+export const countCustomers = (db: Queryable, account: AccountId, filter: CustomerFilter) =>
+  countOf(db, sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(filter)}`)
 
 /** Customers by identifier, in the order given; unknown ones are left out. */
 export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
@@ -175,30 +127,30 @@ export const listCustomersByIds = (db: Queryable, account: AccountId, ids: reado
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
       join customers c on c.account_id = ${account} and c.customer_id = wanted.id order by wanted.place`)
 
-const valuesText = ({ customValues }: Pick<CustomerInput, 'customValues'>): string | null =>
-  customValues === null ? null : JSON.stringify(customValues)
+type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 
-/** Adds a customer and answers its identifier. Without a reference it gets one of the service's, made from the identifier. */
-export const insertCustomer = async (
+/** The value of a field as its column takes it. */
+const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
+  const { type } = FIELDS[name]
+  const value = type === 'jsonb' && c[name] !== null ? JSON.stringify(c[name]) : c[name]
+  return fragment`${value}::${namesOf(type)}`
+}
+
+/** Adds a customer. Without a reference it gets one of the service's own, made from the identifier. */
+export const insertCustomer = (
   tx: Transaction,
   account: AccountId,
-  c: Omit<CustomerInput, 'reference'> & { reference: string | null },
+  c: Settable,
   { now, today }: { now: Instant; today: IsoDate },
 ) =>
   oneRow<Customer>(
     tx,
     sql`
     with drawn as (select nextval('customers_customer_id_seq') as id)
-    insert into customers as c (account_id, customer_id, reference, is_company, name, last_name, registration_number, vat_number, company, email,
-      email_cc, cell, tel, fax, address1, address2, city, state, country, country_state, zip_code, country_id, country_state_id, currency,
-      created_at, is_waive_taxes, payment_method, auto_send_invoice, auto_send_statement, payment_term_days, locale, is_collection_hold,
-      custom_values, statement_due_on)
-    select ${account}, drawn.id, coalesce(${c.reference}, 'C' || drawn.id), ${c.isCompany}::boolean, ${c.name}, ${c.lastName}, ${c.registrationNumber},
-      ${c.vatNumber}, ${c.company}, ${c.email}, ${c.emailCc}, ${c.cell}, ${c.tel}, ${c.fax}, ${c.address1}, ${c.address2}, ${c.city},
-      ${c.state}, ${c.country}, ${c.countryState}, ${c.zipCode}, ${c.countryId}::bigint, ${c.countryStateId}::bigint, ${c.currency}, ${now}::timestamptz,
-      ${c.isWaiveTaxes}::boolean, ${c.paymentMethod}, ${c.autoSendInvoice}::boolean, ${c.autoSendStatement}::boolean, ${c.paymentTermDays}::integer,
-      ${c.locale}, ${c.isCollectionHold}::boolean, ${valuesText(c)}::jsonb,
-      ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date
+    insert into customers as c (account_id, customer_id, created_at, statement_due_on,
+      ${namesOf(FIELD_NAMES.map((name) => FIELDS[name].column).join(', '))})
+    select ${account}, drawn.id, ${now}::timestamptz, ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date,
+      ${listed(FIELD_NAMES.map((name) => (name === 'reference' ? fragment`coalesce(${c.reference}, 'C' || drawn.id)` : valueOf(c, name))))}
       from drawn
     returning ${CUSTOMER_COLUMNS}`,
   )
@@ -211,15 +163,9 @@ export const updateCustomer = (
   today: IsoDate,
 ) =>
   tx.rows(sql`
-    update customers set reference = ${c.reference}, is_company = ${c.isCompany}, name = ${c.name}, last_name = ${c.lastName},
-      registration_number = ${c.registrationNumber}, vat_number = ${c.vatNumber}, company = ${c.company}, email = ${c.email},
-      email_cc = ${c.emailCc}, cell = ${c.cell}, tel = ${c.tel}, fax = ${c.fax}, address1 = ${c.address1}, address2 = ${c.address2},
-      city = ${c.city}, state = ${c.state}, country = ${c.country}, country_state = ${c.countryState}, zip_code = ${c.zipCode},
-      country_id = ${c.countryId}, country_state_id = ${c.countryStateId}, currency = ${c.currency}, is_waive_taxes = ${c.isWaiveTaxes},
-      payment_method = ${c.paymentMethod}, auto_send_invoice = ${c.autoSendInvoice}, auto_send_statement = ${c.autoSendStatement},
-      payment_term_days = ${c.paymentTermDays}, locale = ${c.locale}, is_collection_hold = ${c.isCollectionHold}, version = ${c.version},
-      custom_values = ${valuesText(c)}::jsonb,
-      statement_due_on = case when ${c.autoSendStatement} then coalesce(statement_due_on, ${firstOfNextMonth(today)}::date) end
+    update customers set version = ${c.version},
+      statement_due_on = case when ${c.autoSendStatement} then coalesce(statement_due_on, ${firstOfNextMonth(today)}::date) end,
+      ${listed(FIELD_NAMES.map((name) => fragment`${namesOf(FIELDS[name].column)} = ${valueOf(c, name)}`))}
     where account_id = ${account} and customer_id = ${id}`)
 
 /** Keeps what documents issued so far show of the customer, before an edit changes it. */

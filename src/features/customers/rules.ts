@@ -1,7 +1,8 @@
 import { findCountry, findState } from '../../kernel/countries.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
-import type { Customer, CustomerInput, Pause } from './queries.ts'
+import { type CustomerInput, FROZEN_NAMES, type FrozenCustomer } from './fields.ts'
+import type { Customer, Pause } from './queries.ts'
 import type { CustomerBody } from './wire.ts'
 
 /** Country and state as numbers: given ones, else what the texts name. A text that names no country is kept as it is. */
@@ -58,27 +59,9 @@ export function customValuesOf(
 /** How labels are compared: two that differ in letter case only would be taken for each other. */
 export const labelKey = (label: string): string => label.normalize('NFKC').toLowerCase()
 
-/** What documents freeze of a customer; an edit of any of these starts a new version. */
-export const frozenOf = (c: CustomerInput) => ({
-  isCompany: c.isCompany,
-  name: c.name,
-  lastName: c.lastName,
-  registrationNumber: c.registrationNumber,
-  vatNumber: c.vatNumber,
-  company: c.company,
-  email: c.email,
-  emailCc: c.emailCc,
-  tel: c.tel,
-  address1: c.address1,
-  address2: c.address2,
-  city: c.city,
-  state: c.state,
-  country: c.country,
-  zipCode: c.zipCode,
-  locale: c.locale,
-})
-
-export type FrozenCustomer = ReturnType<typeof frozenOf>
+/** Picks what documents freeze of a customer; an edit of any of these starts a new version. */
+export const frozenOf = (c: CustomerInput): FrozenCustomer =>
+  Object.fromEntries(FROZEN_NAMES.map((name) => [name, c[name]])) as unknown as FrozenCustomer
 
 /** The state after suspending, unsuspending, archiving or reopening; repeating one changes nothing. */
 export function pauseAfter(

@@ -1,12 +1,12 @@
-import { firstOfNextMonth, type IsoDate } from '../../kernel/calendar.ts'
+import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { type Column, type Columns, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, email, flag, languageTag, reference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import { type BodyOf, listOf, objectOf, optional, type Property, required, word } from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
@@ -20,263 +20,180 @@ import {
   outText,
   outWord,
   type Shape,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
-import type { FrozenCustomer } from './rules.ts'
-import { type Customer, type CustomerInput, type CustomerView, PAYMENT_METHODS } from './queries.ts'
+import { type CustomerInput, FIELD_NAMES, FIELDS, type FrozenCustomer, PAYMENT_METHODS } from './fields.ts'
+import type { Customer, CustomerView } from './queries.ts'
 
 export const CUSTOMER_STATUSES = ['Active', 'Suspended', 'Archived'] as const
 
-const shapes = {
-  customerID: outId(),
-  Reference: outText(),
-  isCompany: outFlag(),
-  Name: outText(),
-  LastName: orNull(outText()),
-  RegistrationNumber: orNull(outText()),
-  VatNo: orNull(outText()),
-  Company: orNull(outText()),
-  Email: orNull(outText()),
-  EmailCC: orNull(outText()),
-  Cell: orNull(outText()),
-  Tel: orNull(outText()),
-  Fax: orNull(outText()),
-  Address1: orNull(outText()),
-  Address2: orNull(outText()),
-  City: orNull(outText()),
-  State: orNull(outText()),
-  Country: orNull(outText()),
-  ZipCode: orNull(outText()),
-  CountryState: orNull(outText()),
-  countryID: orNull(outId('ISO 3166-1 numeric code')),
-  countryStateID: orNull(outId()),
-  PrimaryGatewayID: orNull(outId()),
-  CurrencyCode: outText(),
-  CreatedDate: outDate('Instant'),
-  isSuspended: outFlag(),
-  SuspendedDate: orNull(outDate('Instant')),
-  isActive: outFlag(),
-  comp_status: outWord(CUSTOMER_STATUSES),
-  isWaiveTaxes: outFlag(),
-  PaymentMethod: outWord(PAYMENT_METHODS),
-  ActiveSubs: outInteger(),
-  Balance: outNumber('What the customer owes in its own currency'),
-  autoSendInvoice: outFlag(),
-  autoSendStatement: outFlag(),
-  StatementDate: orNull(outDate('Calendar date')),
-  StatementLastSentDate: orNull(outDate('Calendar date')),
-  PrimaryPaymentMethodInfo: orNull(outObject({ paymentMethodID: outId(), Token: outText() })),
-  PaymentTermDays: orNull(outInteger()),
-  Locale: orNull(outText()),
-  isCollectionHold: outFlag(),
+type AnyProperty = Property<any, 'required' | 'optional'>
+
+/** A field that callers set: the property that it is kept in, how a body is read, and its value where a body has none. */
+interface SetEntry<P extends AnyProperty> {
+  of: Exclude<keyof CustomerInput, 'customValues'>
+  in: P
+  column: Column<CustomerView>
+  blank: unknown
+  /** A body without the field keeps the present value, as of fields that other programs do not know; null clears it. */
+  isKept: boolean
 }
 
-export const CustomerOut = outObject(shapes, 'Customer')
-export const CustomersOut = outList(CustomerOut)
-export const CustomersByIdOut = outList(outObject({ ...shapes, PrimaryPaymentMethod: outFlag() }, 'CustomerById'))
-export const CustomerWithFieldsOut = outObject(
-  { ...shapes, CustomFields: outList(outObject({ Key: outText(), Value: orNull(outText()) })) },
-  'CustomerWithCustomFields',
-)
-export const CustomersWithFieldsOut = outList(CustomerWithFieldsOut)
+const set = <P extends AnyProperty, K extends SetEntry<P>['of']>(
+  of: K,
+  property: P,
+  out: Shape<CustomerInput[K]>,
+  { blank = null, isKept = false }: { blank?: CustomerInput[K] | null; isKept?: boolean } = {},
+): SetEntry<P> => ({ of, in: property, column: [out, (c) => c[of]], blank, isKept })
 
-export type CustomerWire = ShapeOf<typeof CustomerOut>
+type TextField = {
+  [K in keyof CustomerInput]: CustomerInput[K] extends string | null
+    ? null extends CustomerInput[K]
+      ? K
+      : never
+    : never
+}[keyof CustomerInput]
 
-export function customerToWire(
-  c: CustomerView,
-  { timeZone, today }: { timeZone: string; today: IsoDate },
-): CustomerWire {
-  return {
-    customerID: c.id,
-    Reference: c.reference,
-    isCompany: c.isCompany,
-    Name: c.name,
-    LastName: c.lastName,
-    RegistrationNumber: c.registrationNumber,
-    VatNo: c.vatNumber,
-    Company: c.company,
-    Email: c.email,
-    EmailCC: c.emailCc,
-    Cell: c.cell,
-    Tel: c.tel,
-    Fax: c.fax,
-    Address1: c.address1,
-    Address2: c.address2,
-    City: c.city,
-    State: c.state,
-    Country: c.country,
-    ZipCode: c.zipCode,
-    CountryState: c.countryState,
-    countryID: c.countryId,
-    countryStateID: c.countryStateId,
-    PrimaryGatewayID: c.primaryGatewayId,
-    CurrencyCode: c.currency,
-    CreatedDate: c.createdAt,
-    isSuspended: c.suspendedAt !== null,
-    SuspendedDate: c.suspendedAt,
-    isActive: c.archivedAt === null,
-    comp_status: customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
-    isWaiveTaxes: c.isWaiveTaxes,
-    PaymentMethod: c.paymentMethod,
-    ActiveSubs: c.activeSubscriptions,
-    Balance: minorDigits(c.balanceMinor, digitsOf(c.currency)),
-    autoSendInvoice: c.autoSendInvoice,
-    autoSendStatement: c.autoSendStatement,
-    StatementDate: c.autoSendStatement ? dateWithOffset(firstOfNextMonth(today), timeZone) : null,
-    StatementLastSentDate: c.statementLastSentOn === null ? null : dateWithOffset(c.statementLastSentOn, timeZone),
-    PrimaryPaymentMethodInfo: null,
-    PaymentTermDays: c.paymentTermDays,
-    Locale: c.locale,
-    isCollectionHold: c.isCollectionHold,
-  }
+const setText = (of: TextField, field = text()) => set(of, optional(field), orNull(outText()))
+
+const computed = <T>(shape: Shape<T>, valueOf: Column<CustomerView, T>[1]): { column: Column<CustomerView> } => ({
+  column: [shape, valueOf],
+})
+
+/** The fields of a customer under their names in the interface, in the order in which they are written. */
+const ENTRIES = {
+  customerID: computed(outId(), ({ id }) => id),
+  Reference: set('reference', optional(text()), outText()),
+  isCompany: set('isCompany', optional(flag()), outFlag(), { blank: false }),
+  Name: set('name', required(text()), outText()),
+  LastName: setText('lastName'),
+  RegistrationNumber: setText('registrationNumber'),
+  VatNo: setText('vatNumber', text({ takesNumbers: true })),
+  Company: setText('company'),
+  Email: setText('email', email()),
+  EmailCC: setText('emailCc', email()),
+  Cell: setText('cell'),
+  Tel: setText('tel'),
+  Fax: setText('fax'),
+  Address1: setText('address1'),
+  Address2: setText('address2'),
+  City: setText('city'),
+  State: setText('state'),
+  Country: setText('country'),
+  ZipCode: setText('zipCode'),
+  CountryState: setText('countryState'),
+  countryID: set('countryId', optional(reference()), orNull(outId('ISO 3166-1 numeric code'))),
+  countryStateID: set('countryStateId', optional(reference()), orNull(outId())),
+  PrimaryGatewayID: { ...computed(orNull(outId()), (c) => c.primaryGatewayId), in: optional(reference()) },
+  CurrencyCode: set('currency', optional(currencyCode()), outText()),
+  CreatedDate: computed(outDate('Instant'), (c) => c.createdAt),
+  isSuspended: computed(outFlag(), (c) => c.suspendedAt !== null),
+  SuspendedDate: computed(orNull(outDate('Instant')), (c) => c.suspendedAt),
+  isActive: computed(outFlag(), (c) => c.archivedAt === null),
+  comp_status: computed(outWord(CUSTOMER_STATUSES), (c) =>
+    customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
+  ),
+  isWaiveTaxes: set('isWaiveTaxes', optional(flag()), outFlag(), { blank: false }),
+  PaymentMethod: set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
+  ActiveSubs: computed(outInteger(), (c) => c.activeSubscriptions),
+  Balance: computed(outNumber('What the customer owes in its own currency'), (c) =>
+    minorDigits(c.balanceMinor, digitsOf(c.currency)),
+  ),
+  autoSendInvoice: set('autoSendInvoice', optional(flag()), outFlag(), { blank: true }),
+  autoSendStatement: set('autoSendStatement', optional(flag()), outFlag(), { blank: false }),
+  StatementDate: computed(orNull(outDate('Calendar date')), (c, { today, timeZone }) =>
+    c.autoSendStatement ? dateWithOffset(firstOfNextMonth(today), timeZone) : null,
+  ),
+  StatementLastSentDate: computed(orNull(outDate('Calendar date')), ({ statementLastSentOn: day }, { timeZone }) =>
+    day === null ? null : dateWithOffset(day, timeZone),
+  ),
+  PrimaryPaymentMethodInfo: computed(orNull(outObject({ paymentMethodID: outId(), Token: outText() })), () => null),
+  PaymentTermDays: set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
+  Locale: set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
+  isCollectionHold: set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
 }
 
-/** The spelling of what documents freeze of a customer. */
-const FROZEN = {
-  isCompany: 'isCompany',
-  name: 'Name',
-  lastName: 'LastName',
-  registrationNumber: 'RegistrationNumber',
-  vatNumber: 'VatNo',
-  company: 'Company',
-  email: 'Email',
-  emailCc: 'EmailCC',
-  tel: 'Tel',
-  address1: 'Address1',
-  address2: 'Address2',
-  city: 'City',
-  state: 'State',
-  country: 'Country',
-  zipCode: 'ZipCode',
-  locale: 'Locale',
-} as const satisfies Record<keyof FrozenCustomer, keyof CustomerWire>
+type Entries = typeof ENTRIES
+type ReadName = { [Name in keyof Entries]: Entries[Name] extends { in: AnyProperty } ? Name : never }[keyof Entries]
+type Inputs = { [Name in ReadName]: Entries[Name]['in'] }
 
-const fieldsOfCustomer = Object.keys(shapes) as (keyof typeof shapes)[]
+type AnyEntry = { column: Column<CustomerView>; in?: AnyProperty } | SetEntry<AnyProperty>
+const ALL: readonly (readonly [name: string, entry: AnyEntry])[] = Object.entries(ENTRIES)
+const columns: Columns<CustomerView> = Object.fromEntries(ALL.map(([name, { column }]) => [name, column]))
+
+export const customerShape = recordShape<CustomerView>()('Customer', columns)
+
+export const customerByIdShape = recordShape<CustomerView>()('CustomerById', {
+  ...columns,
+  PrimaryPaymentMethod: [outFlag(), () => false],
+})
+
+/** A customer with the labels of its account, which CustomFields shows with the customer's values. */
+export interface LabelledCustomer extends CustomerView {
+  labels: readonly CustomLabel[]
+}
+
+export const customerWithFieldsShape = recordShape<LabelledCustomer>()('CustomerWithCustomFields', {
+  ...(columns as Columns<LabelledCustomer>),
+  CustomFields: [
+    outList(outObject({ Key: outText(), Value: orNull(outText()) })),
+    ({ labels, customValues }) =>
+      labels.map(({ id, label }) => ({ Key: label, Value: customValues?.[String(id)] ?? null })),
+  ],
+})
 
 /** A customer as a document froze it: every field, null where it is not frozen. */
 export const FrozenCustomerOut = outObject<Record<string, Shape<any>>>(
-  Object.fromEntries(fieldsOfCustomer.map((name) => [name, orNull<unknown>(shapes[name])])),
+  Object.fromEntries(ALL.map(([name, { column }]) => [name, orNull<unknown>(column[0])])),
 )
 
 export function frozenCustomerToWire(id: CustomerId, frozen: FrozenCustomer): Record<string, unknown> {
-  const wire: Record<string, unknown> = Object.fromEntries(fieldsOfCustomer.map((name) => [name, null]))
-  for (const [name, spelt] of Object.entries(FROZEN)) wire[spelt] = frozen[name as keyof FrozenCustomer] ?? null
-  return { ...wire, customerID: id }
+  const values: Partial<CustomerInput> = frozen
+  const valueOf = (entry: AnyEntry) => ('of' in entry && FIELDS[entry.of].isFrozen ? values[entry.of] : null) ?? null
+  return { ...Object.fromEntries(ALL.map(([name, entry]) => [name, valueOf(entry)])), customerID: id }
 }
+
+/** A customer inside a record that is declared by outObject: its text, which customerToWire has written. */
+export const CustomerOut: Shape<string> = { schema: customerShape.schema, write: (written) => written }
+export const customerToWire = customerShape.write
 
 /** Changes with whatever a PUT would replace. */
 export const customerEtag = (c: Customer): string =>
-  etagOf(
-    c.id,
-    c.reference,
-    c.isCompany,
-    c.name,
-    c.lastName,
-    c.registrationNumber,
-    c.vatNumber,
-    c.company,
-    c.email,
-    c.emailCc,
-    c.cell,
-    c.tel,
-    c.fax,
-    c.address1,
-    c.address2,
-    c.city,
-    c.state,
-    c.country,
-    c.countryState,
-    c.zipCode,
-    c.countryId,
-    c.countryStateId,
-    c.currency,
-    c.isWaiveTaxes,
-    c.paymentMethod,
-    c.autoSendInvoice,
-    c.autoSendStatement,
-    c.paymentTermDays,
-    c.locale,
-    c.isCollectionHold,
-    customPairs(c),
-  )
+  etagOf(c.id, ...FIELD_NAMES.map((name) => (name === 'customValues' ? customPairs(c) : c[name])))
 
 // In one order, whatever order they were written or kept in.
 const customPairs = ({ customValues }: Pick<Customer, 'customValues'>) =>
   Object.entries(customValues ?? {}).sort(([a], [b]) => Number(a) - Number(b))
 
-/** Every label of the account with the customer's value, null when unset. */
-export const customFieldsToWire = (c: Pick<Customer, 'customValues'>, labels: readonly CustomLabel[]) =>
-  labels.map(({ id, label }) => ({ Key: label, Value: c.customValues?.[String(id)] ?? null }))
-
 /** Labels that an account may define, and so values that a customer can have. */
 export const CUSTOM_FIELDS_MAX = 100
 
-/** What the service computes is ignored when sent, so that a record read can be sent back changed. */
-const COMPUTED = [
-  'customerID',
-  'CreatedDate',
-  'isSuspended',
-  'SuspendedDate',
-  'isActive',
-  'comp_status',
-  'ActiveSubs',
-  'Balance',
-  'StatementDate',
-  'StatementLastSentDate',
-  'PrimaryPaymentMethodInfo',
-  'PrimaryPaymentMethod',
-]
+const CustomFields = optional(
+  listOf(objectOf({ Key: required(text()), Value: optional(text()) }, { name: 'CustomFieldValue' }), {
+    max: CUSTOM_FIELDS_MAX,
+    what: 'custom fields',
+  }),
+)
 
 const inputs = {
-  Name: required(text()),
-  isCompany: optional(flag()),
-  LastName: optional(text()),
-  Reference: optional(text()),
-  RegistrationNumber: optional(text()),
-  VatNo: optional(text({ takesNumbers: true })),
-  Company: optional(text()),
-  Email: optional(email()),
-  EmailCC: optional(email()),
-  Cell: optional(text()),
-  Tel: optional(text()),
-  Fax: optional(text()),
-  Address1: optional(text()),
-  Address2: optional(text()),
-  City: optional(text()),
-  State: optional(text()),
-  Country: optional(text()),
-  ZipCode: optional(text()),
-  CountryState: optional(text()),
-  countryID: optional(reference()),
-  countryStateID: optional(reference()),
-  PrimaryGatewayID: optional(reference()),
-  CurrencyCode: optional(currencyCode()),
-  isWaiveTaxes: optional(flag()),
-  PaymentMethod: optional(word(PAYMENT_METHODS)),
-  autoSendInvoice: optional(flag()),
-  autoSendStatement: optional(flag()),
-  PaymentTermDays: optional(whole(0, 3650)),
-  Locale: optional(languageTag()),
-  isCollectionHold: optional(flag()),
-  CustomFields: optional(
-    listOf(objectOf({ Key: required(text()), Value: optional(text()) }, { name: 'CustomFieldValue' }), {
-      max: CUSTOM_FIELDS_MAX,
-      what: 'custom fields',
-    }),
-  ),
-} satisfies Properties
+  ...(Object.fromEntries(ALL.flatMap(([name, entry]) => (entry.in ? [[name, entry.in]] : []))) as unknown as Inputs),
+  CustomFields,
+}
 
-export const CustomerIn = objectOf(inputs, { name: 'CustomerInput', ignored: COMPUTED })
+export const CustomerIn = objectOf(inputs, {
+  name: 'CustomerInput',
+  // What the service computes is passed over when sent, so that a record read can be sent back changed.
+  ignored: [...ALL.flatMap(([name, entry]) => (entry.in ? [] : [name])), 'PrimaryPaymentMethod'],
+})
 export type CustomerBody = BodyOf<typeof inputs>
 
-export const CustomerQuery = listQuery({
+export const customerFilters = {
   Reference: optional(text()),
   Email: optional(text()),
   comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
-})
+}
 
-/** The values of a body as they replace those of `present` (PUT), or start from the defaults (add). Checks come before. */
+/** Returns the values of a body as they replace those of `present` (PUT), or start from the defaults (add). Checks come before. */
 export function customerFromWire(
   body: CustomerBody,
   defaults: {
@@ -287,39 +204,17 @@ export function customerFromWire(
   },
   present?: CustomerInput,
 ): Omit<CustomerInput, 'reference'> & { reference: string | null } {
-  const isCompany = body.isCompany ?? false
+  const given = (name: string, { of, blank, isKept }: SetEntry<AnyProperty>): unknown => {
+    const value = body[name as keyof CustomerBody]
+    return isKept && value === undefined && present ? present[of] : (value ?? blank)
+  }
+  const plain = ALL.flatMap(([name, entry]) => ('of' in entry ? [[entry.of, given(name, entry)]] : []))
   return {
+    ...(Object.fromEntries(plain) as CustomerInput),
     reference: body.Reference ?? present?.reference ?? null,
-    isCompany,
-    name: body.Name,
-    lastName: body.LastName ?? null,
-    registrationNumber: body.RegistrationNumber ?? null,
-    vatNumber: body.VatNo ?? null,
-    company: body.Company ?? null,
-    email: body.Email ?? null,
-    emailCc: body.EmailCC ?? null,
-    cell: body.Cell ?? null,
-    tel: body.Tel ?? null,
-    fax: body.Fax ?? null,
-    address1: body.Address1 ?? null,
-    address2: body.Address2 ?? null,
-    city: body.City ?? null,
-    state: body.State ?? null,
-    country: body.Country ?? null,
-    countryState: body.CountryState ?? null,
-    zipCode: body.ZipCode ?? null,
+    currency: body.CurrencyCode ?? present?.currency ?? defaults.currency,
     countryId: defaults.countryId,
     countryStateId: defaults.countryStateId,
-    currency: body.CurrencyCode ?? present?.currency ?? defaults.currency,
-    isWaiveTaxes: body.isWaiveTaxes ?? false,
-    paymentMethod: body.PaymentMethod ?? 'cash',
-    autoSendInvoice: body.autoSendInvoice ?? true,
-    autoSendStatement: body.autoSendStatement ?? false,
-    // Not of the interface: absent keeps, null clears.
-    paymentTermDays: body.PaymentTermDays === undefined ? (present?.paymentTermDays ?? null) : body.PaymentTermDays,
-    locale: body.Locale === undefined ? (present?.locale ?? null) : body.Locale,
-    isCollectionHold:
-      body.isCollectionHold === undefined ? (present?.isCollectionHold ?? false) : (body.isCollectionHold ?? false),
     customValues: defaults.customValues === undefined ? (present?.customValues ?? null) : defaults.customValues,
   }
 }

@@ -1,7 +1,7 @@
 import { findCountry } from '../../kernel/countries.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
-import type { FrozenCustomer } from '../customers/rules.ts'
+import type { FrozenCustomer } from '../customers/fields.ts'
 import type { Party } from './document.ts'
 import type { FrozenAccount } from './queries.ts'
 

@@ -2,7 +2,7 @@ import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
-import type { FrozenCustomer } from '../customers/rules.ts'
+import type { FrozenCustomer } from '../customers/fields.ts'
 import type { Applied, CreditNoteDocument } from './document.ts'
 
 export type FrozenAccount = ReturnType<typeof frozenOfAccount>

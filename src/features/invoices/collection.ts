@@ -1,5 +1,5 @@
 import type { Problems } from '../../kernel/fault.ts'
-import type { PaymentMethod } from '../customers/queries.ts'
+import type { PaymentMethod } from '../customers/fields.ts'
 
 export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
 export type CollectionMethod = (typeof COLLECTION_METHODS)[number]

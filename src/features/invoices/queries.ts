@@ -7,7 +7,7 @@ import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import type { FrozenCustomer } from '../customers/rules.ts'
+import type { FrozenCustomer } from '../customers/fields.ts'
 import { FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const

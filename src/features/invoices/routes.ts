@@ -7,7 +7,7 @@ import { countList, listAnswer, pageStart, startOf } from '../../platform/http/p
 import { pageOf } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
-import { unknownCustomer } from '../customers/actions.ts'
+import { unknownCustomer } from '../customers/record.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { unknownInvoice } from './by-hand.ts'
 import { type HandDeps, handInvoiceOperations } from './hand-routes.ts'

@@ -12,7 +12,7 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
-import { checkCustomerReference, foundCustomerId } from '../customers/actions.ts'
+import { checkCustomerReference, foundCustomerId } from '../customers/record.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import type { GivenFilter } from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'

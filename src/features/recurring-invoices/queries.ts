@@ -3,7 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PaymentMethod } from '../customers/queries.ts'
+import type { PaymentMethod } from '../customers/fields.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 
 /** A recurring invoice with every fact that billing it needs of its customer; its lines and taxes are read beside it. */

@@ -5,7 +5,7 @@ import { firstRow, oneRow, type Queryable, type Transaction } from '../../platfo
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import type { PaymentMethod } from '../customers/queries.ts'
+import type { PaymentMethod } from '../customers/fields.ts'
 import { listStoredComponents, type StoredComponent } from './component-queries.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 

@@ -14,7 +14,7 @@ import {
 import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
-import { unknownCustomer } from '../customers/actions.ts'
+import { unknownCustomer } from '../customers/record.ts'
 import { findCustomer, findCustomerView } from '../customers/queries.ts'
 import { InvoicePreviewOut } from '../invoices/wire.ts'
 import { addSubscription, lockedSubscription, reread, unknownSubscription } from './actions.ts'

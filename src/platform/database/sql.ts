@@ -45,6 +45,12 @@ export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): F
 /** A piece of SQL made of names that stand in the code, such as a list of columns; never of anything a caller sent. */
 export const namesOf = (text: string): Fragment => ({ fragment: true, strings: [text], values: [] })
 
+/** Joins pieces of a statement by commas: the values of an insert, the assignments of an update. */
+export const listed = (parts: readonly Fragment[]): Fragment => ({
+  fragment: true,
+  ...flatten(['', ...parts.slice(1).map(() => ', '), ''], parts),
+})
+
 export const NOTHING: Fragment = { fragment: true, strings: [''], values: [] }
 
 function flatten(strings: readonly string[], values: readonly unknown[]): { strings: string[]; values: unknown[] } {

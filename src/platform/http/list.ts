@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import { type Operation, type PathParams, readOperation } from './operation.ts'
+import { type Answer, type Operation, type PathParams, readOperation } from './operation.ts'
 import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
 import { listQuery, pageOf } from './query.ts'
 
@@ -81,4 +81,23 @@ export function listOperation<
       )
     },
   })
+}
+
+/** Answers a list that lies in memory: all of it, unless a page is asked for. */
+export function memoryAnswer<Row>(
+  all: readonly Row[],
+  out: RecordShape<Row>,
+  context: RequestContext,
+  asked: { page?: number | null; page_size?: number | null },
+  url: string,
+): Promise<Answer> {
+  const isPaged = asked.page != null || asked.page_size != null
+  const page = isPaged ? pageOf(asked) : { page: 1, size: all.length }
+  const rows = all.slice((page.page - 1) * page.size)
+  const shown = rows.slice(0, page.size)
+  return pageAnswer(
+    { hasNext: rows.length > page.size, isEmpty: rows.length === 0, page, url, count: async () => all.length },
+    out.list.write(shown, writingOf(context)),
+    context.publicUrl,
+  )
 }
