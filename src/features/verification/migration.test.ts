@@ -105,6 +105,7 @@ const TODAY: Record<string, { table: string; columns: Record<string, string> }> 
     },
   },
   allocations: { table: 'allocations', columns: { applied_minor: 'amount_minor' } },
+  list_watermarks: { table: 'list_watermarks', columns: { candidate_xid: 'null' } },
 }
 
 async function copyRows(from: pg.Client, to: pg.Client): Promise<void> {
