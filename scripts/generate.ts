@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { allOperations } from '../src/app.ts'
+import { ORDER_OF_DAY } from '../src/duties.ts'
 import { makeDrawing } from '../src/features/documents/draw.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
@@ -25,6 +26,7 @@ function openApiText(): string {
     db: {} as Database,
     longDb: {} as Database,
     realClock: () => 0,
+    order: ORDER_OF_DAY,
     publicUrl: undefined,
     forgetAccount: () => {},
     sealer: makeSealer(Buffer.alloc(32), 'nothing'),

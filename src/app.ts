@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
+import { ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
@@ -9,6 +10,7 @@ import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { readFigures } from './features/billing-run/figures.ts'
 import { listVerificationFigures } from './features/verification/queries.ts'
+import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
@@ -88,6 +90,8 @@ interface FeatureDeps {
   db: Database
   longDb: Database
   realClock: RealClock
+  /** All kinds of due records, in the order of a day. */
+  order: OrderOfDay
   publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
   forgetAccount(account: AccountId): void
@@ -157,6 +161,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     longDb,
     drawing,
     realClock,
+    order: ORDER_OF_DAY,
     publicUrl: settings.publicUrl,
     forgetAccount: authenticator.forget,
     runFinished: metrics.runFinished,

@@ -6,7 +6,7 @@ import { deleteOldRuns, insertRun, listUnfinishedRuns, releaseRun } from './feat
 import { workRun } from './features/billing-run/run.ts'
 import type { SealedLedger } from './features/ledger/seal.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
-import { findDueAfter } from './features/billing-run/kinds.ts'
+import { findDueAfter, type OrderOfDay } from './features/billing-run/due-kind.ts'
 import type { Difference } from './features/verification/difference.ts'
 import { verifyNightly } from './features/verification/nightly.ts'
 import type { Verification } from './features/verification/verify.ts'
@@ -23,6 +23,8 @@ export interface WorkerDeps {
   db: Database
   log: Logger
   realClock: RealClock
+  /** All kinds of due records, in the order of a day. */
+  order: OrderOfDay
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
   onRunFinished?: (invoices: number, failed: number, seconds: number) => void
@@ -164,7 +166,11 @@ async function workOne(deps: WorkerDeps, account: AccountId, id: bigint, isStopp
 }
 
 /** Every account on real time gets one run a day, when its own day begins; days without anything due need none. */
-export async function scheduleRuns({ db, realClock }: Pick<WorkerDeps, 'db' | 'realClock'>): Promise<number> {
+export async function scheduleRuns({
+  db,
+  realClock,
+  order,
+}: Pick<WorkerDeps, 'db' | 'realClock' | 'order'>): Promise<number> {
   const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
   const days = zones.map((zone) => dateIn(realClock(), zone))
   let started = 0
@@ -172,7 +178,7 @@ export async function scheduleRuns({ db, realClock }: Pick<WorkerDeps, 'db' | 'r
     started += await db.transaction(id, async (tx) => {
       // Of several workers one marks the day; the others find it marked.
       if ((await markScheduled(tx, id, today)).length === 0) return 0
-      if ((await findDueAfter(tx, id, '0001-01-01', today)) === null) return 0
+      if ((await findDueAfter(order, tx, id, '0001-01-01', today)) === null) return 0
       await insertRun(tx, id, { cause: 'schedule', untilDate: today, createdAt: instantOf(realClock()) })
       return 1
     })

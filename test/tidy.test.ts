@@ -59,9 +59,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   platform: ['platform', 'kernel'],
   features: ['features', 'engine', 'platform', 'kernel'],
   worker: ['features', 'platform', 'kernel'],
-  app: ['features', 'platform', 'kernel'],
+  duties: ['features', 'platform', 'kernel'],
+  app: ['duties', 'features', 'platform', 'kernel'],
   demo: ['demo', 'kernel'],
-  commands: ['commands', 'app', 'worker', 'demo', 'features', 'platform', 'kernel'],
+  commands: ['commands', 'app', 'worker', 'duties', 'demo', 'features', 'platform', 'kernel'],
   main: ['commands', 'platform', 'kernel'],
 }
 

@@ -1,3 +1,4 @@
+import { ORDER_OF_DAY } from '../../src/duties.ts'
 import { insertRun } from '../../src/features/billing-run/queries.ts'
 import { workRun } from '../../src/features/billing-run/run.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
@@ -18,7 +19,7 @@ const startedMs = performance.now()
 const run = await db.transaction(id, (tx) =>
   insertRun(tx, id, { cause: 'command', untilDate: until, createdAt: '2027-02-01T00:00:00.000Z' }),
 )
-const totals = await workRun({ db, realClock: Date.now }, id, run.id)
+const totals = await workRun({ db, realClock: Date.now, order: ORDER_OF_DAY }, id, run.id)
 const { user, system } = process.cpuUsage(before)
 const seconds = (performance.now() - startedMs) / 1000
 await db.close()

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { type Forecast, forecastRun } from '../features/billing-run/forecast.ts'
-import { countDue } from '../features/billing-run/kinds.ts'
+import { countDue } from '../features/billing-run/due-kind.ts'
+import { ORDER_OF_DAY } from '../duties.ts'
 import { findRun, insertRun, listFailures, type RunFailure } from '../features/billing-run/queries.ts'
 import { type RunDeps, workRun } from '../features/billing-run/run.ts'
 import { assert } from '../kernel/assert.ts'
@@ -48,7 +49,12 @@ const FOLLOW_EVERY_MS = 200
 export async function billingRunCommand(context: CommandContext, wish: BillingRunOptions): Promise<number> {
   const outcomes = await withDatabase(context, async (db) => {
     const accounts = await accountsOf(db, wish.account)
-    const deps: RunDeps = { db, realClock: Date.now, hasMailServer: context.config.smtpUrl !== undefined }
+    const deps: RunDeps = {
+      db,
+      realClock: Date.now,
+      order: ORDER_OF_DAY,
+      hasMailServer: context.config.smtpUrl !== undefined,
+    }
     const days = accounts.map((account) => momentOf(account, Date.now).today)
     checkDay(wish.until, days)
     const found: Outcome[] = []
@@ -82,7 +88,7 @@ function checkDay(until: IsoDate | undefined, days: readonly IsoDate[]): void {
 async function bill(deps: RunDeps, account: Account, until: IsoDate): Promise<Outcome> {
   const { db } = deps
   const progress = await showProgress(`account ${account.id}`)
-  const total = await countDue(db.reader(account.id), account.id, until)
+  const total = await countDue(ORDER_OF_DAY, db.reader(account.id), account.id, until)
   const run = await db.transaction(account.id, (tx) =>
     insertRun(tx, account.id, { cause: 'command', untilDate: until, createdAt: instantOf(Date.now()) }),
   )
@@ -114,8 +120,8 @@ async function follow(deps: RunDeps, account: AccountId, id: Id, progress: Progr
 
 async function foresee(db: Database, account: Account, until: IsoDate): Promise<Outcome> {
   const progress = await showProgress(`account ${account.id}`)
-  const total = await countDue(db.reader(account.id), account.id, until)
-  const forecast = await forecastRun({ db, realClock: Date.now }, account, until, (done) =>
+  const total = await countDue(ORDER_OF_DAY, db.reader(account.id), account.id, until)
+  const forecast = await forecastRun({ db, realClock: Date.now, order: ORDER_OF_DAY }, account, until, (done) =>
     progress.update(done, total, 'nothing is written'),
   )
   progress.end()

@@ -1,3 +1,4 @@
+import { ORDER_OF_DAY } from '../duties.ts'
 import { moveClock } from '../features/billing-run/clock.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
@@ -28,7 +29,7 @@ export async function advanceClockCommand(
     const total = daysBetween(today, dateIn(to, account.timeZone))
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const moved = await moveClock(
-      { db, realClock: Date.now, hasMailServer: context.config.smtpUrl !== undefined },
+      { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer: context.config.smtpUrl !== undefined },
       {
         account: account.id,
         to,

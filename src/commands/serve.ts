@@ -9,6 +9,7 @@ import type { Database } from '../platform/database/database.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
+import { ORDER_OF_DAY } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -38,6 +39,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
         db: opened.db,
         log,
         realClock: Date.now,
+        order: ORDER_OF_DAY,
         hasMailServer: config.smtpUrl !== undefined,
         onRunFinished: serving.runFinished,
       })

@@ -1,3 +1,4 @@
+import { ORDER_OF_DAY } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -16,6 +17,7 @@ export async function workCommand(context: CommandContext): Promise<number> {
       db: opened.db,
       log,
       realClock: Date.now,
+      order: ORDER_OF_DAY,
       hasMailServer: context.config.smtpUrl !== undefined,
     })
     if (context.isJson) printJson({ State: 'working' })

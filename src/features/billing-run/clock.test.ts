@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { clientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import type { Statement } from '../../platform/database/sql.ts'
@@ -223,7 +224,7 @@ describe('when it cannot go on', () => {
       return isBroken && reached.startsWith(stopsOn) && text.includes('update billing_runs set done')
     })
     const wish = { account: client.id, to, actor: 'test' }
-    const stopped = moveClock({ db, realClock: Date.now }, wish)
+    const stopped = moveClock({ db, realClock: Date.now, order: ORDER_OF_DAY }, wish)
     await expect(stopped).rejects.toMatchObject({ kind: 'broken' })
     await expect(stopped).rejects.toThrow(`stands at ${stopsOn}`)
     isBroken = false
@@ -232,7 +233,7 @@ describe('when it cannot go on', () => {
       .rows<{ now: string }>(sql`select clock_at as "now" from accounts where account_id = ${client.id}`)
     expect(day(rows[0]?.now ?? null)).toBe(stopsOn)
     const invoicesBefore = (await rowsOf(client)).length
-    const moved = await moveClock({ db, realClock: Date.now }, wish)
+    const moved = await moveClock({ db, realClock: Date.now, order: ORDER_OF_DAY }, wish)
     expect(moved).toMatchObject({ now: to, totals: { invoices: missing + 1, failures: [] } })
     expect(invoicesBefore).toBe(3 - missing)
     expect(await rowsOf(client)).toEqual([
@@ -291,7 +292,9 @@ describe('when it cannot go on', () => {
         ),
     }
     const wish = { account: client.id, to: '2027-01-09T00:00:00.000Z', actor: 'test' }
-    await expect(moveClock({ db, realClock: Date.now }, wish)).rejects.toMatchObject({ kind: 'busy' })
+    await expect(moveClock({ db, realClock: Date.now, order: ORDER_OF_DAY }, wish)).rejects.toMatchObject({
+      kind: 'busy',
+    })
     const [stopped] = await service.db
       .reader(client.id)
       .rows<{ now: string }>(sql`select clock_at as "now" from accounts where account_id = ${client.id}`)
@@ -322,7 +325,9 @@ describe('when it cannot go on', () => {
         ),
     }
     const wish = { account: client.id, to: '2027-02-01T00:00:00.000Z', actor: 'test' }
-    await expect(moveClock({ db, realClock: Date.now }, wish)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(moveClock({ db, realClock: Date.now, order: ORDER_OF_DAY }, wish)).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     expect((await put(client, '2027-02-01')).status).toBe(200)
   })
 })
@@ -345,6 +350,6 @@ test('many fall due on one day in several chunks, and every one is billed', asyn
   const plan = await addPackage(client, { price: 1 })
   await insertSubscribers(service, client, { rateTermID: rateTermOf(plan), dueOn: '2027-01-02', customers: 130 })
   const wish = { account: client.id, to: '2027-01-02T00:00:00.000Z', actor: 'test' }
-  const { totals } = await moveClock({ db: service.db, realClock: Date.now, chunk: 50 }, wish)
+  const { totals } = await moveClock({ db: service.db, realClock: Date.now, order: ORDER_OF_DAY, chunk: 50 }, wish)
   expect(totals).toMatchObject({ done: 130, invoices: 130, failures: [] })
 })

@@ -7,7 +7,7 @@ import { type Lease, releaseLease, renewLease, takeLease, underLease } from '../
 import { type Account, type Moment, momentOf } from '../../kernel/context.ts'
 import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
-import { findDueAfter } from './kinds.ts'
+import { findDueAfter } from './due-kind.ts'
 import { insertRun } from './queries.ts'
 import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
 
@@ -83,7 +83,11 @@ async function beginMove(
   const to = checkMove(account, from, wish.to)
   // A move that failed on its last day left the clock at its end and work behind: the same call does that work.
   const isPresent = Date.parse(to) === Date.parse(from)
-  if (!isPresent || account.clockAt === null || (await findDueAfter(tx, tx.account, '0001-01-01', today)) !== null)
+  if (
+    !isPresent ||
+    account.clockAt === null ||
+    (await findDueAfter(deps.order, tx, tx.account, '0001-01-01', today)) !== null
+  )
     return { account, from, to, lease }
   await releaseLease(tx, lease)
   return { account, from, to: from, lease: undefined }
@@ -125,7 +129,9 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
       await billUntil(work, reached)
       wish.onProgress?.(reached, totals)
       const next =
-        reached >= target ? null : await findDueAfter(deps.db.reader(account.id), account.id, reached, target)
+        reached >= target
+          ? null
+          : await findDueAfter(deps.order, deps.db.reader(account.id), account.id, reached, target)
       moment = reached >= target ? undefined : momentOn(next ?? target)
     }
   } catch (error) {
@@ -148,7 +154,7 @@ async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): 
   const nowMs = deps.realClock()
   const { id } = await deps.db.transaction(account, async (tx) => {
     const run = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs) })
-    await takeRun(tx, nowMs, run.id)
+    await takeRun(tx, deps, run.id)
     return run
   })
   return id

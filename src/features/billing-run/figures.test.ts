@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, shop } from '../subscriptions/billing.testing.ts'
 import { insertSubscribers, rateTermOf } from './run.testing.ts'
@@ -55,7 +56,7 @@ test('what is due, a run that waits, one that is worked on and its progress, and
   expect(asked.get('perennial_runs{state="waiting"}')).toBe(1)
   expect(asked.get('perennial_run_oldest_age_seconds')).toBe(10)
 
-  await service.db.transaction(client.id, (tx) => takeRun(tx, nowMs, run.id))
+  await service.db.transaction(client.id, (tx) => takeRun(tx, { realClock: () => nowMs, order: ORDER_OF_DAY }, run.id))
   const working = await metrics()
   expect(working.get('perennial_runs{state="working"}')).toBe(1)
   expect(working.get('perennial_runs{state="waiting"}')).toBe(0)
@@ -64,7 +65,7 @@ test('what is due, a run that waits, one that is worked on and its progress, and
   expect(working.get('perennial_run_records_per_second{cause="schedule"}')).toBe(0)
 
   const { body } = await other.post('/v1/billingruns')
-  await workRun({ db: service.db, realClock: () => nowMs }, other.id, BigInt(body.billingRunID))
+  await workRun({ db: service.db, realClock: () => nowMs, order: ORDER_OF_DAY }, other.id, BigInt(body.billingRunID))
   const finishedAt = nowMs / 1000
   const ended = await metrics()
   expect(ended.get('perennial_run_last_finished_timestamp_seconds{outcome="any"}')).toBe(finishedAt)

@@ -1,14 +1,14 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { type Account, momentOf } from '../../kernel/context.ts'
-import { type BilledKind, type Chunk, KINDS } from './kinds.ts'
+import type { DueKind, Planned } from './due-kind.ts'
 import type { RunFailure } from './queries.ts'
 import type { RunDeps } from './run.ts'
 
-/** What a billing run would do: the same planning from the same facts, and nothing written. */
+/** The forecast of a billing run: the same planning from the same facts, and nothing written. */
 
 export interface Forecast {
-  /** Subscriptions and recurring invoices that were looked at. */
+  /** Number of records that were planned. */
   records: number
   invoices: number
   /** Totals of the invoices in minor units, by currency. */
@@ -18,15 +18,15 @@ export interface Forecast {
 
 const PAGE = 1000
 
-/** Plans everything due up to a day. `onPage` is told how many records have been looked at. */
+/** Plans everything due up to a day. `onPage` gets the number of records planned so far. */
 export async function forecastRun(
-  deps: Pick<RunDeps, 'db' | 'realClock'>,
+  deps: Pick<RunDeps, 'db' | 'realClock' | 'order'>,
   account: Account,
   until: IsoDate,
   onPage: (done: number) => void = () => {},
 ): Promise<Forecast> {
   const forecast: Forecast = { records: 0, invoices: 0, totalMinor: new Map(), failures: [] }
-  for (const kind of KINDS) await forecastKind(deps, account, until, kind, forecast, onPage)
+  for (const kind of deps.order.flat()) await forecastKind(deps, account, until, kind, forecast, onPage)
   return forecast
 }
 
@@ -34,10 +34,11 @@ async function forecastKind(
   { db, realClock }: Pick<RunDeps, 'db' | 'realClock'>,
   account: Account,
   until: IsoDate,
-  kind: BilledKind,
+  kind: DueKind,
   forecast: Forecast,
   onPage: (done: number) => void,
 ): Promise<void> {
+  if (!kind.listForecast) return
   const reader = db.reader(account.id)
   const moment = momentOf(account, realClock)
   let after: Id = 0n
@@ -51,7 +52,7 @@ async function forecastKind(
   }
 }
 
-function addPlans(forecast: Forecast, records: number, { plans, failures }: Chunk): void {
+function addPlans(forecast: Forecast, records: number, { plans, failures }: Planned): void {
   forecast.records += records
   for (const { invoices } of plans) {
     forecast.invoices += invoices.length

@@ -18,11 +18,9 @@ export interface BillingRun {
   failed: number
 }
 
-/** A statement that could not be made is named by its customer: it has no identifier of its own. */
-export type RecordType = 'subscription' | 'recurring_invoice' | 'statement'
-
 export interface RunFailure {
-  recordType: RecordType
+  /** The name of the record's kind. A record without an identifier of its own, such as a statement, has that of its customer. */
+  recordType: string
   recordId: Id
   customerId: Id
   dueOn: IsoDate

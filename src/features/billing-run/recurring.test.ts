@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { addCustomer, addTax, checkBooks, moveTo, rowsOf, shop } from '../subscriptions/billing.testing.ts'
@@ -11,7 +12,7 @@ import { getAccount } from '../accounts/queries.ts'
 
 const service = await startTestService()
 const REAL_NOW = Date.parse('2027-01-01T00:00:00Z')
-const deps = (chunk = 4000) => ({ db: service.db, realClock: () => REAL_NOW, chunk })
+const deps = (chunk = 4000) => ({ db: service.db, realClock: () => REAL_NOW, order: ORDER_OF_DAY, chunk })
 const PATH = '/v1/recurring-invoices'
 
 /** Customers with one recurring invoice of 10.00 and 5.00 each, taxed 15 %, all due on 1 January, by statements: added over HTTP they would be billed. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
 import { shop } from '../subscriptions/billing.testing.ts'
 import { workRun } from './run.ts'
@@ -31,7 +32,11 @@ test('starting a run answers 201 with the run, which waits for a worker and bill
   })
   const path = `/v1/billingruns/${started.body.billingRunID}`
   expect((await client.get(path)).body).toEqual(started.body)
-  await workRun({ db: service.db, realClock: () => REAL_NOW }, client.id, BigInt(started.body.billingRunID))
+  await workRun(
+    { db: service.db, realClock: () => REAL_NOW, order: ORDER_OF_DAY },
+    client.id,
+    BigInt(started.body.billingRunID),
+  )
   expect((await client.get(path)).body).toMatchObject({ State: 'done', Done: 1, Total: 1, Invoices: 1, TimeLeft: 0 })
   const { Failures: _none, ...summary } = (await client.get(path)).body
   expect((await client.get('/v1/billingruns')).body).toEqual([summary])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { scheduleRuns } from '../../worker.ts'
 import { sql } from '../../platform/database/sql.ts'
@@ -18,7 +19,12 @@ import { countRows, insertSubscribers, newRun, rateTermOf, sleepUntil, startWork
 
 const service = await startTestService()
 const REAL_NOW = Date.parse('2027-01-01T00:00:00Z')
-const deps = (chunk = 4000, realNow = REAL_NOW) => ({ db: service.db, realClock: () => realNow, chunk })
+const deps = (chunk = 4000, realNow = REAL_NOW) => ({
+  db: service.db,
+  realClock: () => realNow,
+  order: ORDER_OF_DAY,
+  chunk,
+})
 
 /** An account in which some subscriptions of 31.00 a month, taxed 15 %, fell due on 1 January. */
 async function dueAccount(customers: number, clockAt = '2027-01-01T08:00:00.000Z') {
@@ -107,7 +113,7 @@ describe('exactly once', () => {
   test('a run that its worker lets go of is taken by the next at once', async () => {
     const { client } = await dueAccount(2)
     const run = await newRun(service, client.id, '2027-01-01')
-    const taken = await service.db.transaction(client.id, (tx) => takeRun(tx, REAL_NOW, run))
+    const taken = await service.db.transaction(client.id, (tx) => takeRun(tx, deps(), run))
     expect(taken).toMatchObject({ total: 2 })
     expect(await workRun(deps(), client.id, run)).toBeUndefined()
     await service.db.transaction(client.id, (tx) => releaseRun(tx, client.id, run))
@@ -309,13 +315,18 @@ describe('progress', () => {
     const read = async () => (await client.get(`/v1/billingruns/${run}`)).body
     expect(await read()).toMatchObject({ State: 'waiting', Done: 0, Total: 0, Rate: null, TimeLeft: null })
     const seen: unknown[] = []
-    await workRun({ db: ticking.db, realClock: () => now, chunk: 4 }, client.id, run, async ({ done }) => {
-      now += 2000
-      if (done === 4) {
-        const { State, Done, Total, Failed, Rate, TimeLeft } = await read()
-        seen.push([State, Done, Total, Failed, Rate, TimeLeft])
-      }
-    })
+    await workRun(
+      { db: ticking.db, realClock: () => now, order: ORDER_OF_DAY, chunk: 4 },
+      client.id,
+      run,
+      async ({ done }) => {
+        now += 2000
+        if (done === 4) {
+          const { State, Done, Total, Failed, Rate, TimeLeft } = await read()
+          seen.push([State, Done, Total, Failed, Rate, TimeLeft])
+        }
+      },
+    )
     expect(seen[0]).toEqual(['running', 4, 8, 0, 2, 2])
     now += 3_600_000
     const done = await read()
@@ -328,7 +339,8 @@ describe('the scheduler', () => {
   test('starts one run an account at its own midnight, once however many workers look, and none where nothing is due', async () => {
     let now = Date.parse('2027-01-31T09:30:00Z')
     const real = await startTestService({ now: () => now })
-    const looks = () => Promise.all([1, 2, 3].map(() => scheduleRuns({ db: real.db, realClock: () => now })))
+    const looks = () =>
+      Promise.all([1, 2, 3].map(() => scheduleRuns({ db: real.db, realClock: () => now, order: ORDER_OF_DAY })))
     const started = async () => (await looks()).reduce((sum, count) => sum + count, 0)
     const accountIn = async (timeZone: string) => {
       const client = await real.newAccount({ mode: 'live', clockAt: null })
@@ -358,7 +370,7 @@ describe('the scheduler', () => {
     expect(await started()).toBe(1)
     const [run] = (await auckland.get('/v1/billingruns')).body
     expect(run).toMatchObject({ Cause: 'schedule', State: 'waiting', Until: '2027-02-01T00:00:00+13:00' })
-    await workRun({ db: real.db, realClock: () => now }, auckland.id, BigInt(run.billingRunID))
+    await workRun({ db: real.db, realClock: () => now, order: ORDER_OF_DAY }, auckland.id, BigInt(run.billingRunID))
     expect(await rowsOf(auckland)).toEqual([
       '2027-01-31: 2027-01-01 to 2027-01-31 31 = 31',
       '2027-02-01: 2027-02-01 to 2027-02-28 31 = 31',
@@ -372,7 +384,7 @@ describe('the scheduler', () => {
   test('leaves accounts whose clock stands still to those who move it', async () => {
     const { client } = await dueAccount(1)
     const before = (await client.get('/v1/billingruns')).body
-    await scheduleRuns({ db: service.db, realClock: () => Date.parse('2030-01-01T00:00:00Z') })
+    await scheduleRuns({ db: service.db, realClock: () => Date.parse('2030-01-01T00:00:00Z'), order: ORDER_OF_DAY })
     expect((await client.get('/v1/billingruns')).body).toEqual(before)
     await moveTo(client, '2027-01-02')
     expect(await rowsOf(client)).toHaveLength(1)

@@ -16,9 +16,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const OPENED = `
 import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
 import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
+import { ORDER_OF_DAY } from '${new URL('../../duties.ts', import.meta.url).href}'
 const { connection, account, run, chunk, realNow, to } = JSON.parse(process.argv[1])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
-const deps = { db, realClock: () => realNow, chunk }
+const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk }
 const say = (line) => process.stdout.write(line + '\\n')
 `
 

@@ -6,11 +6,16 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
-import type { IssueContext } from '../invoices/issue.ts'
-import { lockBilledCustomers } from '../customers/queries.ts'
-import { listPausedEnds, type PausedEnd } from '../subscriptions/due-queries.ts'
-import { endPaused } from '../subscriptions/paused-ends.ts'
-import { type BilledKind, type Chunk, countDue, failureOf, findDueAfter, KINDS, listDueCustomers } from './kinds.ts'
+import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
+import {
+  countDue,
+  type DueContext,
+  type DueKind,
+  findDueAfter,
+  listDueCustomers,
+  type OrderOfDay,
+  type Planned,
+} from './due-kind.ts'
 import {
   addProgress,
   type BillingRun,
@@ -29,6 +34,8 @@ import {
 export interface RunDeps {
   db: Database
   realClock: RealClock
+  /** All kinds of due records, in the order of a day. */
+  order: OrderOfDay
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
@@ -61,8 +68,10 @@ export interface Work {
   onChunk: (totals: RunTotals) => Promise<void> | void
 }
 
+/** A walk through the customers with something due on a day, for one phase of the day. */
 interface Pass {
   day: IsoDate
+  kinds: readonly DueKind[]
   /** The second pass waits for customers that were locked in the first. */
   isWaiting: boolean
 }
@@ -92,7 +101,7 @@ export async function workRun(
   runId: Id,
   onChunk?: Work['onChunk'],
 ): Promise<RunTotals | undefined> {
-  const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps.realClock(), runId))
+  const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps, runId))
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
   // The run of a clock that was cut short names a day that the clock has not reached.
@@ -106,45 +115,29 @@ export const endRun = (deps: RunDeps, account: AccountId, runId: Id) =>
   deps.db.transaction(account, (tx) => finishRun(tx, account, runId, instantOf(deps.realClock())))
 
 /** Takes a run for this worker, inside the caller's transaction; undefined when it is finished or another worker has it. */
-export async function takeRun(tx: Transaction, nowMs: number, runId: Id): Promise<BillingRun | undefined> {
+export async function takeRun(
+  tx: Transaction,
+  { realClock, order }: Pick<RunDeps, 'realClock' | 'order'>,
+  runId: Id,
+): Promise<BillingRun | undefined> {
   const run = await findRun(tx, tx.account, runId)
   if (!run || run.finishedAt !== null) return undefined
-  const total = await countDue(tx, tx.account, run.untilDate)
+  const total = await countDue(order, tx, tx.account, run.untilDate)
+  const nowMs = realClock()
   return leaseRun(tx, tx.account, runId, instantOf(nowMs), instantOf(nowMs + LEASE_MS), total)
 }
 
 /** Bills day by day, oldest first, until nothing due is left but what failed. */
 export async function billUntil(work: Work, until: IsoDate): Promise<void> {
-  const reader = work.deps.db.reader(work.account)
-  let day = await findDueAfter(reader, work.account, '0001-01-01', until)
+  const { db, order } = work.deps
+  const reader = db.reader(work.account)
+  let day = await findDueAfter(order, reader, work.account, '0001-01-01', until)
   while (day !== null) {
-    await endAllPaused(work, day)
-    await billPass(work, { day, isWaiting: false })
-    await billPass(work, { day, isWaiting: true })
-    day = await findDueAfter(reader, work.account, day, until)
-  }
-}
-
-/** Ends what ends on a day though its customer is suspended or archived: credits and events, never an invoice. */
-async function endAllPaused(work: Work, day: IsoDate): Promise<void> {
-  const { deps, account, totals } = work
-  const limit = deps.chunk ?? CHUNK
-  for (let after: Id | undefined = 0n; after !== undefined;) {
-    const ends: PausedEnd[] = await listPausedEnds(deps.db.reader(account), account, { day, after, limit })
-    for (const end of ends) {
-      try {
-        const plan = await deps.db.transaction(account, async (tx) => {
-          const settings = await getAccount(tx, account)
-          const moment = momentFor(work, settings)
-          return endPaused(tx, { account: settings, actor: work.actor, moment }, end.id, day)
-        })
-        if (plan?.ended === 'expired') totals.expired += 1
-      } catch (error) {
-        if (isUnavailable(error)) throw error
-        count(work, await writeFailure(work, failureOf('subscription', end, error)))
-      }
+    for (const kinds of order) {
+      await billPass(work, { day, kinds, isWaiting: false })
+      await billPass(work, { day, kinds, isWaiting: true })
     }
-    after = ends.at(-1)?.id
+    day = await findDueAfter(order, reader, work.account, day, until)
   }
 }
 
@@ -159,7 +152,8 @@ async function billPass(work: Work, pass: Pass): Promise<void> {
 /** Bills the next customers of a pass in one transaction; answers the last that was looked at, null when there are no more. */
 async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: number): Promise<CustomerId | null> {
   const { deps, account, runId } = work
-  const wanted = await listDueCustomers(deps.db.reader(account), account, { day: pass.day, after, limit, runId })
+  const { day, kinds } = pass
+  const wanted = await listDueCustomers(kinds, deps.db.reader(account), account, { day, after, limit, runId })
   await billCustomers(work, pass, wanted)
   return wanted.at(-1) ?? null
 }
@@ -169,14 +163,14 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
   if (customers.length === 0) return
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
-      const locked = await lockBilledCustomers(tx, work.account, customers, pass.isWaiting)
-      return locked.length === 0 ? undefined : billLocked(tx, work, pass.day, locked)
+      const locked = await lockCustomers(tx, customers, pass.isWaiting)
+      return locked.length === 0 ? undefined : billLocked(tx, work, pass, locked)
     })
     if (chunk) count(work, chunk)
   } catch (error) {
     if (isUnavailable(error)) throw error
     const [customer] = customers
-    if (customers.length === 1) return billEach(work, pass.day, customer as CustomerId)
+    if (customers.length === 1) return billEach(work, pass, customer as CustomerId)
     const middle = Math.ceil(customers.length / 2)
     await billCustomers(work, pass, customers.slice(0, middle))
     await billCustomers(work, pass, customers.slice(middle))
@@ -186,51 +180,59 @@ async function billCustomers(work: Work, pass: Pass, customers: readonly Custome
 const isUnavailable = (error: unknown): boolean =>
   (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
 
-/** Each record of a customer by itself: what the database refuses again is listed as failed, the others are billed. */
-async function billEach(work: Work, day: IsoDate, customer: CustomerId): Promise<void> {
+/** Bills each record of a customer by itself: a record that the database refuses again becomes a failure, the others are billed. */
+async function billEach(work: Work, { day, kinds }: Pass, customer: CustomerId): Promise<void> {
   const { deps, account, runId } = work
-  for (const kind of KINDS) {
+  for (const kind of kinds) {
     for (const record of await kind.listDue(deps.db.reader(account), account, [customer], { day, runId })) {
       try {
         const chunk = await deps.db.transaction(account, async (tx) => {
-          const locked = await lockBilledCustomers(tx, account, [customer], true)
-          return locked.length === 0 ? undefined : billLocked(tx, work, day, locked, { kind, id: record.id })
+          const locked = await lockCustomers(tx, [customer], true)
+          return billLocked(tx, work, { day, kinds: [kind] }, locked, record.id)
         })
-        if (chunk) count(work, chunk)
+        count(work, chunk)
       } catch (error) {
         if (isUnavailable(error)) throw error
-        count(work, await writeFailure(work, failureOf(kind.recordType, record, error)))
+        count(work, await writeFailure(work, kind.failureOf(record, error, day)))
       }
     }
   }
 }
 
-/** Bills what is due on a day of locked customers, or one record of them. */
+/** The result of one transaction, with the number of records that the run is through with. */
+interface Chunk extends Planned {
+  done: number
+}
+
+/** Bills the records due on a day of locked customers, or one of them. */
 async function billLocked(
   tx: Transaction,
   work: Work,
-  day: IsoDate,
-  customers: readonly CustomerId[],
-  only?: { kind: BilledKind; id: Id },
+  { day, kinds }: Omit<Pass, 'isWaiting'>,
+  customers: readonly LockedCustomer[],
+  only?: Id,
 ): Promise<Chunk> {
   const account = await getAccount(tx, work.account)
   const { hasMailServer = false } = work.deps
-  const context: IssueContext = { account, actor: work.actor, moment: momentFor(work, account), hasMailServer }
-  const done: Chunk = { plans: [], failures: [] }
-  for (const kind of only ? [only.kind] : KINDS) {
-    const { plans, failures } = await kind.bill(tx, context, customers, { day, runId: work.runId }, only?.id)
+  const context: DueContext = { account, actor: work.actor, moment: momentFor(work, account), hasMailServer }
+  const done: Chunk = { plans: [], failures: [], done: 0 }
+  for (const kind of kinds) {
+    const ids = customers.filter(({ isPaused }) => isPaused === (kind.isOfPaused ?? false)).map(({ id }) => id)
+    if (ids.length === 0) continue
+    const { plans, failures } = await kind.work(tx, context, ids, { day, runId: work.runId }, only)
     done.plans.push(...plans)
     done.failures.push(...failures)
+    done.done += failures.length + (kind.count ? finished(work, plans) : 0)
   }
   for (const failure of done.failures) await insertFailure(tx, work.account, work.runId, failure)
   const invoices = done.plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  await progress(tx, work, { done: doneOf(work, done), invoices, failed: done.failures.length })
+  await progress(tx, work, { done: done.done, invoices, failed: done.failures.length })
   return done
 }
 
-/** Records that this run is through with: late ones come once for each day. */
-const doneOf = ({ until }: Work, { plans, failures }: Chunk): number =>
-  plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length + failures.length
+/** Counts the plans after which nothing of their record is left due in this run: a late record is planned once for each day. */
+const finished = ({ until }: Work, plans: Planned['plans']): number =>
+  plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length
 
 const progress = (tx: Transaction, work: Work, more: { done: number; invoices: number; failed: number }) =>
   addProgress(tx, work.account, work.runId, {
@@ -244,12 +246,12 @@ const writeFailure = (work: Work, failure: RunFailure): Promise<Chunk> =>
   work.deps.db.transaction(work.account, async (tx) => {
     await insertFailure(tx, work.account, work.runId, failure)
     await progress(tx, work, { done: 1, invoices: 0, failed: 1 })
-    return { plans: [], failures: [failure] }
+    return { plans: [], failures: [failure], done: 1 }
   })
 
 function count(work: Work, chunk: Chunk): void {
   const { totals } = work
-  totals.done += doneOf(work, chunk)
+  totals.done += chunk.done
   for (const plan of chunk.plans) {
     totals.invoices += plan.invoices.length
     totals.renewals += plan.renewals

@@ -2,7 +2,7 @@ import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calen
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import { type CustomerInput, FIELD_NAMES, FIELDS } from './fields.ts'
 
@@ -68,22 +68,18 @@ export const lockCustomer = (tx: Transaction, account: AccountId, id: CustomerId
     sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id} for no key update`,
   )
 
-/**
- * Locks those of some customers that are neither suspended nor archived, in identifier order, and returns which. One that another
- * transaction holds is waited for, or left out.
- */
-export const lockBilledCustomers = async (
-  tx: Transaction,
-  account: AccountId,
-  ids: readonly CustomerId[],
-  isWaiting: boolean,
-): Promise<CustomerId[]> =>
-  (
-    await tx.rows<{ id: CustomerId }>(sql`
-      select c.customer_id as "id" from customers c
-       where c.account_id = ${account} and c.paused_on is null and c.customer_id = any(${`{${ids.join(',')}}`}::bigint[])
-       order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
-  ).map(({ id }) => id)
+export interface LockedCustomer {
+  id: CustomerId
+  /** Suspended or archived: it is not billed. */
+  isPaused: boolean
+}
+
+/** Locks customers in identifier order; a customer that another transaction holds is waited for, or left out. */
+export const lockCustomers = (tx: Transaction, ids: readonly CustomerId[], isWaiting: boolean) =>
+  tx.rows<LockedCustomer>(sql`
+    select c.customer_id as "id", c.paused_on is not null as "isPaused" from customers c
+     where c.account_id = ${tx.account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[])
+     order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
 
 export interface CustomerFilter {
   reference?: string | null

@@ -1,25 +1,18 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import { type Customer, CUSTOMER_COLUMNS } from './queries.ts'
 
-/** Whose automatic statement is due: what the run that makes them asks, and where it leaves them. */
+/** Customers whose automatic statement is due, and where making it leaves them. */
 
-/** The next customers, in identifier order, with a statement due on a day that this run has not given up on; paused ones too. */
-export const listStatementCustomers = async (
-  db: Queryable,
-  account: AccountId,
-  due: { day: IsoDate; after: CustomerId; limit: number; runId: bigint },
-): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select c.customer_id as "id" from customers c
-       where c.account_id = ${account} and c.statement_due_on = ${due.day} and c.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
-                           and f.record_type = 'statement' and f.record_id = c.customer_id)
-       order by c.customer_id limit ${due.limit}`)
-  ).map(({ id }) => id)
+export const dueStatementDays = dueStatements({
+  relation: 'customers',
+  id: 'customer_id',
+  day: 'statement_due_on',
+  recordType: 'statement',
+})
 
 /** A customer whose statement is due. */
 export interface DueStatement extends Customer {
@@ -28,45 +21,12 @@ export interface DueStatement extends Customer {
 }
 
 /** Whose statements are due on a day, of some customers. */
-export const listDueStatements = (
-  db: Queryable,
-  account: AccountId,
-  customerIds: readonly CustomerId[],
-  due: { day: IsoDate; runId: bigint },
-) =>
+export const listDueStatements = (db: Queryable, account: AccountId, customerIds: readonly CustomerId[], due: DueDay) =>
   db.rows<DueStatement>(sql`
     select ${CUSTOMER_COLUMNS}, c.customer_id as "customerId", c.statement_due_on as "dueOn" from customers c
      where c.account_id = ${account} and c.statement_due_on = ${due.day} and c.customer_id = any(${arrayLiteral(customerIds)}::bigint[])
-       and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
-                         and f.record_type = 'statement' and f.record_id = c.customer_id)
+       and ${notFailed(account, due.runId, 'statement', 'c.customer_id')}
      order by c.customer_id`)
-
-/** The first day after another with a statement to make. */
-export const findStatementDueAfter = async (
-  db: Queryable,
-  account: AccountId,
-  day: IsoDate,
-  until: IsoDate,
-): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select (select c.statement_due_on from customers c
-                   where c.account_id = ${account} and c.statement_due_on > ${day} and c.statement_due_on <= ${until} and c.paused_on is null
-                   order by c.account_id, c.statement_due_on limit 1) as "day"`,
-    )
-  ).day
-
-export const countStatementsDueBy = async (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from customers c
-             where c.account_id = ${account} and c.statement_due_on <= ${until} and c.paused_on is null`,
-      )
-    ).n,
-  )
 
 /** Where a customer's automatic statements stand after one was due. */
 export interface StatementMove {

@@ -2,6 +2,7 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
@@ -135,17 +136,11 @@ export const listOpenRecurring = (tx: Transaction, account: AccountId, customerI
      order by r.recurring_invoice_id`)
 
 /** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
-export const listDueRecurring = (
-  db: Queryable,
-  account: AccountId,
-  customerIds: readonly CustomerId[],
-  due: { day: IsoDate; runId: Id },
-) =>
+export const listDueRecurring = (db: Queryable, account: AccountId, customerIds: readonly CustomerId[], due: DueDay) =>
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.due_on = ${due.day} and r.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])
-       and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
-                         and f.record_type = 'recurring_invoice' and f.record_id = r.recurring_invoice_id)
+       and ${notFailed(account, due.runId, 'recurring_invoice', 'r.recurring_invoice_id')}
      order by r.customer_id, r.recurring_invoice_id`)
 
 /** What is due up to a day, to look at without locks: for a dry run, page by page. */

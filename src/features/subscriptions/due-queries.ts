@@ -2,6 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import {
   type BillableSubscription,
@@ -13,22 +14,14 @@ import {
   subscriptionJoined,
 } from './queries.ts'
 
-/** What the billing run asks: who has something due, and everything that billing it needs. */
+/** Subscriptions that are due, with everything that billing them needs. */
 
-/** The next customers, in identifier order, with something due on a day that this run has not given up on; paused ones too. */
-export const listDueCustomers = async (
-  db: Queryable,
-  account: AccountId,
-  due: { day: IsoDate; after: CustomerId; limit: number; runId: Id },
-): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select b.customer_id as "id" from subscription_billing b
-       where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id > ${due.after}
-         and not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${due.runId}
-                           and f.record_type = 'subscription' and f.record_id = b.subscription_id)
-       group by b.customer_id order by b.customer_id limit ${due.limit}`)
-  ).map(({ id }) => id)
+export const dueSubscriptions = dueStatements({
+  relation: 'subscription_billing',
+  id: 'subscription_id',
+  day: 'due_on',
+  recordType: 'subscription',
+})
 
 /**
  * What is due on a day of customers that are locked, given in identifier order: read after the locks, so nothing of it can be stale. Asked
@@ -38,7 +31,7 @@ export async function listDueSubscriptions(
   tx: Queryable,
   account: AccountId,
   customerIds: readonly CustomerId[],
-  due: { day: IsoDate; runId: Id },
+  due: DueDay,
 ): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
@@ -95,68 +88,52 @@ export const listDueForPlanning = (
      where s.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
-/** The first day after another with something to do. */
-export const findDueAfter = async (
-  db: Queryable,
-  account: AccountId,
-  day: IsoDate,
-  until: IsoDate,
-): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select (select b.due_on from subscription_billing b join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
-                   where b.account_id = ${account} and b.due_on > ${day} and b.due_on <= ${until} and c.paused_on is null
-                   order by b.account_id, b.due_on limit 1) as "day"`,
-    )
-  ).day
-
-export const countDue = async (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from subscription_billing b join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
-             where b.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null`,
-      )
-    ).n,
-  )
-
 // The index subscriptions_ending holds exactly this.
 const ENDS_ON = fragment`least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end)`
+const IS_ENDING = fragment`not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')`
 const pausedEnding = (account: AccountId): Fragment => fragment`
   subscriptions s join customers c on c.account_id = ${account} and c.customer_id = s.customer_id and c.paused_on is not null
-   where not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')`
+   where ${IS_ENDING}`
 
-export interface PausedEnd {
-  id: SubscriptionId
-  customerId: CustomerId
-  dueOn: IsoDate
-}
+/** Ends of subscriptions whose customers are paused: the statements of their due kind. */
+export const pausedEnds = {
+  listCustomers: async (
+    db: Queryable,
+    account: AccountId,
+    due: DueDay & { after: CustomerId; limit: number },
+  ): Promise<CustomerId[]> => {
+    const rows = await db.rows<{ id: CustomerId }>(sql`
+      select s.customer_id as "id" from ${pausedEnding(account)}
+         and s.account_id = ${account} and ${ENDS_ON} = ${due.day} and s.customer_id > ${due.after}
+         and ${notFailed(account, due.runId, 'subscription', 's.subscription_id')}
+       group by s.customer_id order by s.customer_id limit ${due.limit}`)
+    return rows.map(({ id }) => id)
+  },
 
-/** The next ones that end on a day, in the order of their identifiers. */
-export const listPausedEnds = (
-  db: Queryable,
-  account: AccountId,
-  { day, after, limit }: { day: IsoDate; after: SubscriptionId; limit: number },
-) =>
-  db.rows<PausedEnd>(sql`
-    select s.subscription_id as "id", s.customer_id as "customerId", ${ENDS_ON} as "dueOn" from ${pausedEnding(account)}
-       and s.account_id = ${account} and ${ENDS_ON} = ${day} and s.subscription_id > ${after}
-     order by s.subscription_id limit ${limit}`)
+  listDue: async (
+    db: Queryable,
+    account: AccountId,
+    customerIds: readonly CustomerId[],
+    due: DueDay,
+  ): Promise<BillableSubscription[]> => {
+    const rows = await db.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
+      select ${BILLED_COLUMNS} from subscriptions s
+        join subscription_billing b on b.account_id = ${account} and b.subscription_id = s.subscription_id
+        join customers c on c.account_id = ${account} and c.customer_id = s.customer_id and c.paused_on is not null
+       where ${IS_ENDING} and s.account_id = ${account} and ${ENDS_ON} = ${due.day}
+         and s.customer_id = any(${arrayLiteral(customerIds)}::bigint[])
+         and ${notFailed(account, due.runId, 'subscription', 's.subscription_id')}
+       order by s.customer_id, s.subscription_id`)
+    return withPackages(db, account, rows)
+  },
 
-/** The first day after another on which one ends. */
-export const findPausedEndAfter = async (
-  db: Queryable,
-  account: AccountId,
-  day: IsoDate,
-  until: IsoDate,
-): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
+  findAfter: async (db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null> => {
+    const found = await oneRow<{ day: IsoDate | null }>(
       db,
       sql`select (select ${ENDS_ON} from ${pausedEnding(account)}
                      and s.account_id = ${account} and ${ENDS_ON} > ${day} and ${ENDS_ON} <= ${until}
                    order by ${ENDS_ON} limit 1) as "day"`,
     )
-  ).day
+    return found.day
+  },
+}

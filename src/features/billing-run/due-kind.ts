@@ -1,0 +1,182 @@
+import { earliest, type IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { DueDay, DueTable } from '../../platform/database/due.ts'
+import type { Account, Moment } from '../../kernel/context.ts'
+import type { RunFailure } from './queries.ts'
+
+/**
+ * Kinds of records that fall due on days. Each feature declares its own beside its rules; the run is handed all of them in the order of a
+ * day and knows none.
+ */
+
+export interface DueRecord {
+  id: Id
+  customerId: CustomerId
+  dueOn: IsoDate | null
+}
+
+/** The counts that a run takes of a plan, and the day on which its record is due next. */
+export interface DuePlan {
+  state: { dueOn: IsoDate | null }
+  invoices: readonly { currency: string; totalMinor: bigint }[]
+  renewals: number
+  ended: 'cancelled' | 'expired' | null
+}
+
+/** The account and the moment for which a run works, and who it is. */
+export interface DueContext {
+  account: Account
+  moment: Moment
+  actor: string
+  hasMailServer?: boolean
+}
+
+interface DueFacts {
+  /** The kind's name in failures of a run and in metrics; kinds of one sort of record share it. */
+  recordType: string
+  /** The field of a failure's answer that holds the identifier of such a record; left out: its customer names it. */
+  failureField?: string
+  /** The table whose waiting records /metrics counts. */
+  table?: DueTable
+  /** Its records are due while their customers are suspended or archived, instead of while they are not. */
+  isOfPaused?: boolean
+  findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
+  listCustomers(
+    db: Queryable,
+    account: AccountId,
+    due: DueDay & { after: CustomerId; limit: number },
+  ): Promise<CustomerId[]>
+  /** Counts records due up to a day; left out: a run's progress does not count them. */
+  count?(db: Queryable, account: AccountId, until: IsoDate): Promise<number>
+}
+
+interface Declared<R extends DueRecord, P extends DuePlan> extends DueFacts {
+  /** The constraint that refuses to bill a period twice. */
+  onceConstraint?: string
+  listDue(db: Queryable, account: AccountId, customers: readonly CustomerId[], due: DueDay): Promise<R[]>
+  /** Lists records due up to a day, page by page, without locks; left out: a forecast does not look at them. */
+  listForecast?(db: Queryable, account: AccountId, until: IsoDate, after: Id, limit: number): Promise<R[]>
+  /** Reads what planning these records needs, once for all of them; the plan itself is pure, and throws where a record is broken. */
+  planner(
+    db: Queryable,
+    context: Pick<DueContext, 'account' | 'moment'>,
+    records: readonly R[],
+  ): Promise<(record: R, day?: IsoDate) => P>
+  /** Writes the plans of records of locked customers. */
+  apply(tx: Transaction, context: DueContext, plans: readonly P[]): Promise<void>
+}
+
+/** Plans, and the records that could not be planned. */
+export interface Planned {
+  plans: DuePlan[]
+  failures: RunFailure[]
+}
+
+/** A kind as the run sees it. */
+export interface DueKind extends DueFacts {
+  listDue(db: Queryable, account: AccountId, customers: readonly CustomerId[], due: DueDay): Promise<DueRecord[]>
+  listForecast?(db: Queryable, account: AccountId, until: IsoDate, after: Id, limit: number): Promise<DueRecord[]>
+  /** Plans records; a broken record becomes a failure with its reason and stops nothing. */
+  plan(
+    db: Queryable,
+    context: Pick<DueContext, 'account' | 'moment'>,
+    records: readonly DueRecord[],
+    day?: IsoDate,
+  ): Promise<Planned>
+  /** Plans and writes the due records of locked customers, or one of them. A later day's records wait for its own pass. */
+  work(tx: Transaction, context: DueContext, customers: readonly CustomerId[], due: DueDay, only?: Id): Promise<Planned>
+  /** Describes a record that could not be worked on a day; left out: the day on which it is due. */
+  failureOf(record: DueRecord, error: unknown, day?: IsoDate): RunFailure
+}
+
+/** Declares a kind of due records. */
+export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R, P>): DueKind {
+  const failureOf = (record: DueRecord, error: unknown, day?: IsoDate): RunFailure => ({
+    recordType: kind.recordType,
+    recordId: record.id,
+    customerId: record.customerId,
+    dueOn: day ?? (record.dueOn as IsoDate),
+    reason: reasonOf(error, kind.onceConstraint).slice(0, 1000),
+  })
+  async function plan(
+    db: Queryable,
+    context: Pick<DueContext, 'account' | 'moment'>,
+    records: readonly R[],
+    day?: IsoDate,
+  ) {
+    const plans: P[] = []
+    const failures: RunFailure[] = []
+    if (records.length === 0) return { plans, failures }
+    const planOne = await kind.planner(db, context, records)
+    for (const record of records) {
+      try {
+        plans.push(planOne(record, day))
+      } catch (error) {
+        failures.push(failureOf(record, error, day))
+      }
+    }
+    return { plans, failures }
+  }
+  return {
+    ...kind,
+    failureOf,
+    plan: (db, context, records, day) => plan(db, context, records as readonly R[], day),
+    work: async (tx, context, customers, due, only) => {
+      const found = await kind.listDue(tx, tx.account, customers, due)
+      const records = only === undefined ? found : found.filter(({ id }) => id === only)
+      const planned = await plan(tx, context, records, due.day)
+      await kind.apply(tx, context, planned.plans)
+      return planned
+    },
+  }
+}
+
+function reasonOf(error: unknown, onceConstraint: string | undefined): string {
+  const { constraint } = error as { constraint?: string }
+  if (constraint !== undefined && constraint === onceConstraint)
+    return 'A period that is due has been billed before, so the dates of the record do not fit what was billed.'
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * All kinds, in the order of a day: a phase is done for every customer before the next begins. Within a phase the kinds of one customer
+ * are written in one transaction, in their order.
+ */
+export type OrderOfDay = readonly (readonly DueKind[])[]
+
+/** Counts the records of all kinds that are due up to a day. */
+export async function countDue(order: OrderOfDay, db: Queryable, account: AccountId, until: IsoDate): Promise<number> {
+  let count = 0
+  for (const kind of order.flat()) count += (await kind.count?.(db, account, until)) ?? 0
+  return count
+}
+
+/** Finds the first day after another, up to a last one, on which a record of any kind is due. */
+export async function findDueAfter(
+  order: OrderOfDay,
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> {
+  let found: IsoDate | null = null
+  for (const kind of order.flat()) found = earliest(found, await kind.findAfter(db, account, day, found ?? until))
+  return found
+}
+
+/** Lists the next customers, in identifier order, with a record of any of some kinds due on a day. */
+export async function listDueCustomers(
+  kinds: readonly DueKind[],
+  db: Queryable,
+  account: AccountId,
+  due: DueDay & { after: CustomerId; limit: number },
+): Promise<CustomerId[]> {
+  let merged: CustomerId[] = []
+  for (const kind of kinds) {
+    const more = await kind.listCustomers(db, account, due)
+    if (merged.length === 0) merged = more
+    else if (more.length > 0) merged = [...new Set([...merged, ...more])].toSorted((a, b) => (a < b ? -1 : 1))
+  }
+  return merged.slice(0, due.limit)
+}

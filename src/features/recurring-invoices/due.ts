@@ -1,0 +1,21 @@
+import { dueKind } from '../billing-run/due-kind.ts'
+import { applyRecurringPlans, planRecurring, recurringContext } from './bill.ts'
+import { dueRecurringInvoices } from './due-queries.ts'
+import { loadRecurring } from './load.ts'
+import { listDueRecurring, listRecurringForPlanning } from './queries.ts'
+
+/** Recurring invoices with something to bill on a day. */
+export const recurringInvoicesDue = dueKind({
+  ...dueRecurringInvoices,
+  recordType: 'recurring_invoice',
+  failureField: 'recurInvoiceID',
+  onceConstraint: 'charges_once_recurring',
+  listDue: listDueRecurring,
+  listForecast: listRecurringForPlanning,
+  planner: async (db, context, records) => {
+    const loaded = new Map((await loadRecurring(db, context.account.id, records)).map((one) => [one.recurring, one]))
+    const plans = await recurringContext(db, context)
+    return (r, day) => planRecurring(loaded.get(r)!, plans, day)
+  },
+  apply: applyRecurringPlans,
+})
