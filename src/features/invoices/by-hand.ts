@@ -17,7 +17,7 @@ import type { HandRecord, Wanted } from './choose-hand.ts'
 import { hasSameLines } from './compare.ts'
 import type { InvoiceBody } from './hand-wire.ts'
 import { insertCharges, listTaxRules, updateCancelled } from './issue-queries.ts'
-import { type AfterIssue, chargeRows, insertDraft, issue, type NewInvoice, replaceTaxes } from './issue.ts'
+import { type AfterIssue, chargeRow, insertDraft, issue, type NewInvoice, replaceTaxes } from './issue.ts'
 import { amountsOf, checkAmounts, foundRates } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
 import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
@@ -164,7 +164,10 @@ async function updateGrossAndNet(tx: Transaction, present: HandRecord, invoice: 
 
 async function replaceLines(tx: Transaction, id: InvoiceId, invoice: NewInvoice): Promise<void> {
   await deleteCharges(tx, id)
-  await insertCharges(tx, chargeRows(invoice, id))
+  await insertCharges(
+    tx,
+    invoice.lines.map((_, index) => chargeRow({ ...invoice, id }, index)),
+  )
 }
 
 /** Issues a draft: its dates where they were defaults, its taxes where they were found, and its number are of now. */
@@ -196,7 +199,7 @@ export async function issueDraft(
   await issue(tx, context, [{ ...invoice, ...frozen, lines: [], period: null }], {
     afterIssue,
     isByHand: true,
-    draft: { id, hasOwnTaxes },
+    draft: { hasOwnTaxes },
   })
   return rereadInvoice(tx, context, id)
 }

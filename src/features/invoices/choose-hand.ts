@@ -15,7 +15,7 @@ import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
 import type { Draft } from './draft-queries.ts'
-import type { NewInvoice } from './issue.ts'
+import { type NewInvoice, UNDRAWN } from './issue.ts'
 
 /** From the body of an add or edit to the invoice that it means. Problems (400) are gathered, conflicts (409) come with the writing. */
 
@@ -61,6 +61,7 @@ export async function chooseInvoice(
     hasOwnTaxes: taxes.isOwn,
     invoice: {
       ...datesOf(context, body, customer, dates),
+      id: present?.invoice.id ?? UNDRAWN,
       customerId: customer.id,
       customerVersion: customer.version,
       subscriptionId: null,

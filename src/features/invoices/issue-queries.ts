@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { TaxRule } from '../../engine/tax.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { type BulkColumns, bulkParts } from '../../platform/database/bulk.ts'
+import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigints, shaped } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned } from './draft-queries.ts'
@@ -42,7 +42,11 @@ const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
 
 /** What invoices of one run share with most others of it; texts that callers wrote for one invoice are its own. */
 const OF_MANY: readonly (keyof InvoiceRow)[] = ['customerVersion', 'currency', 'invoiceDate', 'dueDate', 'source']
-const OF_RULES = [...OF_MANY, 'recurringInvoiceId', 'reference', ...FIELD_NAMES] as const
+const OF_CALLERS: BulkValues<InvoiceRow> = { repeated: OF_MANY }
+const OF_RULES: BulkValues<InvoiceRow> = {
+  repeated: [...OF_MANY, ...FIELD_NAMES],
+  absent: ['recurringInvoiceId', 'reference'],
+}
 
 /** Numbered facts of a line stand only where the rules planned it. */
 export interface ChargeRow {
@@ -106,15 +110,11 @@ const FACTS_OF_LINES = [
   'wholeUntil',
   'brackets',
 ] as const
-const LINES_OF_RULES = [
-  ...FACTS_OF_LINES,
-  'recurringInvoiceId',
-  'displayOrder',
-  'name',
-  'description',
-  'unitPrice',
-  'price',
-] as const
+const LINES_OF_CALLERS: BulkValues<ChargeRow> = { repeated: FACTS_OF_LINES }
+const LINES_OF_RULES: BulkValues<ChargeRow> = {
+  repeated: [...FACTS_OF_LINES, 'displayOrder', 'name', 'unitPrice', 'price'],
+  absent: ['recurringInvoiceId', 'description'],
+}
 
 export interface TaxRow {
   invoiceId: InvoiceId
@@ -159,7 +159,11 @@ export async function insertInvoices(
 ): Promise<void> {
   const { firstNumber, at } = common
   const isOfRules = invoices[0] !== undefined && invoices[0].subscriptionId !== null
-  for (const { names, values, source, offset } of bulkParts(invoices, INVOICE_COLUMNS, isOfRules ? OF_RULES : OF_MANY))
+  for (const { names, values, source, offset } of bulkParts(
+    invoices,
+    INVOICE_COLUMNS,
+    isOfRules ? OF_RULES : OF_CALLERS,
+  ))
     await tx.rows(sql`
       insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names})
       select ${tx.account}, ${firstNumber === null ? null : firstNumber + BigInt(offset)}::bigint + r.place - 1, ${at}::timestamptz,
@@ -168,8 +172,8 @@ export async function insertInvoices(
 }
 
 export async function insertCharges(tx: Transaction, charges: readonly ChargeRow[]): Promise<void> {
-  const repeated = charges[0]?.kind === 'manual' ? FACTS_OF_LINES : LINES_OF_RULES
-  for (const { names, values, source } of bulkParts(charges, CHARGE_COLUMNS, repeated))
+  const known = charges[0]?.kind === 'manual' ? LINES_OF_CALLERS : LINES_OF_RULES
+  for (const { names, values, source } of bulkParts(charges, CHARGE_COLUMNS, known))
     await tx.rows(sql`insert into charges (account_id, ${names}) select ${tx.account}, ${values} from ${source}`)
 }
 

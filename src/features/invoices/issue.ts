@@ -27,8 +27,11 @@ import type { LineAmounts, WrittenLine } from './lines.ts'
 
 /** The one door through which invoices are issued, whoever composed them, and the steps that follow. */
 
-/** An invoice to be issued, or kept as a draft. */
-export interface NewInvoice extends Omit<InvoiceRow, 'id'> {
+/** The identifier of an invoice that has none yet. */
+export const UNDRAWN: InvoiceId = 0n
+
+/** An invoice to be issued, or kept as a draft; the door gives it its identifier in place, because a run issues millions. */
+export interface NewInvoice extends InvoiceRow {
   /** Planned by the rules, none of them zero, or written by a caller. */
   lines: readonly (PlannedCharge | WrittenLine)[]
   /** The period that lines of a recurring invoice are for; null elsewhere: planned lines know their own. */
@@ -71,8 +74,8 @@ export interface IssueOptions {
   credits?: (ids: readonly InvoiceId[]) => Promise<void>
   /** A caller wrote the invoices. Rule: they take no unallocated money by themselves. */
   isByHand?: boolean
-  /** The draft that the one invoice is until now: its lines stay as they are stored. */
-  draft?: { id: InvoiceId; hasOwnTaxes: boolean }
+  /** The one invoice is a draft until now: its lines stay as they are stored. */
+  draft?: { hasOwnTaxes: boolean }
 }
 
 /**
@@ -86,76 +89,66 @@ export async function issue(
   options: IssueOptions,
 ): Promise<InvoiceId[]> {
   const { draft, afterIssue, zeroCharges = [], isByHand = false } = options
-  const ids = draft ? [draft.id] : invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
   if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
-  else await insertLines(tx, invoices, ids, zeroCharges)
-  const rows = withIds(invoices, ids)
-  const unapplied = rows.length === 0 ? [] : await insertIssued(tx, context, rows, draft !== undefined)
+  else await insertLines(tx, invoices, zeroCharges)
+  const unapplied = invoices.length === 0 ? [] : await insertIssued(tx, context, invoices, draft !== undefined)
+  const ids = invoices.map(({ id }) => id)
   context.issued?.push(...ids)
   await options.credits?.(ids)
-  if (rows.length > 0) for (const step of afterIssue) await step(tx, context, { invoices: rows, unapplied, isByHand })
+  if (invoices.length > 0) for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isByHand })
   return ids
 }
-
-type Identified = NewInvoice & { id: InvoiceId }
 
 /** Event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
 async function insertIssued(
   tx: Transaction,
   context: IssueContext,
-  invoices: readonly Identified[],
+  invoices: readonly NewInvoice[],
   isDraft: boolean,
 ): Promise<readonly HasUnapplied[]> {
   await recordIssued(tx, context, invoices)
   const unapplied = await post(tx, invoices.map(postedOf), context.moment.now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
   const about = { firstNumber, at: context.moment.now, accountVersion: context.account.version }
-  if (isDraft) await updateIssued(tx, invoices[0] as Identified, about)
+  if (isDraft) await updateIssued(tx, invoices[0] as NewInvoice, about)
   else await insertInvoices(tx, invoices, about)
   return unapplied
 }
 
 /** Writes an invoice as a draft, which has no number and is owed by nobody. */
 export async function insertDraft(tx: Transaction, context: IssueContext, invoice: NewInvoice): Promise<InvoiceId> {
-  const ids = await drawInvoiceIds(tx, 1)
-  await insertLines(tx, [invoice], ids, [])
+  await insertLines(tx, [invoice], [])
   const { account, moment } = context
   const about = { firstNumber: null, at: moment.now, accountVersion: account.version }
-  await insertInvoices(tx, withIds([invoice], ids), about)
-  return ids[0] as InvoiceId
+  await insertInvoices(tx, [invoice], about)
+  return invoice.id
 }
 
-const withIds = (invoices: readonly NewInvoice[], ids: readonly InvoiceId[]): Identified[] =>
-  invoices.map((invoice, place) => ({ ...invoice, id: ids[place] as InvoiceId }))
-
+/** Draws identifiers, and writes lines and taxes. */
 async function insertLines(
   tx: Transaction,
   invoices: readonly NewInvoice[],
-  ids: readonly InvoiceId[],
   zeroCharges: readonly ZeroCharge[],
 ): Promise<void> {
-  const charges = [
-    ...invoices.flatMap((invoice, place) => chargeRows(invoice, ids[place] as InvoiceId)),
-    ...zeroCharges.map(({ subscriptionId, charge }) =>
-      plannedRow(charge, { invoiceId: null, subscriptionId, displayOrder: 0, grossMinor: charge.netMinor }),
-    ),
-  ]
+  const ids = invoices.length === 0 ? [] : await drawInvoiceIds(tx, invoices.length)
+  const charges: ChargeRow[] = []
+  const taxes: TaxRow[] = []
+  for (const [place, invoice] of invoices.entries()) {
+    invoice.id = ids[place] as InvoiceId
+    for (let line = 0; line < invoice.lines.length; line += 1) charges.push(chargeRow(invoice, line))
+    for (const tax of invoice.amounts.taxes) taxes.push(taxRow(tax, invoice.id))
+  }
+  for (const { subscriptionId, charge } of zeroCharges)
+    charges.push(plannedRow(charge, null, subscriptionId, 0, charge.netMinor))
   if (charges.length > 0) await insertCharges(tx, charges)
-  await insertTaxes(
-    tx,
-    invoices.flatMap(({ amounts }, place) => taxRows(amounts, ids[place] as InvoiceId)),
-  )
-}
-
-export const insertTaxes = async (tx: Transaction, taxes: readonly TaxRow[]): Promise<void> => {
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
 }
 
 /** Fixes what was provisional of a draft's lines: their taxes, unless they are its own. */
 async function settleDraft(
   tx: Transaction,
-  { amounts }: NewInvoice,
-  { id, hasOwnTaxes }: NonNullable<IssueOptions['draft']>,
+  { id, amounts }: NewInvoice,
+  { hasOwnTaxes }: NonNullable<IssueOptions['draft']>,
 ): Promise<void> {
   await updateGross(tx, id, amounts.grossMinor)
   if (!hasOwnTaxes) await replaceTaxes(tx, id, amounts)
@@ -164,12 +157,16 @@ async function settleDraft(
 
 export async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: LineAmounts): Promise<void> {
   await deleteInvoiceTaxes(tx, id)
-  await insertTaxes(tx, taxRows(amounts, id))
+  if (amounts.taxes.length > 0)
+    await insertInvoiceTaxes(
+      tx,
+      amounts.taxes.map((tax) => taxRow(tax, id)),
+    )
 }
 
 /** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
-function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly Identified[]): Promise<void> {
-  let last = invoices[0] as Identified
+function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly NewInvoice[]): Promise<void> {
+  let last = invoices[0] as NewInvoice
   let record = writeKept(last)
   const events = invoices.map((invoice) => {
     // Neighbours mostly keep the same, which is written out once.
@@ -180,60 +177,61 @@ function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly
   return insertLikeEvents(tx, common, events)
 }
 
-const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: Identified) => ({
+const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({
   customerId,
   currency,
   postings: postingsOfInvoice({ id, issuedOn: invoiceDate, cancelledOn: null, totalMinor, taxes: amounts.taxes }),
 })
 
-export const chargeRows = (invoice: NewInvoice, invoiceId: InvoiceId): ChargeRow[] =>
-  invoice.lines.map((line, index) => {
-    const grossMinor = invoice.amounts.grossMinor[index] as bigint
-    const { subscriptionId } = invoice
-    if ('kind' in line) return plannedRow(line, { invoiceId, subscriptionId, displayOrder: index + 1, grossMinor })
-    const unitPrice = decimalText(line.unitPrice)
-    const from = invoice.period?.from ?? null
-    const until = invoice.period?.until ?? null
-    return {
-      invoiceId,
-      recurringInvoiceId: invoice.recurringInvoiceId,
-      displayOrder: index + 1,
-      kind: 'manual',
-      name: line.name,
-      description: line.description,
-      quantity: decimalText(line.quantity),
-      unitPrice,
-      netMinor: invoice.amounts.netMinor[index] as bigint,
-      grossMinor,
-      subscriptionId: null,
-      stretch: null,
-      itemId: null,
-      part: null,
-      bracketIndex: 0,
-      from,
-      until,
-      wholeFrom: from,
-      wholeUntil: until,
-      price: unitPrice,
-      brackets: null,
-    }
-  })
+export function chargeRow(invoice: NewInvoice, index: number): ChargeRow {
+  const line = invoice.lines[index] as NewInvoice['lines'][number]
+  const grossMinor = invoice.amounts.grossMinor[index] as bigint
+  if ('kind' in line) return plannedRow(line, invoice.id, invoice.subscriptionId, index + 1, grossMinor)
+  const unitPrice = decimalText(line.unitPrice)
+  const { from = null, until = null } = invoice.period ?? {}
+  return {
+    invoiceId: invoice.id,
+    recurringInvoiceId: invoice.recurringInvoiceId,
+    displayOrder: index + 1,
+    kind: 'manual',
+    name: line.name,
+    description: line.description,
+    quantity: decimalText(line.quantity),
+    unitPrice,
+    netMinor: invoice.amounts.netMinor[index] as bigint,
+    grossMinor,
+    subscriptionId: null,
+    stretch: null,
+    itemId: null,
+    part: null,
+    bracketIndex: 0,
+    from,
+    until,
+    wholeFrom: from,
+    wholeUntil: until,
+    price: unitPrice,
+    brackets: null,
+  }
+}
 
 const plannedRow = (
   charge: PlannedCharge,
-  on: Pick<ChargeRow, 'invoiceId' | 'subscriptionId' | 'displayOrder' | 'grossMinor'>,
+  invoiceId: InvoiceId | null,
+  subscriptionId: SubscriptionId | null,
+  displayOrder: number,
+  grossMinor: bigint,
 ): ChargeRow => ({
-  invoiceId: on.invoiceId,
+  invoiceId,
   recurringInvoiceId: null,
-  displayOrder: on.displayOrder,
+  displayOrder,
   kind: charge.kind,
   name: charge.name,
   description: null,
   quantity: decimalText(charge.quantity),
   unitPrice: decimalText(charge.unitPrice),
   netMinor: charge.netMinor,
-  grossMinor: on.grossMinor,
-  subscriptionId: on.subscriptionId,
+  grossMinor,
+  subscriptionId,
   stretch: charge.stretch,
   itemId: charge.itemId,
   part: charge.part,
@@ -246,13 +244,12 @@ const plannedRow = (
   brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
 })
 
-const taxRows = ({ taxes }: LineAmounts, invoiceId: InvoiceId): TaxRow[] =>
-  taxes.map(({ name, rate, taxNumber, baseMinor, amountMinor, shares }) => ({
-    invoiceId,
-    name,
-    rate: decimalText(rate),
-    taxNumber,
-    baseMinor,
-    amountMinor,
-    shares: shares.length > 1 ? arrayLiteral(shares) : null,
-  }))
+const taxRow = (tax: LineAmounts['taxes'][number], invoiceId: InvoiceId): TaxRow => ({
+  invoiceId,
+  name: tax.name,
+  rate: decimalText(tax.rate),
+  taxNumber: tax.taxNumber,
+  baseMinor: tax.baseMinor,
+  amountMinor: tax.amountMinor,
+  shares: tax.shares.length > 1 ? arrayLiteral(tax.shares) : null,
+})

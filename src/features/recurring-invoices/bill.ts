@@ -16,7 +16,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
-import { issue, type IssueContext, type NewInvoice } from '../invoices/issue.ts'
+import { issue, type IssueContext, type NewInvoice, UNDRAWN } from '../invoices/issue.ts'
 import { amountsOf, checkAmounts, type LineAmounts, rateMatcher, type TaxRate } from '../invoices/lines.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { cursorOf, nextActionOn, termsOf } from './facts.ts'
@@ -86,6 +86,7 @@ function composePeriod(
   context: RecurringContext,
 ): NewInvoice {
   return {
+    id: UNDRAWN,
     customerId: r.customerId,
     customerVersion: r.customerVersion,
     subscriptionId: null,

@@ -12,7 +12,7 @@ import { invalid } from '../../kernel/fault.ts'
 import { isAmountInBounds } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
-import { issue, type IssueContext, type NewInvoice, type ZeroCharge } from '../invoices/issue.ts'
+import { issue, type IssueContext, type NewInvoice, UNDRAWN, type ZeroCharge } from '../invoices/issue.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { rateMatcher, taxedAmounts, type TaxRate } from '../invoices/lines.ts'
@@ -105,6 +105,7 @@ export function composePlanned(
   if (![...netMinor, amounts.totalMinor].every((amount) => isAmountInBounds(amount, digits)))
     throw invalid('amount_too_large', 'An amount of the invoice reaches 1,000,000,000,000.')
   return {
+    id: UNDRAWN,
     customerId: s.customerId,
     customerVersion: s.customerVersion,
     subscriptionId: s.id,
@@ -151,14 +152,15 @@ function planFrom(
 ): BillingPlan {
   const offer = plan.state.stretch === given.stretch ? undefined : context.offers.get(given.id)
   const taken = offer && { ...given, ...packageOf(plan.state), ...idsOf(offer), pendingKind: null, pendingOn: null }
-  const s: BillableSubscription = taken ?? given
-  const planned: BillingPlan = { ...composeAll(s, plan, context), subscription: s, ...rowAfter(s, plan, dueBy) }
-  const { state, invoices } = planned
-  assert(state.dueOn === null || state.dueOn > dueBy, `nothing is left due on subscription ${s.id} by ${dueBy}`)
-  state.lastInvoiceDate = invoices.at(-1)?.invoiceDate ?? s.lastInvoiceDate
+  const subscription: BillableSubscription = taken ?? given
+  const ended = given.isEndRecorded ? null : plan.ended
+  const state = rowAfter(subscription, plan, given.isEndRecorded || ended !== null, dueBy)
+  assert(state.dueOn === null || state.dueOn > dueBy, `nothing is left due on subscription ${given.id} by ${dueBy}`)
+  const planned: BillingPlan = { subscription, invoices: [], zeroCharges: [], state, ended, renewals: 0 }
+  composeAll(planned, plan, context)
   if (taken) planned.taken = taken
   if (before.components.length > 0) {
-    planned.moved = { subscriptionId: s.id, before: before.components, after: plan.components }
+    planned.moved = { subscriptionId: given.id, before: before.components, after: plan.components }
     planned.credited = plan.credited
   }
   return planned
@@ -182,68 +184,56 @@ export function planSubscriptionReturn(s: BillableSubscription, gapFrom: IsoDate
   return planFrom(s, before, planReturn(before, gapFrom, context.today), context, context.today)
 }
 
-function composeAll(
-  s: BillableSubscription,
-  { invoices: planned, credited }: SubscriptionPlan,
-  context: PlanContext,
-): Pick<BillingPlan, 'invoices' | 'zeroCharges' | 'renewals'> {
-  const invoices: NewInvoice[] = []
-  const zeroCharges: ZeroCharge[] = []
-  let renewals = 0
+/** Fills in what the engine's invoices come to. */
+function composeAll(to: BillingPlan, { invoices, credited }: SubscriptionPlan, context: PlanContext): void {
+  const { subscription: s } = to
   const firstFrom = s.trialEndDate ?? s.startDate
-  for (const plan of dated(planned, context)) {
-    const composed = composePlanned(s, plan, context)
-    if (composed) invoices.push(composed)
-    for (const charge of plan.charges) {
-      if (charge.netMinor === 0n) zeroCharges.push({ subscriptionId: s.id, charge })
-      if (charge.kind === 'package' && charge.from !== firstFrom) renewals += 1
+  for (const planned of dated(invoices, context)) {
+    const composed = composePlanned(s, planned, context)
+    if (composed) {
+      to.invoices.push(composed)
+      to.state.lastInvoiceDate = composed.invoiceDate
+    }
+    for (const charge of planned.charges) {
+      if (charge.netMinor === 0n) to.zeroCharges.push({ subscriptionId: s.id, charge })
+      if (charge.kind === 'package' && charge.from !== firstFrom) to.renewals += 1
     }
   }
-  for (const charge of credited) zeroCharges.push({ subscriptionId: s.id, charge })
-  return { invoices, zeroCharges, renewals }
+  for (const charge of credited) to.zeroCharges.push({ subscriptionId: s.id, charge })
 }
 
-/** Where billing of a subscription stands on a day after which `facts` are its state, and how it ended, if it did just now. */
-function rowAfter(
+/** Where billing of a subscription stands on a day after which `facts` are its state. */
+const rowAfter = (
   s: BillableSubscription,
-  { state, components, ended }: Pick<SubscriptionPlan, 'state' | 'components' | 'ended'>,
+  facts: SubscriptionFacts,
+  isEndRecorded: boolean,
   dueBy: IsoDate,
-): Pick<BillingPlan, 'state' | 'ended'> {
-  const isEndRecorded = s.isEndRecorded || ended !== null
-  return {
-    state: {
-      id: s.id,
-      wasNextFrom: s.nextFrom,
-      wasDueOn: s.dueOn,
-      feesOn: state.cursor.feesOn,
-      nextFrom: state.cursor.nextFrom,
-      lastFrom: state.cursor.lastFrom,
-      lastInvoiceDate: s.lastInvoiceDate,
-      dueOn: nextActionOn({ state, components }, dueBy, isEndRecorded),
-      endDate: state.endDate,
-      cancelledOn: state.cancelledOn,
-      pendingKind: state.pending?.kind ?? null,
-      pendingOn: state.pending?.on ?? null,
-      isEndRecorded,
-    },
-    ended: s.isEndRecorded ? null : ended,
-  }
-}
+): BillingState => ({
+  id: s.id,
+  wasNextFrom: s.nextFrom,
+  wasDueOn: s.dueOn,
+  feesOn: facts.state.cursor.feesOn,
+  nextFrom: facts.state.cursor.nextFrom,
+  lastFrom: facts.state.cursor.lastFrom,
+  lastInvoiceDate: s.lastInvoiceDate,
+  dueOn: nextActionOn(facts, dueBy, isEndRecorded),
+  endDate: facts.state.endDate,
+  cancelledOn: facts.state.cancelledOn,
+  pendingKind: facts.state.pending?.kind ?? null,
+  pendingOn: facts.state.pending?.on ?? null,
+  isEndRecorded,
+})
 
 /**
  * Plans the end of a subscription whose customer is suspended or archived. Rule: credits are made on the day of the end; what is to be
  * invoiced waits for the return, so no cursor moves, and the due day stays for it.
  */
 export function planPausedEnd(s: BillableSubscription, context: PlanContext): BillingPlan {
-  const { state, components } = factsOf(s, context)
-  return {
-    subscription: s,
-    invoices: [],
-    zeroCharges: [],
-    renewals: 0,
-    ...rowAfter(s, { components, ...withEnd(state, context.today) }, context.today),
-    moved: { subscriptionId: s.id, before: components, after: components },
-  }
+  const { state: before, components } = factsOf(s, context)
+  const { state: after, ended } = withEnd(before, context.today)
+  const state = rowAfter(s, { state: after, components }, ended !== null, context.today)
+  const moved = { subscriptionId: s.id, before: components, after: components }
+  return { subscription: s, invoices: [], zeroCharges: [], state, ended, renewals: 0, moved }
 }
 
 /** Writes plans: invoices, states, ends. Their customers are locked by the caller. */

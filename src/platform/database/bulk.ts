@@ -24,13 +24,21 @@ function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): Colu
   return type === 'date' ? dates(rows, key as never) : column(rows, key)
 }
 
-/** Returns the parts for rows of which the named properties mostly repeat: their values travel once for each different shape. */
+/** What is known of the values of some rows. */
+export interface BulkValues<Row> {
+  /** They mostly repeat, so they travel once for each different shape. */
+  repeated: readonly (keyof Row)[]
+  /** They are null in all of them, and do not travel. */
+  absent?: readonly (keyof Row)[]
+}
+
+/** Returns the parts of the insert of some rows. */
 export function bulkParts<Row>(
   rows: readonly Row[],
   columns: BulkColumns<Row>,
-  repeated: readonly (keyof Row)[],
+  { repeated, absent = [] }: BulkValues<Row>,
 ): BulkPart[] {
-  const keys = Object.keys(columns) as (keyof Row)[]
+  const keys = (Object.keys(columns) as (keyof Row)[]).filter((key) => !absent.includes(key))
   const own = keys.filter((key) => !repeated.includes(key))
   const array = (some: readonly Row[], key: keyof Row) =>
     fragment`${valuesOf(some, key, columns[key][1])}::${namesOf(columns[key][1])}[]`
