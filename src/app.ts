@@ -133,7 +133,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...ledgerOperations(deps),
   ...taxSettingOperations(),
   ...currencyOperations(),
-  ...countryOperations(deps),
+  ...countryOperations(),
   ...accountOperations(deps),
   ...billingRunOperations(deps),
   ...outboxOperations(deps),

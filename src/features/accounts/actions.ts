@@ -2,12 +2,14 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
-import type { Permission, RealClock } from '../../kernel/context.ts'
+import type { RealClock } from '../../kernel/context.ts'
 import { insertKey } from '../api-keys/queries.ts'
 import { newSecret, secretHash } from '../api-keys/secret.ts'
+import { KeyRecordOut } from '../api-keys/wire.ts'
 import { insertCurrency } from '../currencies/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { anyAccountExists, drawAccountId, insertAccount } from './queries.ts'
+import { NewAccountOut } from './wire.ts'
 
 export interface AccountWish {
   mode: 'test' | 'live'
@@ -20,7 +22,7 @@ export interface AccountWish {
   secret?: string
 }
 
-/** Makes an account with its default currency and one full key; the key's value is answered here and never again. */
+/** Makes an account with its default currency and one full key; the key's value is returned here and never again. */
 export async function createAccount(
   db: Database,
   realClock: RealClock,
@@ -54,8 +56,8 @@ export async function createAccount(
         ...common,
         type: 'account.created',
         recordId: id,
-        record: JSON.stringify({
-          AccountID: Number(id),
+        record: NewAccountOut.write({
+          AccountID: id,
           Name: wish.name,
           Mode: wish.mode,
           CurrencyCode: wish.currency,
@@ -65,7 +67,7 @@ export async function createAccount(
         ...common,
         type: 'api_key.created',
         recordId: keyId,
-        record: JSON.stringify({ Name: 'first key', Permission: 'full' satisfies Permission }),
+        record: KeyRecordOut.write({ Name: 'first key', Permission: 'full' }),
       },
     ])
   })

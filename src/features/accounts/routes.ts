@@ -15,7 +15,7 @@ import {
 } from './queries.ts'
 import { imageTypeOf } from './rules.ts'
 import { announceAccountChange, checkAccountBody, editAccount } from './settings.ts'
-import { accountEtag, AccountIn, AccountOut, accountToWire } from './wire.ts'
+import { accountEtag, AccountIn, AccountOut, accountToWire, LogoRecordOut } from './wire.ts'
 
 const tag = 'Account'
 const LOGO_BYTES_MAX = 512 * 1024
@@ -34,9 +34,9 @@ async function presentLogo(db: Queryable, account: AccountId): Promise<Logo> {
   return logo
 }
 
-/** What an event says of a logo: the image itself is not repeated in the history. */
+/** Writes the record of a logo's event: the image itself is not repeated in the history. */
 const logoRecord = (logo: Logo | undefined): string =>
-  JSON.stringify({ MediaType: logo?.mediaType ?? null, Bytes: logo?.content.length ?? null })
+  LogoRecordOut.write({ MediaType: logo?.mediaType ?? null, Bytes: logo?.content.length ?? null })
 
 const settings = ({ forgetAccount }: Deps): Operation[] => [
   lookupOperation({

@@ -6,7 +6,7 @@ import type { AccountBody } from './wire.ts'
 /** An account always has these: they can be changed and not cleared. */
 const NEVER_NULL = ['Name', 'TimeZone', 'CurrencyCode', 'NextInvoiceNum'] as const
 
-/** What is wrong with account settings taken by themselves. */
+/** Notes what is wrong with account settings taken by themselves. */
 export function checkAccount(body: Partial<AccountBody>, today: IsoDate, problems: Problems): void {
   for (const field of NEVER_NULL)
     if (body[field] === null) problems.add('required', field, `${field} may be left out but must not be null or blank.`)
@@ -18,7 +18,7 @@ export function checkAccount(body: Partial<AccountBody>, today: IsoDate, problem
     )
 }
 
-/** What documents freeze of an account; an edit of any of these starts a new version. */
+/** Picks what documents freeze of an account; an edit of any of these starts a new version. */
 export const frozenOfAccount = (a: AccountSettings) => ({
   name: a.name,
   email: a.email,
@@ -61,7 +61,7 @@ export function checkNotLocked(
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const JPEG = Buffer.from([0xff, 0xd8, 0xff])
 
-/** What an image is by its first bytes; undefined for anything but PNG and JPEG. */
+/** Returns the media type of an image by its first bytes; undefined for anything but PNG and JPEG. */
 export function imageTypeOf(content: Buffer): 'image/png' | 'image/jpeg' | undefined {
   if (content.subarray(0, PNG.length).equals(PNG)) return 'image/png'
   return content.subarray(0, JPEG.length).equals(JPEG) ? 'image/jpeg' : undefined

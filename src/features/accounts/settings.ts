@@ -13,7 +13,7 @@ import {
   updateNextInvoiceNumber,
 } from './queries.ts'
 import { checkAccount, frozenOfAccount } from './rules.ts'
-import { type AccountBody, accountFromWire, AccountOut, accountToWire } from './wire.ts'
+import { type AccountBody, accountFromWire, AccountOut, accountToWire, RaisedNumberOut } from './wire.ts'
 
 /** Changing the settings of an account. */
 
@@ -27,7 +27,7 @@ export async function checkAccountBody(
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
 }
 
-/** Every process forgets what it remembers of the account: this one after the commit, the others when the database tells them. */
+/** Lets every process forget what it remembers of the account: this one after the commit, the others when the database notifies them. */
 export async function announceAccountChange(
   tx: Transaction,
   forgetAccount: (account: AccountId) => void,
@@ -55,7 +55,7 @@ export async function editAccount(
   return edited
 }
 
-/** The gap that a raised number leaves is told by an event with both numbers: a check of the numbers accepts that one and no other. */
+/** Raises the next invoice number. The event keeps both numbers: the check of the numbers accepts the gap between them and no other. */
 async function raiseInvoiceNumber(tx: Transaction, context: RequestContext, from: bigint, to: bigint): Promise<void> {
   if (to === from) return
   if (to < from)
@@ -65,6 +65,6 @@ async function raiseInvoiceNumber(tx: Transaction, context: RequestContext, from
       'NextInvoiceNum',
     )
   await updateNextInvoiceNumber(tx, tx.account, to)
-  const record = JSON.stringify({ From: Number(from), To: Number(to) })
+  const record = RaisedNumberOut.write({ From: from, To: to })
   await recordEvent(tx, context, { type: 'account.invoice_number_raised', recordId: tx.account, record })
 }

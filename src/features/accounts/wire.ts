@@ -50,6 +50,20 @@ export const AccountOut = outObject(
   'Account',
 )
 
+/** The record of the event of a new account. */
+export const NewAccountOut = outObject({
+  AccountID: outId(),
+  Name: outText(),
+  Mode: outWord(['test', 'live'] as const),
+  CurrencyCode: outText(),
+})
+
+/** The record of the event of a raised NextInvoiceNum. */
+export const RaisedNumberOut = outObject({ From: outId(), To: outId() })
+
+/** The record of the event of a changed logo; nulls where it was taken away. */
+export const LogoRecordOut = outObject({ MediaType: orNull(outText()), Bytes: orNull(outInteger()) })
+
 export const accountToWire = (a: AccountSettings): ShapeOf<typeof AccountOut> => ({
   AccountID: a.id,
   Name: a.name,

@@ -7,8 +7,9 @@ import { notifyAccountChange } from '../accounts/queries.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { type ApiKey, insertKey, lockKeys, revokeKey } from './queries.ts'
 import { newSecret, secretHash } from './secret.ts'
+import { KeyRecordOut } from './wire.ts'
 
-/** Who does it and when: keys live by real time, the events about them by the clock of their account. */
+/** The actor of a change and its moments: keys live by real time, the events about them by the clock of their account. */
 export interface KeyMoment {
   realNow: Instant
   accountNow: Instant
@@ -21,7 +22,7 @@ const KEYS_MAX = 50
 const isUsable = (key: ApiKey, realNow: Instant): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > realNow)
 
-/** Makes a key and answers its value, here and never again. Refuses one more than an account may have (400). */
+/** Makes a key and returns its value, here and never again. Refuses one more than an account may have (400). */
 export async function addKey(
   tx: Transaction,
   wish: { mode: 'test' | 'live'; name: string; permission: Permission; expiresAt: Instant | null },
@@ -47,7 +48,7 @@ export async function addKey(
 }
 
 /**
- * Ends a key and tells every process so at commit; one that cannot be told finds out within a second. Answers since when: a second try
+ * Ends a key and notifies every process at commit; one that cannot be reached finds out within a second. Returns since when: a second try
  * changes nothing.
  * Throws a Fault when there is no such key, and for the last usable one unless `isLastAllowed`: a typing mistake must not lock an account out.
  */
@@ -84,5 +85,5 @@ const keyEvent = (
   happenedAt: accountNow,
   actor,
   reason: null,
-  record: JSON.stringify({ Name: name, Permission: permission }),
+  record: KeyRecordOut.write({ Name: name, Permission: permission }),
 })

@@ -1,12 +1,12 @@
-import { conflict, Fault, missing } from '../../kernel/fault.ts'
+import { conflict, Fault } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { recordKind } from '../../platform/http/record.ts'
 import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
-import type { EventType } from '../events/queries.ts'
-import { recordEvent } from '../events/record.ts'
+import { recordChange } from '../events/record.ts'
 import { queueWelcomeMail } from '../outbox/mail.ts'
 import { generatedPassword, isStrongEnough, passwordHash } from './password.ts'
 import {
@@ -22,16 +22,19 @@ import {
 } from './queries.ts'
 import { givenPassword, needsPassword } from './rules.ts'
 import { freeUsername, usernameBase, usernameKey } from './username.ts'
-import { type ContactBody, contactFromWire, ContactOut, contactToWire } from './wire.ts'
+import { type ContactBody, contactEtag, contactFromWire, contactShape } from './wire.ts'
 
-export const unknownContact = (id: bigint | string) =>
-  missing('customer_contact_unknown', `There is no customer contact ${id}.`, 'customerContactID')
-
-export async function lockedContact(tx: Transaction, id: Id): Promise<Contact> {
-  const contact = await lockContact(tx, tx.account, id)
-  if (!contact) throw unknownContact(id)
-  return contact
-}
+export const contactKind = recordKind({
+  code: 'customer_contact',
+  name: 'customer contact',
+  param: 'customerContactID',
+  path: '/v1/customercontacts',
+  out: contactShape,
+  idOf: ({ id }) => id,
+  find: (db, { account }, id) => findContact(db, account.id, id),
+  lock: (tx, { account }, id) => lockContact(tx, account.id, id),
+  etag: contactEtag,
+})
 
 const usernameTaken = (username: string | null) => () =>
   conflict(
@@ -46,7 +49,7 @@ export interface ChosenPassword {
   hash: string
 }
 
-/** The password that a body sets, '' where one has to be made, null where it stays as it is. */
+/** Returns the password that a body sets, '' where one has to be made, null where it stays as it is. */
 function wishedPassword(body: ContactBody, present: Contact | undefined): string | null {
   const given = givenPassword(body)
   const asked = { given, hasPassword: present?.hasPassword ?? false, isChange: body.changePassword ?? false }
@@ -72,7 +75,7 @@ export async function preparePassword(
   return { plain, hash: await hashing.run(account.id, () => passwordHash(plain)) }
 }
 
-/** The prepared password where the contact, locked by now, still needs it. Throws a Fault where it needs one only since a moment ago. */
+/** Returns the prepared password where the contact, locked by now, still needs it. Throws a Fault where it needs one only since a moment ago. */
 function choosePassword(
   body: ContactBody,
   present: Contact | undefined,
@@ -84,7 +87,7 @@ function choosePassword(
   throw new Fault('busy', [{ code: 'contact_changing', message, field: null }], 1)
 }
 
-/** The given username, or a made one for an active contact that has none. What is given is checked by the schema. */
+/** Returns the given username, or a made one for an active contact that has none. A given one is checked by the schema. */
 async function chooseUsername(tx: Transaction, contact: ContactInput, id: Id | null): Promise<string | null> {
   if (contact.username === null && !contact.isActive) return null
   await lockUsernames(tx, tx.account)
@@ -94,19 +97,15 @@ async function chooseUsername(tx: Transaction, contact: ContactInput, id: Id | n
   return freeUsername(base, new Set(taken.map(({ key }) => key)))
 }
 
-async function recordContact(
+const recordContactEvent = (
   tx: Transaction,
   context: RequestContext,
-  type: EventType,
-  contact: Contact,
-): Promise<string> {
-  const record = ContactOut.write(contactToWire(contact))
-  await recordEvent(tx, context, { type, recordId: contact.id, customerId: contact.customerId, record })
-  return record
-}
+  type: 'customer_contact.created' | 'customer_contact.updated' | 'customer_contact.deleted',
+  row: Contact,
+) => recordChange(tx, context, contactKind, { type, row, customerId: row.customerId })
 
-/** Interface: an active contact is told its credentials on add, and on edit when they changed. */
-async function tellCredentials(
+/** Mails its credentials to an active contact on add, and on edit when they changed. */
+async function mailCredentials(
   tx: Transaction,
   context: RequestContext,
   sealer: Sealer,
@@ -132,7 +131,7 @@ export async function addContact(
   context: RequestContext,
   sealer: Sealer,
   { body, prepared }: PreparedContact,
-): Promise<{ contact: Contact; json: string }> {
+): Promise<Contact> {
   const wanted = contactFromWire(body)
   const password = choosePassword(body, undefined, prepared)
   const username = await chooseUsername(tx, wanted, null)
@@ -140,8 +139,9 @@ export async function addContact(
   const contact = await refuseOn(insertContact(tx, tx.account, { ...wanted, username }, key, password), {
     customer_contacts_username_key: usernameTaken(username),
   })
-  await tellCredentials(tx, context, sealer, { contact, password })
-  return { contact, json: await recordContact(tx, context, 'customer_contact.created', contact) }
+  await mailCredentials(tx, context, sealer, { contact, password })
+  await recordContactEvent(tx, context, 'customer_contact.created', contact)
+  return contact
 }
 
 /** Replaces the fields of a locked contact. Throws a Fault when the username is taken. */
@@ -161,12 +161,13 @@ export async function editContact(
   await refuseOn(updateContact(tx, tx.account, contact, key, password), {
     customer_contacts_username_key: usernameTaken(username),
   })
-  await tellCredentials(tx, context, sealer, { contact, password, present })
-  await recordContact(tx, context, 'customer_contact.updated', contact)
+  await mailCredentials(tx, context, sealer, { contact, password, present })
+  await recordContactEvent(tx, context, 'customer_contact.updated', contact)
   return contact
 }
 
+/** Deletes a contact and records its last fields. */
 export async function removeContact(tx: Transaction, context: RequestContext, contact: Contact): Promise<void> {
   await deleteContact(tx, tx.account, contact.id)
-  await recordContact(tx, context, 'customer_contact.deleted', contact)
+  await recordContactEvent(tx, context, 'customer_contact.deleted', contact)
 }

@@ -1,8 +1,9 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
-/** What is kept of a contact. The password's hash is in no answer and no event; only hasPassword is read with the rest. */
+/** The fields of a contact. The password's hash is in no answer and no event; only hasPassword is read with the rest. */
 export interface ContactInput {
   customerId: CustomerId
   name: string
@@ -34,49 +35,43 @@ export const lockContact = (tx: Transaction, account: AccountId, id: Id) =>
     sql`select ${COLUMNS} from customer_contacts where account_id = ${account} and contact_id = ${id} for update`,
   )
 
-const ofCustomer = (customerId: CustomerId | null) =>
-  customerId === null ? NOTHING : fragment`and customer_id = ${customerId}`
+/** Conditions of a list of contacts; left out: those of all customers. */
+export interface ContactFilter {
+  customerId?: CustomerId
+}
 
-/** Contacts in the order of creation, of one customer or of all. */
+const conditions = ({ customerId }: ContactFilter) =>
+  customerId === undefined ? NOTHING : fragment`and customer_id = ${customerId}`
+
+/** Lists contacts in the order of creation. */
 export const listContacts = (
   db: Queryable,
   account: AccountId,
-  customerId: CustomerId | null,
-  skip: number,
+  filter: ContactFilter,
+  start: PageStart,
   limit: number,
 ) =>
   db.rows<Contact>(sql`
-    select ${COLUMNS} from customer_contacts where account_id = ${account} ${ofCustomer(customerId)}
-     order by contact_id offset ${skip} limit ${limit}`)
+    select ${COLUMNS} from customer_contacts where account_id = ${account} ${conditions(filter)}
+     order by contact_id offset ${start.skip} limit ${limit}`)
 
-export const countContacts = async (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId | null,
-): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from customer_contacts where account_id = ${account} ${ofCustomer(customerId)}`,
-      )
-    ).n,
-  )
+export const countContacts = (db: Queryable, account: AccountId, filter: ContactFilter) =>
+  countOf(db, sql`select count(*) as "n" from customer_contacts where account_id = ${account} ${conditions(filter)}`)
 
 // Any constant will do, as long as no other lock of this database uses it with an account.
 const USERNAMES = 7306
 
-/** Usernames of an account are chosen one transaction after the other: a generated one is then free, and stays so until the commit. */
+/** Lets the usernames of an account be chosen one transaction after the other: a generated one stays free until the commit. */
 export const lockUsernames = (tx: Transaction, account: AccountId) =>
   tx.rows(sql`select pg_advisory_xact_lock(hashtextextended(${String(account)}, ${USERNAMES}))`)
 
-/** The taken usernames that begin so, as they are compared, but for those of one contact. */
+/** Lists the taken usernames with a beginning, in the form in which they are compared, except that of one contact. */
 export const listUsernameKeys = (tx: Transaction, account: AccountId, beginning: string, exceptId: Id | null) =>
   tx.rows<{ key: string }>(sql`
     select username_key as "key" from customer_contacts
      where account_id = ${account} and starts_with(username_key, ${beginning}) and contact_id is distinct from ${exceptId}`)
 
-/** What is written of a password: its hash, or nothing when it stays as it is. */
+/** The hash of the password to be written; null when it stays as it is. */
 export type PasswordChange = { hash: string } | null
 
 export const insertContact = (

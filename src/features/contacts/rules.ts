@@ -16,7 +16,7 @@ export const needsPassword = (
   asked: { given: string | null; hasPassword: boolean; isChange: boolean },
 ): boolean => contact.isActive && asked.given === null && (asked.isChange || !asked.hasPassword)
 
-/** What is wrong with a given password. It is never repeated. */
+/** Notes what is wrong with a given password, which no message repeats. */
 export function checkPassword(body: Partial<ContactBody>, problems: Problems): void {
   const given = givenPassword(body)
   if (given !== null && !isStrongEnough(given))

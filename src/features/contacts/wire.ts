@@ -1,23 +1,20 @@
 import { etagOf } from '../../platform/http/etag.ts'
 import { email, flag, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
-import { orNull, outFlag, outId, outList, outObject, outText } from '../../platform/wire/write.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
+import { orNull, outFlag, outId, outText } from '../../platform/wire/write.ts'
 import type { Contact, ContactInput } from './queries.ts'
 
-export const ContactOut = outObject(
-  {
-    customerContactID: outId(),
-    customerID: outId(),
-    Name: outText(),
-    LastName: outText(),
-    Email: outText(),
-    Cell: orNull(outText()),
-    Username: orNull(outText()),
-    isActive: outFlag(),
-  },
-  'CustomerContact',
-)
-export const ContactsOut = outList(ContactOut)
+export const contactShape = recordShape<Contact>()('CustomerContact', {
+  customerContactID: [outId(), ({ id }) => id],
+  customerID: [outId(), ({ customerId }) => customerId],
+  Name: [outText(), ({ name }) => name],
+  LastName: [outText(), ({ lastName }) => lastName],
+  Email: [outText(), (contact) => contact.email],
+  Cell: [orNull(outText()), ({ cell }) => cell],
+  Username: [orNull(outText()), ({ username }) => username],
+  isActive: [outFlag(), ({ isActive }) => isActive],
+})
 
 const inputs = {
   customerID: required(requiredReference()),
@@ -41,7 +38,7 @@ export const ContactEditIn = objectOf(editInputs, { name: 'CustomerContactEdit',
 
 export type ContactBody = BodyOf<typeof inputs> & Pick<BodyOf<typeof editInputs>, 'changePassword'>
 
-/** The fields of a body; a blank username keeps the present one. */
+/** Returns the fields of a body; a blank username keeps the present one. */
 export const contactFromWire = (body: ContactBody, present?: Contact): ContactInput => ({
   customerId: body.customerID,
   name: body.Name,
@@ -52,26 +49,8 @@ export const contactFromWire = (body: ContactBody, present?: Contact): ContactIn
   isActive: body.isActive ?? false,
 })
 
-export const contactToWire = (contact: Contact) => ({
-  customerContactID: contact.id,
-  customerID: contact.customerId,
-  Name: contact.name,
-  LastName: contact.lastName,
-  Email: contact.email,
-  Cell: contact.cell,
-  Username: contact.username,
-  isActive: contact.isActive,
-})
+// No field of a contact is written by the account's clock.
+const NO_CLOCK = { timeZone: 'UTC', today: '1970-01-01' }
 
 /** Changes with whatever a PUT would replace, but for the password, which nobody reads. */
-export const contactEtag = (contact: Contact): string =>
-  etagOf(
-    contact.id,
-    contact.customerId,
-    contact.name,
-    contact.lastName,
-    contact.email,
-    contact.cell,
-    contact.username,
-    contact.isActive,
-  )
+export const contactEtag = (contact: Contact): string => etagOf(...contactShape.valuesOf(contact, NO_CLOCK))

@@ -1,15 +1,14 @@
 import type { Country, CountryState } from '../../kernel/countries.ts'
-import { outId, outList, outObject, outText } from '../../platform/wire/write.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
+import { outId, outText } from '../../platform/wire/write.ts'
 
-export const CountriesOut = outList(outObject({ countryID: outId(), Name: outText(), Code: outText() }, 'Country'))
-export const StatesOut = outList(outObject({ countryStateID: outId(), Name: outText() }, 'CountryState'))
-
-export const countryToWire = ({ countryId, name, code }: Country) => ({
-  countryID: BigInt(countryId),
-  Name: name,
-  Code: code,
+export const countryShape = recordShape<Country>()('Country', {
+  countryID: [outId(), ({ countryId }) => BigInt(countryId)],
+  Name: [outText(), ({ name }) => name],
+  Code: [outText(), ({ code }) => code],
 })
-export const stateToWire = ({ countryStateId, name }: CountryState) => ({
-  countryStateID: BigInt(countryStateId),
-  Name: name,
+
+export const stateShape = recordShape<CountryState>()('CountryState', {
+  countryStateID: [outId(), ({ countryStateId }) => BigInt(countryStateId)],
+  Name: [outText(), ({ name }) => name],
 })

@@ -1,12 +1,22 @@
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, missing } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { noContent, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { recordEvent } from '../events/record.ts'
 import { currencyUses, deleteCurrency, insertCurrency, listCurrencies, lockCurrency } from './queries.ts'
-import { CurrenciesOut, CurrencyIn, CurrencyOut, currencyToWire } from './wire.ts'
+import { CurrencyIn, currencyShape } from './wire.ts'
 
 const tag = 'Currencies'
+
+// A currency has no identifier: it is named by its code, which is in the record.
+const recordCurrencyEvent = (
+  tx: Transaction,
+  context: RequestContext,
+  type: 'currency.added' | 'currency.deleted',
+  currency: string,
+) => recordEvent(tx, context, { type, recordId: 0n, record: currencyShape.write({ currency }, writingOf(context)) })
 
 export const currencyOperations = (): Operation[] => [
   lookupOperation({
@@ -15,10 +25,10 @@ export const currencyOperations = (): Operation[] => [
     path: '/v1/currencies',
     tag,
     summary: 'List the currencies of the account',
-    success: { status: 200, schema: CurrenciesOut.schema },
-    read: async (db, { account }) => {
-      const currencies = await listCurrencies(db, account.id)
-      return { status: 200, body: CurrenciesOut.write(currencies.map(({ currency }) => currencyToWire(currency))) }
+    success: { status: 200, schema: currencyShape.list.schema },
+    read: async (db, context) => {
+      const currencies = await listCurrencies(db, context.account.id)
+      return { status: 200, body: currencyShape.list.write(currencies, writingOf(context)) }
     },
   }),
   writeOperation({
@@ -34,11 +44,7 @@ export const currencyOperations = (): Operation[] => [
       const added = await insertCurrency(tx, context.account.id, body.CurrencyCode)
       if (!added)
         throw conflict('currency_exists', `The account has the currency ${body.CurrencyCode} already.`, 'CurrencyCode')
-      await recordEvent(tx, context, {
-        type: 'currency.added',
-        recordId: 0n,
-        record: CurrencyOut.write(currencyToWire(body.CurrencyCode)),
-      })
+      await recordCurrencyEvent(tx, context, 'currency.added', body.CurrencyCode)
       return { status: 201 }
     },
   }),
@@ -79,11 +85,7 @@ export const currencyOperations = (): Operation[] => [
       ].find(Boolean)
       if (used) throw conflict('currency_used', `${code} is used by ${used} and cannot be deleted.`, 'CurrencyCode')
       await deleteCurrency(tx, account, code)
-      await recordEvent(tx, context, {
-        type: 'currency.deleted',
-        recordId: 0n,
-        record: CurrencyOut.write(currencyToWire(code)),
-      })
+      await recordCurrencyEvent(tx, context, 'currency.deleted', code)
       return noContent()
     },
   }),

@@ -1,14 +1,15 @@
 import { findCurrency } from '../../kernel/currencies.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
 import { objectOf, required } from '../../platform/wire/read.ts'
-import { outList, outObject, outText } from '../../platform/wire/write.ts'
+import { outText } from '../../platform/wire/write.ts'
 
-export const CurrencyOut = outObject({ CurrencyCode: outText(), Name: outText() }, 'Currency')
-export const CurrenciesOut = outList(CurrencyOut)
+export const currencyShape = recordShape<{ currency: string }>()('Currency', {
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Name: [outText(), ({ currency }) => findCurrency(currency)?.name ?? currency],
+})
 
 export const CurrencyIn = objectOf(
   { CurrencyCode: required(currencyCode()) },
   { name: 'CurrencyInput', ignored: ['Name'] },
 )
-
-export const currencyToWire = (code: string) => ({ CurrencyCode: code, Name: findCurrency(code)?.name ?? code })

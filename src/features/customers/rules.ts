@@ -15,7 +15,7 @@ export function placeOf(body: Partial<CustomerBody>): { countryId: bigint | null
   return { countryId, countryStateId: state ? BigInt(state.countryStateId) : null }
 }
 
-/** What is wrong with a customer's fields taken together. */
+/** Notes what is wrong with a customer's fields taken together. */
 export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): void {
   const isRefused = (field: string) => problems.found.some((problem) => problem.field === field)
   if (!body.isCompany && body.LastName == null && !isRefused('LastName') && !isRefused('isCompany')) {
@@ -40,7 +40,7 @@ export function customValuesOf(
   const values = new Map<string, string>()
   const named = new Set<string>()
   for (const [index, { Key, Value }] of (body.CustomFields as Partial<CustomField>[]).entries()) {
-    // What could not be read is told already.
+    // A key that could not be read is reported already.
     if (Key === undefined) continue
     const place = `CustomFields[${index}].Key`
     const found = labels.find(({ label }) => label === Key)

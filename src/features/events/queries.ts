@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, shaped } from '../../platform/database/columns.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
@@ -113,10 +113,10 @@ const insertion = (tx: Transaction, events: readonly NewEvent[]) => sql`
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
       ${column(events, 'record')}::jsonb[])`
 
-/** Writes events, one or thousands, in the transaction of the changes they tell of. */
+/** Writes events, one or thousands, in the transaction of the changes that they record. */
 export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) => tx.rows(insertion(tx, events))
 
-/** The same without waiting: nothing depends on the answer, and what fails takes the transaction with it. */
+/** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void => tx.send(insertion(tx, events))
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
@@ -170,15 +170,8 @@ export const listEvents = (db: Queryable, account: AccountId, filter: EventFilte
       from events where account_id = ${account} and event_id >= ${start.fromId} ${conditions(filter)}
      order by event_id offset ${start.skip} limit ${limit}`)
 
-export const countEvents = async (db: Queryable, account: AccountId, filter: EventFilter): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from events where account_id = ${account} ${conditions(filter)}`,
-      )
-    ).n,
-  )
+export const countEvents = (db: Queryable, account: AccountId, filter: EventFilter) =>
+  countOf(db, sql`select count(*) as "n" from events where account_id = ${account} ${conditions(filter)}`)
 
 /** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
 export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>

@@ -14,6 +14,8 @@ export interface RecordShape<Row> {
   schema: Shape<unknown>['schema']
   columns: Columns<Row>
   write(row: Row, writing: Writing): string
+  /** The values of the columns, in their order: what an ETag is made of where a PUT replaces all of them. */
+  valuesOf(row: Row, writing: Writing): unknown[]
   list: {
     schema: Shape<unknown>['schema']
     write(rows: readonly Row[], writing: Writing): string
@@ -52,6 +54,7 @@ export const recordShape =
       schema: object.schema,
       columns: known,
       write,
+      valuesOf: (row, writing) => writers.map(({ valueOf }) => valueOf(row, writing)),
       list: {
         schema: outList(object).schema,
         write: (rows, writing) => `[${rows.map((row) => write(row, writing)).join(',')}]`,
