@@ -1,9 +1,39 @@
+import { instantOf } from './kernel/zone.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
+import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
+import { deleteOldRuns } from './features/billing-run/queries.ts'
+import { deleteOldMail } from './features/outbox/queries.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
 import { pausedEndsDue, subscriptionsDue } from './features/subscriptions/due.ts'
+import { verificationDuty } from './features/verification/duty.ts'
+import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
+import type { Duty } from './platform/duty.ts'
 
-/** The wiring of background work: what falls due on a day, in its order. */
+/** The wiring of background work: the duties of a worker, and what falls due on a day, in its order. */
 
 /** Every kind of due records, in the order of a day: endings and invoices, then statements. */
 export const ORDER_OF_DAY: OrderOfDay = [[pausedEndsDue, subscriptionsDue, recurringInvoicesDue], [statementsDue]]
+
+const DAY_MS = 86_400_000
+
+const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
+
+/** Forgets what is kept for a time only: runs and mail for 90 days, keys of requests and leases for one. */
+const forgettingDuty: Duty = {
+  name: 'forget',
+  everyMs: 3_600_000,
+  run: async ({ db, realClock }) => {
+    const before = (days: number) => instantOf(realClock() - days * DAY_MS)
+    await deleteOldRuns(db.unscoped, before(90))
+    await deleteOldMail(db.unscoped, before(90))
+    await deleteOldKeys(db, before(1))
+    await deleteOldLeases(db, before(1))
+  },
+}
+
+/** Every duty of a worker. */
+export const workerDuties = (about: Omit<RunDutyDeps, 'order'>): Duty[] => {
+  const runs = { ...about, order: ORDER_OF_DAY }
+  return [scheduleDuty(runs), runDuty(runs), sealingDuty, forgettingDuty, verificationDuty]
+}

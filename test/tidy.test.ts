@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['engine', 'kernel'],
   platform: ['platform', 'kernel'],
   features: ['features', 'engine', 'platform', 'kernel'],
-  worker: ['features', 'platform', 'kernel'],
+  worker: ['platform'],
   duties: ['features', 'platform', 'kernel'],
   app: ['duties', 'features', 'platform', 'kernel'],
   demo: ['demo', 'kernel'],

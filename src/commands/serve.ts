@@ -9,7 +9,7 @@ import type { Database } from '../platform/database/database.ts'
 import { encryptionKey } from '../platform/encryption-key.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
-import { ORDER_OF_DAY } from '../duties.ts'
+import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -34,15 +34,11 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, log, addressOf(config.host, serving.server.server.address() as AddressInfo))
-    if (options.worker)
-      worker = await startWorker({
-        db: opened.db,
-        log,
-        realClock: Date.now,
-        order: ORDER_OF_DAY,
-        hasMailServer: config.smtpUrl !== undefined,
-        onRunFinished: serving.runFinished,
-      })
+    const duties = workerDuties({
+      hasMailServer: config.smtpUrl !== undefined,
+      onRunFinished: serving.runFinished,
+    })
+    if (options.worker) worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')

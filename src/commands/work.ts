@@ -1,4 +1,4 @@
-import { ORDER_OF_DAY } from '../duties.ts'
+import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -13,13 +13,8 @@ export async function workCommand(context: CommandContext): Promise<number> {
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
   try {
-    worker = await startWorker({
-      db: opened.db,
-      log,
-      realClock: Date.now,
-      order: ORDER_OF_DAY,
-      hasMailServer: context.config.smtpUrl !== undefined,
-    })
+    const duties = workerDuties({ hasMailServer: context.config.smtpUrl !== undefined })
+    worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
     stop.drains()

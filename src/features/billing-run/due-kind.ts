@@ -1,7 +1,7 @@
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { DueDay, DueTable } from '../../platform/database/due.ts'
+import type { DueDay } from '../../platform/database/due.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import type { RunFailure } from './queries.ts'
 
@@ -35,10 +35,6 @@ export interface DueContext {
 interface DueFacts {
   /** The kind's name in failures of a run and in metrics; kinds of one sort of record share it. */
   recordType: string
-  /** The field of a failure's answer that holds the identifier of such a record; left out: its customer names it. */
-  failureField?: string
-  /** The table whose waiting records /metrics counts. */
-  table?: DueTable
   /** Its records are due while their customers are suspended or archived, instead of while they are not. */
   isOfPaused?: boolean
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
-import { scheduleRuns } from '../../worker.ts'
+import { scheduleRuns } from './duties.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import {

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { ORDER_OF_DAY } from '../../duties.ts'
+import { workerDuties } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { startWorker, type Worker } from '../../worker.ts'
 import { addPackage, checkBooks } from '../subscriptions/billing.testing.ts'
@@ -20,7 +20,7 @@ function finishing(count: number) {
 const startWorkers = (count: number, onRunFinished: () => void): Promise<Worker[]> =>
   Promise.all(
     Array.from({ length: count }, () =>
-      startWorker({ db: service.db, log, realClock: Date.now, order: ORDER_OF_DAY, onRunFinished }),
+      startWorker({ db: service.db, log, realClock: Date.now }, workerDuties({ onRunFinished })),
     ),
   )
 

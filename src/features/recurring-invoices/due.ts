@@ -8,7 +8,6 @@ import { listDueRecurring, listRecurringForPlanning } from './queries.ts'
 export const recurringInvoicesDue = dueKind({
   ...dueRecurringInvoices,
   recordType: 'recurring_invoice',
-  failureField: 'recurInvoiceID',
   onceConstraint: 'charges_once_recurring',
   listDue: listDueRecurring,
   listForecast: listRecurringForPlanning,

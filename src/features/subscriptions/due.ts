@@ -6,7 +6,6 @@ import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds 
 export const subscriptionsDue = dueKind({
   ...dueSubscriptions,
   recordType: 'subscription',
-  failureField: 'subscriptionID',
   onceConstraint: 'charges_once',
   listDue: listDueSubscriptions,
   listForecast: listDueForPlanning,
@@ -24,7 +23,6 @@ export const subscriptionsDue = dueKind({
 export const pausedEndsDue = dueKind({
   ...pausedEnds,
   recordType: 'subscription',
-  failureField: 'subscriptionID',
   isOfPaused: true,
   planner: async (db, context, records) => {
     const plans = await planContext(db, context, records)

@@ -1,0 +1,93 @@
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { dateIn, instantOf } from '../../kernel/zone.ts'
+import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
+import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
+import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
+import { findDueAfter } from './due-kind.ts'
+import { announceRun, insertRun, listUnfinishedRuns, releaseRun } from './queries.ts'
+import { type RunDeps, workRun } from './run.ts'
+
+/** The duties of a worker that start and work billing runs. */
+
+export interface RunDutyDeps extends Pick<RunDeps, 'order' | 'hasMailServer'> {
+  onRunFinished?: (invoices: number, failed: number, seconds: number) => void
+  /** Measures spans; left out: that of the process. */
+  clock?: SteadyClock
+}
+
+const LOOK_EVERY_MS = 5_000
+/** The number of runs that list_unfinished_runs returns at most. */
+const RUNS_A_LOOK = 100
+
+/** Starts a billing run for every account at its midnight. */
+export const scheduleDuty = ({ order }: RunDutyDeps): Duty => ({
+  name: 'schedule billing runs',
+  everyMs: LOOK_EVERY_MS,
+  run: async ({ db, realClock }) => {
+    await scheduleRuns({ db, realClock, order })
+  },
+})
+
+/** Works runs that wait, and those that a killed worker left. */
+export const runDuty = (about: RunDutyDeps): Duty => ({
+  name: 'billing runs',
+  everyMs: LOOK_EVERY_MS,
+  wakesOn: 'billing_run',
+  run: async (deps, goOn) => {
+    const runs = await listUnfinishedRuns(deps.db.unscoped, instantOf(deps.realClock()))
+    for (const { account, id } of runs) {
+      goOn()
+      await workOne(deps, about, account, id, goOn)
+    }
+    // At a midnight of many accounts more wait than one look returns.
+    if (runs.length >= RUNS_A_LOOK) return 'again'
+  },
+})
+
+async function workOne(
+  { db, log, realClock }: DutyDeps,
+  { clock = steadyClock, onRunFinished, ...about }: RunDutyDeps,
+  account: AccountId,
+  id: Id,
+  goOn: GoOn,
+): Promise<void> {
+  const startedMs = clock()
+  let isStopped = false
+  const stopBetweenChunks = () => {
+    isStopped = true
+    goOn()
+    isStopped = false
+  }
+  const totals = await workRun({ db, realClock, ...about }, account, id, stopBetweenChunks).catch(async (error) => {
+    if (isStopped) await db.transaction(account, (tx) => releaseRun(tx, account, id))
+    throw error
+  })
+  if (!totals) return
+  const seconds = (clock() - startedMs) / 1000
+  const { done, invoices, failures } = totals
+  onRunFinished?.(invoices, failures.length, seconds)
+  const told = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
+  log.info(told, 'billing run done')
+}
+
+/** Starts one run a day for every account on real time, when its own day begins; days without anything due need none. */
+export async function scheduleRuns({
+  db,
+  realClock,
+  order,
+}: Pick<RunDeps, 'db' | 'realClock' | 'order'>): Promise<number> {
+  const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
+  const days = zones.map((zone) => dateIn(realClock(), zone))
+  let started = 0
+  for (const { id, today } of await listAccountsToSchedule(db.unscoped, zones, days)) {
+    started += await db.transaction(id, async (tx) => {
+      // Of several workers one marks the day; the others find it marked.
+      if ((await markScheduled(tx, id, today)).length === 0) return 0
+      if ((await findDueAfter(order, tx, id, '0001-01-01', today)) === null) return 0
+      await insertRun(tx, id, { cause: 'schedule', untilDate: today, createdAt: instantOf(realClock()) })
+      await announceRun(tx)
+      return 1
+    })
+  }
+  return started
+}

@@ -1,0 +1,95 @@
+import pino from 'pino'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Database } from './platform/database/database.ts'
+import type { Duty } from './platform/duty.ts'
+import { startWorker } from './worker.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A database of which only its notifications are used. */
+function notifying() {
+  const hearing = new Map<string, () => void>()
+  const listen = async (channel: string, heard: () => void) => {
+    hearing.set(channel, heard)
+    return async () => void hearing.delete(channel)
+  }
+  return { db: { listen } as unknown as Database, notify: (channel: string) => hearing.get(channel)?.(), hearing }
+}
+
+const started = (duties: Duty[], { db } = notifying()) =>
+  startWorker({ db, log: pino({ level: 'silent' }), realClock: () => 0 }, duties)
+
+const forever = new Promise<void>(() => {})
+
+test('a long duty delays no other', async () => {
+  let rounds = 0
+  await started([
+    { name: 'long', everyMs: 1000, run: () => forever },
+    { name: 'quick', everyMs: 1000, run: async () => void (rounds += 1) },
+  ])
+  await vi.advanceTimersByTimeAsync(3500)
+  expect(rounds).toBe(4)
+})
+
+test('a duty that fails is tried again at its next round', async () => {
+  let rounds = 0
+  const failing = async () => {
+    rounds += 1
+    throw new Error('no')
+  }
+  const worker = await started([{ name: 'failing', everyMs: 1000, run: failing }])
+  await vi.advanceTimersByTimeAsync(2500)
+  expect(rounds).toBe(3)
+  await worker.stop()
+})
+
+test('a notification begins the next round at once, also one that comes during a round, and so does a round that leaves more', async () => {
+  const bell = notifying()
+  let rounds = 0
+  let release = () => {}
+  const run = async () => {
+    rounds += 1
+    if (rounds === 2) await new Promise<void>((resolve) => (release = resolve))
+    if (rounds === 3) return 'again' as const
+  }
+  const worker = await started([{ name: 'woken', everyMs: 60_000, wakesOn: 'called', run }], bell)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(rounds).toBe(1)
+  bell.notify('called')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(rounds).toBe(2)
+  bell.notify('called')
+  release()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(rounds).toBe(4)
+  await worker.stop()
+  expect(bell.hearing.size).toBe(0)
+})
+
+test('stopping ends a duty at its next step and waits for it', async () => {
+  let steps = 0
+  const run: Duty['run'] = async (_deps, goOn) => {
+    for (;;) {
+      goOn()
+      steps += 1
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  const worker = await started([{ name: 'stepping', everyMs: 1000, run }])
+  await vi.advanceTimersByTimeAsync(250)
+  const stopped = worker.stop().then(() => steps)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await stopped).toBe(3)
+})
+
+test('stopping waits no longer than its bound for a duty that does not end', async () => {
+  const worker = await started([{ name: 'stuck', everyMs: 1000, run: () => forever }])
+  let isStopped = false
+  const stopping = worker.stop().then(() => (isStopped = true))
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(isStopped).toBe(false)
+  await vi.advanceTimersByTimeAsync(10_000)
+  await stopping
+  expect(isStopped).toBe(true)
+})
