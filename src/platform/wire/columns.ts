@@ -62,12 +62,6 @@ export const recordShape =
     }
   }
 
-/** Declares a column that holds one record of another declaration. */
-export const recordColumn = <Row, Item>(item: RecordShape<Item>, itemOf: (row: Row) => Item): Column<Row, string> => [
-  { schema: item.schema, write: (text) => text },
-  (row, writing) => item.write(itemOf(row), writing),
-]
-
 /** Declares a column that holds records of another declaration, each written by it. */
 export const recordsColumn = <Row, Item>(
   item: RecordShape<Item>,
