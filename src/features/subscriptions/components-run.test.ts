@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { invoicesOf, moveTo, shop } from './billing.testing.ts'
+import { moveClock } from '../billing-run/clock.ts'
+import { invoicesOf, shop } from './billing.testing.ts'
 import { addComponent, TIERS } from './components.testing.ts'
 
 const service = await startTestService()
@@ -38,7 +40,11 @@ async function statementsFor(subscriptions: number): Promise<{ said: number; inv
     { componentID: messages.componentID, NumUnits: 12 },
   ]
   for (let n = 0; n < subscriptions; n += 1) await add({ componentUsage })
-  const said = await countStatements(() => moveTo(client, '2027-02-01'))
+  // Not by the operation, whose connections are its own.
+  const wish = { account: client.id, to: '2027-02-01T00:00:00.000Z', actor: 'test' }
+  const said = await countStatements(() =>
+    moveClock({ db: service.db, realClock: Date.now, order: ORDER_OF_DAY }, wish),
+  )
   return { said, invoices: (await invoicesOf(client)).length }
 }
 
