@@ -467,6 +467,7 @@ create table events (
   constraint events_pkey PRIMARY KEY (account_id, event_id)
 );
 CREATE INDEX events_by_customer ON events USING btree (account_id, customer_id, event_id) WHERE (customer_id IS NOT NULL);
+CREATE INDEX events_by_type ON events USING btree (account_id, type, event_id);
 alter table events enable row level security;
 create policy account on events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on events to perennial_app;
@@ -556,6 +557,7 @@ create table invoices (
 CREATE INDEX invoices_by_customer ON invoices USING btree (account_id, customer_id, invoice_id);
 CREATE INDEX invoices_by_date ON invoices USING brin (account_id, invoice_date) WITH (autosummarize='on');
 CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurring_invoice_id, invoice_id) WHERE (recurring_invoice_id IS NOT NULL);
+CREATE INDEX invoices_cancelled ON invoices USING btree (account_id, cancelled_on) WHERE (cancelled_on IS NOT NULL);
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 alter table invoices enable row level security;

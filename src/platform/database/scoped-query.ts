@@ -16,6 +16,9 @@ export const accountScope = (account: bigint): Statement => ({
 /** The begin of a transaction, with the isolation that its connection has. */
 export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values: [] }
 
+/** The end of a transaction, where another begins behind it in one exchange. */
+export const COMMIT: Statement = { name: 'perennial_commit', text: 'commit', values: [] }
+
 /**
  * How statements of a transaction are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
  * fits the list seems cheaper; for a list of one that costs more than running it. `lasting` plans are made once a connection, `fitted`

@@ -68,13 +68,23 @@ async function handleRead(
   gone: () => AbortSignal,
 ): Promise<Answer> {
   const { id } = caller.account
-  if (operation.isLookup) return readWith(deps.db.lookup(id), deps, operation, caller, sent)
+  const context = deps.contextOf(caller)
+  const problems = new Problems()
+  const input = gatherInput(sent, context, problems)
+  const answerFrom = async (db: Queryable): Promise<Answer> => {
+    if (problems.found.length > 0) await findMissing(operation, db, context, input)
+    problems.throwIfAny()
+    return operation.read(db, context, input)
+  }
+  const { isLookup } = operation
+  if (typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup)
+    return answerFrom(deps.db.lookup(id))
   return new Promise<Answer>((answered, failed) => {
     // An answer may leave while it is still read: its snapshot, and its place among the expensive ones, are kept until it is over.
     const read = async () => {
       const snapshot = deps.db.snapshot(id, gone())
       try {
-        const { pieces, ...answer } = await readWith(snapshot, deps, operation, caller, sent)
+        const { pieces, ...answer } = await answerFrom(snapshot)
         if (!pieces) return answered(answer)
         const { body, over } = await bodyOf(pieces)
         answered({ ...answer, body })
@@ -100,21 +110,6 @@ const tooManyReads = () =>
     ],
     2,
   )
-
-async function readWith(
-  db: Queryable,
-  deps: HttpDeps,
-  operation: ReadOperation<any, any, any>,
-  caller: Caller,
-  sent: Sent,
-): Promise<Answer> {
-  const context = deps.contextOf(caller)
-  const problems = new Problems()
-  const input = gatherInput(sent, context, problems)
-  if (problems.found.length > 0) await findMissing(operation, db, context, input)
-  problems.throwIfAny()
-  return operation.read(db, context, input)
-}
 
 /**
  * A missing record is told before what is wrong with query or body. Where an operation does not say how to find it, the read itself does:

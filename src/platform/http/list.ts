@@ -6,7 +6,7 @@ import type { RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from './operation.ts'
 import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
-import { listQuery, pageOf } from './query.ts'
+import { isFirstPage, listQuery, pageOf } from './query.ts'
 
 /** A list of records, declared: its filters, its rows and their columns. Paging, links and the counting of deep pages follow from that. */
 export interface ListDeclaration<Row, Filter extends object, Filters extends Properties, Item> {
@@ -55,6 +55,8 @@ export function listOperation<
     summary,
     query: listQuery(list.filters ?? {}) as Field<BodyOf<Properties>>,
     success: { status: 200, schema: list.out.list.schema },
+    // One statement then, which walks no further than its page: nothing is looked for before it, completed after it, or counted.
+    ...(list.blocks && !parent && !list.complete ? { isLookup: isFirstPage } : {}),
     ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
     read: async (db, context, { params, query, url }) => {
       const { account, moment } = context

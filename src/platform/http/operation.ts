@@ -82,8 +82,11 @@ interface Described {
 /** A read of one snapshot: all its statements show the same moment. */
 export interface ReadOperation<Body = never, Query = never, Db = Snapshot> extends Described {
   kind: 'read'
-  /** A record by its identifier: all statements are asked for at once and leave in one exchange, on shared connections. */
-  isLookup?: boolean
+  /**
+   * A record by its identifier, or what is bounded as tightly (a first page of one statement): all statements are asked for at once and
+   * leave in one exchange, on shared connections. A function tells it of the query.
+   */
+  isLookup?: boolean | ((query: Query) => boolean)
   /** Reads much whatever it answers: few at a time, for an account and for the process. */
   isExpensive?: boolean
   /** Finds the record that the path is about, where the query or body can be wrong too: a missing record is told before them. */
@@ -138,7 +141,7 @@ export type Operation = ReadOperation<any, any, any> | WriteOperation<any, any, 
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
-  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'isLookup' | 'body' | 'query'> & {
+  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & {
     body?: Field<Body>
     query?: Field<Query>
   },

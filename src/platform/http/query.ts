@@ -39,6 +39,10 @@ export const pageOf = (query: { page?: number | null; page_size?: number | null 
   size: Math.min(query.page_size ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX),
 })
 
+/** Whether a list is asked for its first page and nothing else: work bounded by the size of a page, whatever the account has. */
+export const isFirstPage = ({ page, page_size: _size, ...filters }: Record<string, unknown>): boolean =>
+  (page ?? 1) === 1 && Object.values(filters).every((value) => value == null)
+
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
