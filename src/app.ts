@@ -106,22 +106,29 @@ interface FeatureDeps {
   drawing: Drawing
 }
 
-/** Everything of a customer that is billed again from today goes on. */
+/** Resumes the billing of everything of a customer from today. */
 const resumeBilling: OnReturn = async (...returned) => {
   await resumeSubscriptions(...returned)
   await resumeRecurringInvoices(...returned)
 }
 
+/** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
+const CALLS_BACK = {
+  customers: { onReturn: resumeBilling },
+  invoices: { onCancel: freeCredits, afterIssue: AFTER_ISSUE },
+  events: { writeIssuedRecords },
+}
+
 /** Every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
-  ...customerOperations({ onReturn: resumeBilling }),
+  ...customerOperations(CALLS_BACK.customers),
   ...customerRemovalOperations(),
   ...statementOperations(deps),
   ...contactOperations(deps),
   ...noteOperations(),
   ...customFieldOperations(),
   ...subscriptionOperations(deps),
-  ...invoiceOperations({ publicUrl: deps.publicUrl, onCancel: freeCredits, afterIssue: AFTER_ISSUE }),
+  ...invoiceOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.invoices }),
   ...paymentOperations(deps),
   ...creditNoteOperations(deps),
   ...adjustmentOperations(deps),
@@ -137,7 +144,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...accountOperations(deps),
   ...billingRunOperations(deps),
   ...outboxOperations(deps),
-  ...eventOperations({ publicUrl: deps.publicUrl, writeIssuedRecords }),
+  ...eventOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.events }),
 ]
 
 /** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */

@@ -7,7 +7,7 @@ import { unavailable } from './failures.ts'
 
 /**
  * How long a transaction that writes may last, in milliseconds. `settled_below` relies on it where other servers write too
- * (docs/decisions/0011-what-is-settled-below.md).
+ * (docs/decisions/0012-what-is-settled-below.md).
  */
 export const TRANSACTION_MS = 10 * 60_000
 
