@@ -9,7 +9,7 @@ import { type Service, startService } from './measure/service.ts'
 
 const PAGE_SIZE = 200
 const DEEP_OF_FIRST = 3
-/** One of so many invoices is deleted again, in and after the counted part of the list. */
+/** Every 101st invoice is deleted again, in and after the counted part of the list. */
 const DELETED_EACH = 101
 
 const CUSTOMERS = `

@@ -9,7 +9,7 @@ import { type Service, startService } from './measure/service.ts'
 import { CUSTOMERS, OPEN_INVOICES } from './seed-money.ts'
 
 /**
- * What one account notices of another that does its worst: 99 of 100 point reads and payments of a quiet account, alone, beside each kind of
+ * Effect of an account that does its worst on another: 99 of 100 point reads and payments of a quiet account, alone, beside each kind of
  * what a caller can do to stop the others, and beside all of them.
  */
 

@@ -12,7 +12,7 @@ export const COMPONENTS = `
   insert into component_brackets (account_id, component_version_currency_id, qty_from, qty_till, price)
     values (1, 1, 1, null, 4.5), (1, 2, 1, 100, 0.05), (1, 2, 101, null, 0.04);`
 
-/** One of each on every subscription. 150 calls were reported for January, in two reports. */
+/** Components that every subscription has, one of each. 150 calls were reported for January, in two reports. */
 export const ON_SUBSCRIPTIONS = [
   `update subscriptions set components_revision = 1, component_anchor = '2027-01-01' where account_id = 1`,
   `insert into subscription_components (account_id, subscription_id, component_id, component_version_id, quantity, anchor, anchor_day, stretch,

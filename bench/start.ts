@@ -49,7 +49,7 @@ async function start(dataDir: string): Promise<number> {
   return seconds
 }
 
-/** What starting npm alone costs here and now. */
+/** Measures the cost of starting npm alone, here and now. */
 function npmAlone(): Promise<number> {
   const startedMs = performance.now()
   return new Promise((resolve) =>

@@ -45,7 +45,7 @@ async function seed(service: Service): Promise<void> {
 
 let reports = 0
 
-/** One report of a subscription by chance, under a key of its own as every careful caller sends. */
+/** Reports usage of a subscription drawn at random, under an idempotency key of its own as every careful caller does. */
 function nextReport(authorization: string): string {
   reports += 1
   const subscription = 1 + Math.floor(Math.random() * SUBSCRIPTIONS)

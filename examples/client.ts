@@ -55,7 +55,7 @@ export function clientFromEnvironment(): Client {
   }
 }
 
-/** One sentence instead of the story of a connection: nobody can do anything with the rest. */
+/** Stops the program with one sentence instead of the stack of a connection error: nobody can do anything with the rest. */
 const stopWith = (message: string): never => {
   console.error(message)
   process.exit(1)

@@ -37,7 +37,7 @@ function openApiText(): string {
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
 }
 
-/** What other tools would not accept of the document; empty when it is fine. */
+/** Returns everything in the document that other tools would not accept; empty if it is fine. */
 function lintOpenApi(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'perennial-openapi-'))
   const file = join(folder, 'openapi.json')

@@ -275,15 +275,10 @@ describe('size', () => {
  */
 const COMMENTS_TO_REWRITE = [
   'src/commands',
-  'src/demo',
-  'src/engine',
-  'src/kernel',
-  'src/platform',
   'src/features/accounts',
   'src/features/adjustments',
   'src/features/api-keys',
   'src/features/billing-run',
-  'src/features/components',
   'src/features/contacts',
   'src/features/credit-notes',
   'src/features/currencies',
@@ -296,31 +291,22 @@ const COMMENTS_TO_REWRITE = [
   'src/features/money',
   'src/features/notes',
   'src/features/outbox',
-  'src/features/packages',
   'src/features/payments',
   'src/features/recurring-invoices',
   'src/features/statements',
   'src/features/subscriptions',
-  'src/features/tax-settings',
   'src/features/verification',
-  'bench',
-  'examples',
-  'scripts',
-  'test',
 ]
 const README_TO_WRITE = [
   'accounts',
   'adjustments',
   'api-keys',
-  'components',
   'contacts',
   'customers',
   'money',
   'payments',
   'recurring-invoices',
   'subscriptions',
-  'tax-settings',
-  'packages',
 ]
 
 describe('plain English', () => {

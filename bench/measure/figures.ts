@@ -1,4 +1,4 @@
-/** What is told of repeated measurements: the median, its range, and whether the machine was quiet enough to believe it. */
+/** Figures of repeated measurements: the median, its range, and whether the machine was quiet enough to believe them. */
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -8,7 +8,7 @@ export interface Load {
   seconds: number
   /** The next request, as bytes of HTTP. */
   next: () => string
-  /** What every answer must have. */
+  /** Status that every answer must have. */
   status: number
 }
 

@@ -3,7 +3,7 @@ import { assert } from '../kernel/assert.ts'
 import type { DemoClient } from './client.ts'
 import { CUSTOM_FIELDS } from './people.ts'
 
-/** What the firm of the demo sells: telephone lines and messages for small firms, in four currencies. */
+/** Catalogue of the firm of the demo: telephone lines and messages for small firms, in four currencies. */
 
 export const DEMO_NAME = 'Brightquay Telecom'
 export const DEMO_ZONE = 'Europe/Dublin'

@@ -10,7 +10,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export type Send = (method: Method, path: string, body?: object) => Promise<Answer>
 
-/** What a request answers is read by name; the interface is checked elsewhere. */
+/** Answer of a request, read by name; the interface is checked elsewhere. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
@@ -26,7 +26,7 @@ export interface DemoClient {
   all(path: string): Promise<Json[]>
 }
 
-/** A request of the demo was refused: a bug of the demo, told so that it can be found. */
+/** A request of the demo was refused: a bug of the demo, whose message helps to find it. */
 export class DemoRefused extends Error {
   constructor(method: Method, path: string, { status, body }: Answer) {
     super(`The demo could not go on: ${method} ${path} was answered ${status} ${JSON.stringify(body)}`)

@@ -6,7 +6,7 @@ export interface Draw {
   /** True as often as that in a hundred. */
   chance(percent: number): boolean
   pick<T>(list: readonly T[]): T
-  /** One of the words, each as often as its weight says. */
+  /** Draws one of the words, each as often as its weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T
 }
 

@@ -4,7 +4,7 @@ import type { DemoClient } from './client.ts'
 import type { Draw } from './draw.ts'
 import type { Prospect } from './people.ts'
 
-/** What one customer of the demo does, a step at a time, each on its day. */
+/** Life of a customer of the demo, a step at a time, each on its day. */
 
 export interface World {
   client: DemoClient

@@ -41,7 +41,7 @@ const CARDS = (Object.entries(DECK) as [LifeKind, number][]).flatMap(([kind, cou
 /** Has no divisor in common with the size of the deck, so every card comes once before one comes again, and never in a row. */
 const STRIDE = 37
 
-/** What kind of life the n-th customer leads: the shares hold for every hundred, few customers show many kinds. */
+/** Returns the kind of life that the n-th customer leads: the shares hold for every hundred, few customers show many kinds. */
 export const kindOf = (number: number): LifeKind => CARDS[(number * STRIDE + 11) % CARDS.length] as LifeKind
 
 /** Lives that a single person may lead too; all others are those of firms. */

@@ -3,7 +3,7 @@ import { add, decimal, decimalText, ZERO } from '../kernel/decimal.ts'
 import type { Draw } from './draw.ts'
 import type { World } from './life.ts'
 
-/** What customers pay: most of it a few weeks after the invoice, some of it late, little of it never. */
+/** Payments of the customers: most of it a few weeks after the invoice, some of it late, little of it never. */
 
 /** A mistaken invoice is cancelled within a week; what is younger is not paid yet. */
 const YOUNGEST_DAYS = 8

@@ -1,4 +1,4 @@
-/** What the people and firms of the demo are made of: everyday names, put together by draws, so that nobody in particular is meant. */
+/** Names for the people and firms of the demo: everyday ones, combined by draws, so that nobody in particular is meant. */
 
 export interface Land {
   /** ISO 3166-1 alpha-2. */
@@ -214,7 +214,7 @@ export const FIRM_WORDS = [
   ...['Rowan', 'Saffron', 'Sable', 'Sparrow', 'Tarn', 'Thistle', 'Tidal', 'Umber', 'Willow', 'Wren'],
 ]
 
-/** What firms do, and how that stands in their name. */
+/** Trades of firms, each with the words for it in a firm's name. */
 export const TRADES: readonly (readonly [industry: string, words: readonly string[]])[] = [
   ['Logistics', ['Freight', 'Couriers', 'Haulage']],
   ['Health', ['Dental', 'Physio', 'Clinics']],

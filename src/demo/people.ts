@@ -5,7 +5,7 @@ import { FIRM_WORDS, type Land, LANDS, TRADES } from './people-table.ts'
 
 /** The customers of the demo: firms and people of several countries, with addresses that reach nobody. */
 
-/** Where customers come from, out of a hundred. */
+/** Shares of countries that customers come from, out of a hundred. */
 const SHARES = { IE: 22, GB: 18, DE: 15, US: 14, FR: 9, NL: 8, ES: 5, CA: 4, JP: 3, ZA: 2 } as const
 /** Countries that tax firms of their own by themselves: those are invoiced without tax. */
 const TAXED_AT_HOME = new Set(['DE', 'FR', 'NL', 'ES'])
@@ -19,7 +19,7 @@ export interface Person {
   phone: string | null
 }
 
-/** A customer before it is one: what the service is told of it, and of whom one speaks to there. */
+/** Facts of a future customer: those of the firm, and of the person to speak to there. */
 export interface Prospect {
   isCompany: boolean
   currency: string
@@ -79,7 +79,7 @@ function address(draw: Draw, land: Land): Record<string, unknown> {
   }
 }
 
-/** Draws a customer whose name nobody has yet; `number` counts them, and tells their references apart. */
+/** Draws a customer whose name nobody has yet; `number` counts them and keeps their references distinct. */
 export function prospectOf(draw: Draw, number: number, wish: { isFirm: boolean; taken: Set<unknown> }): Prospect {
   for (;;) {
     const code = draw.weighted(SHARES)

@@ -12,7 +12,7 @@ import { prospectOf } from './people.ts'
 export interface StoryWish {
   /** How many customers there are in the end. */
   customers: number
-  /** Another seed tells another story; the same one, on the same days, the same. */
+  /** Story of a seed: the same seed on the same days gives the same story, another seed another one. */
   seed: number
   /** The day that the clock stands at now. */
   firstDay: IsoDate

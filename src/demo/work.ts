@@ -2,7 +2,7 @@ import { addMonths } from '../kernel/calendar.ts'
 import type { Draw } from './draw.ts'
 import { type Life, note } from './life.ts'
 
-/** What the firm of the demo bills beside subscriptions: work done once, and what is agreed by the month. */
+/** Work that the firm of the demo bills beside subscriptions: some done once, some agreed by the month. */
 
 /** Of one unit of work in each currency, in major units, against the euro; whole, so that the yen has no decimals. */
 const WORTH: Readonly<Record<string, number>> = { EUR: 1, USD: 1, GBP: 1, JPY: 160 }

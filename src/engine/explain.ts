@@ -46,7 +46,7 @@ export interface ChargeExplanation {
   sentence: string
 }
 
-/** What a planned charge already knows of its days. */
+/** Days that a planned charge covers, and the whole period that they are part of. */
 type CoveredDays = Pick<ChargeFacts, 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>
 
 interface Days {
@@ -210,7 +210,7 @@ function daysOf({ from, until, wholeFrom, wholeUntil }: CoveredDays): Days | nul
   }
 }
 
-/** What the whole period costs for all that the line charges, exact: what credits and extensions are cut from. */
+/** Returns the exact price of the whole period for everything that the line charges. Credits and extensions are shares of it. */
 export const wholePriceOf = ({
   brackets,
   price,
@@ -227,7 +227,7 @@ function formulaOf(facts: ChargeFacts, covered: Days | null): string {
   return product === amount ? amount : product + resultText(isExact(facts, covered), amount)
 }
 
-/** What the whole period costs, in words: "31.00", "3.10 × 5", "price of 13 units (62.00)", and of a difference both prices. */
+/** Returns the price of the whole period in words: "31.00", "3.10 × 5", "price of 13 units (62.00)", and of a difference both prices. */
 function wholePriceText({ brackets, price, quantity, digits }: ChargeFacts): string {
   if (brackets === null) return priceText(price, digits) + (equals(quantity, ONE) ? '' : ` × ${decimalText(quantity)}`)
   const priceOf = (units: Decimal): string =>
@@ -236,7 +236,7 @@ function wholePriceText({ brackets, price, quantity, digits }: ChargeFacts): str
   return `${priceOf(brackets.quantity)} − ${priceOf(brackets.before)}${leftOutText(brackets.leftOut, digits)}`
 }
 
-/** What a difference leaves out, with the sign that takes it back. */
+/** Returns, with the sign that takes it back, the amount that a difference leaves out. */
 function leftOutText(leftOut: Decimal | undefined, digits: number): string {
   if (leftOut === undefined) return ''
   const { coefficient, scale } = leftOut

@@ -2,8 +2,8 @@ import { addDays, type IsoDate, later, partsOf, type TermType } from '../kernel/
 import { type Cycle, nextRenewalOnOrAfter, type Period, periodContaining } from './subscription/period.ts'
 
 /**
- * When a recurring invoice is made. Its lines are the caller's, so only dates are planned: every period that begins before its end is
- * invoiced in full, none is ever cut. A cursor says how far it has been invoiced, as for subscriptions.
+ * Days on which a recurring invoice is made. Its lines are the caller's, so only dates are planned: every period that begins before its end is
+ * invoiced in full, none is ever cut. A cursor holds how far it has been invoiced, as for subscriptions.
  */
 
 export interface RecurringTerms {
@@ -89,7 +89,7 @@ export function countRecurringDue(
   return count
 }
 
-/** What fell due before a time in which the customer was not billed, and had not been invoiced. Go on with `resumeRecurring`. */
+/** Plans the periods that fell due, and were not invoiced, before a time in which the customer was not billed. `resumeRecurring` goes on from there. */
 export const planRecurringBeforeGap = (
   terms: RecurringTerms,
   cursor: RecurringCursor,

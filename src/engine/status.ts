@@ -33,9 +33,9 @@ export function invoiceStatus(facts: {
   isDraft: boolean
   dueDate: IsoDate
   today: IsoDate
-  /** What is owed when pending payments are counted. */
+  /** Amount owed when pending payments are counted, in minor units. */
   balanceMinor: bigint
-  /** What is owed when they are not. */
+  /** Amount owed when pending payments are not counted, in minor units. */
   actualBalanceMinor: bigint
 }): InvoiceStatus {
   if (facts.isCancelled) return 'Cancelled'
@@ -50,7 +50,7 @@ export type PositiveStatus = 'Paid' | 'Past Due' | 'Partially Paid' | 'Unpaid'
 /** Rule for positive adjustments: Paid when what is not pending covers it; Past Due after its due date, partly paid too; else by how much is paid. */
 export function positiveStatus(facts: {
   amountMinor: bigint
-  /** What is allocated to it, without pending payments. */
+  /** Amount allocated to it, without pending payments. */
   coveredMinor: bigint
   dueDate: IsoDate
   today: IsoDate

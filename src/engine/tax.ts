@@ -54,10 +54,10 @@ function fitOf(rule: TaxRule, place: Place): number {
 }
 
 export interface InvoiceTax {
-  /** What the rate is taken of: the sum of the lines. */
+  /** Amount that the rate applies to: the sum of the lines. */
   baseMinor: bigint
   amountMinor: bigint
-  /** What each line carries of it, in the order of the lines; together exactly amountMinor. */
+  /** Share of each line, in the order of the lines; together exactly amountMinor. */
   shares: bigint[]
 }
 

@@ -35,7 +35,7 @@ export interface Moment {
   today: IsoDate
 }
 
-/** Real time, in milliseconds since 1970; an argument so that tests can say what time it is. */
+/** Real time, in milliseconds since 1970; an argument so that tests can set the time. */
 export type RealClock = () => number
 
 export function momentOf(account: Pick<Account, 'clockAt' | 'timeZone'>, realClock: RealClock): Moment {
@@ -43,12 +43,12 @@ export function momentOf(account: Pick<Account, 'clockAt' | 'timeZone'>, realClo
   return { now, today: dateIn(now, account.timeZone) }
 }
 
-/** What a handler knows beside its input. */
+/** Context of a request: everything that a handler knows beside its input. */
 export interface RequestContext {
   account: Account
   moment: Moment
   caller: Caller
-  /** Who did it, as events say it: "key 3". */
+  /** Actor of the change as events name it: "key 3". */
   actor: string
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean

@@ -15,7 +15,7 @@ export type FaultKind =
   | 'unavailable'
   | 'broken'
 
-/** One thing that is wrong: a sentence for a person, a stable word for a program, the input it is about. */
+/** Problem with one input: a sentence for a person, a stable code for a program, and the field that it is about. */
 export interface Problem {
   message: string
   code: string

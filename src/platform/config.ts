@@ -18,7 +18,7 @@ type Variable<Value> = {
   readonly name: string
   /** As it would be written in the environment; empty means unset. */
   readonly preset: string
-  /** One line for `.env.example`. */
+  /** Description in one line, for `.env.example`. */
   readonly about: string
   readonly isSecret?: true
   /** Reads a text that is not empty; answers what it should have been where it cannot be read. */
@@ -26,7 +26,7 @@ type Variable<Value> = {
   readonly unset: Value
 }
 
-/** What a variable must be, as the end of the sentence "HOST must be …". */
+/** Wrong value of a variable: holds the end of the sentence "HOST must be …". */
 class Wrong {
   readonly mustBe: string
 
@@ -247,7 +247,7 @@ export function envExample(): string {
   return [head, ...entries].join('\n')
 }
 
-/** What is set, or what lies in the file of a secret that is not set itself: so containers hand secrets over. */
+/** Returns the text of a variable, or that of the file which `…_FILE` names: containers hand secrets over like this. */
 function textOf(
   env: Readonly<Record<string, string | undefined>>,
   { name, isSecret }: Pick<Variable<unknown>, 'name' | 'isSecret'>,

@@ -1,8 +1,8 @@
 import { withoutTexts } from './log-cleaning.ts'
 
-/** What is told of a failure, in the log and on the terminal: where and why, and nothing of what callers sent or the database holds. */
+/** Facts of a failure for the log and the terminal: its place and cause, and nothing that callers sent or the database holds. */
 
-/** What is told of an error. Nothing else of it is: libraries hang requests, rows and addresses on theirs. */
+/** Facts of an error that may be logged. Nothing else may: libraries attach requests, rows and addresses to their errors. */
 export interface ErrorFacts {
   type: string
   message: string
@@ -20,7 +20,7 @@ export interface ErrorFacts {
 const TOLD = ['code', 'table', 'column', 'constraint', 'routine', 'syscall'] as const
 const CAUSES_MAX = 5
 
-/** What PostgreSQL itself says of these concerns the server or the schema; messages of all others can quote a row. */
+/** SQLSTATE classes whose messages concern the server or the schema only; messages of all others can quote a row. */
 const MESSAGE_WITHOUT_DATA = /^(?:08|0A|25|28|3D|3F|40|42|53|54|55|57|58|XX)/
 
 /** The facts of anything thrown. `sent` is what the caller has sent: no message may repeat it. */

@@ -1,6 +1,6 @@
 /**
- * What may never stand in a log, whoever wrote the line: credentials, tokens, numbers of cards and bank accounts. Lines are made without
- * them in the first place; this is the second wall, for messages of libraries and for what nobody thought of.
+ * Patterns that may never stand in a log, whoever wrote the line: credentials, tokens, numbers of cards and bank accounts. Lines are made
+ * without them in the first place; this is the second wall, for messages of libraries and for cases that nobody thought of.
  */
 
 const GONE = '…'

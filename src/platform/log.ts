@@ -4,7 +4,7 @@ import { textCleaner } from './log-cleaning.ts'
 
 /**
  * The log of the service: one JSON object a line. What callers send and what the database holds is theirs and has no business in it: of an
- * error only facts are written that say where and why, and every finished line is cleaned once more.
+ * error only its place and cause are written, and every finished line is cleaned once more.
  */
 
 /** Makes the log. `secrets` are texts that no line may hold, whatever brings them there. */

@@ -3,7 +3,7 @@ import type { Database } from './database/database.ts'
 import type { SteadyClock } from './steady-clock.ts'
 import { within } from './within.ts'
 
-/** What /metrics tells: about the service, and nothing about an account. Labels take few values, all of them known beforehand. */
+/** Metrics of the service for /metrics, without anything about an account. Labels take few values, all of them known beforehand. */
 export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** A billing run has finished. */
@@ -11,7 +11,7 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-/** One value that the database tells of all accounts together; an empty label where there is nothing to tell apart. */
+/** Figure that the database has for all accounts together; its label is empty if there is nothing to distinguish. */
 export interface Figure {
   name: string
   label: string
@@ -29,7 +29,7 @@ export interface MetricsDeps {
 const FIGURES_KEPT_MS = 5_000
 const FIGURES_WAIT_MS = 3_000
 
-/** Figures of the database: how each is told, and what its label tells apart. Those with `always` are 0 where nothing was found. */
+/** Figures of the database: the text of each, and the name of its label. Those with `always` are 0 if nothing was found. */
 const TOLD_FIGURES: Record<string, { metric: string; help: string; label?: string; always?: readonly string[] }> = {
   runs: {
     metric: 'perennial_runs',
@@ -102,7 +102,7 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
   const tellFigures = figureGauges(registers)
   let kept: { atMs: number; figures: Promise<Figure[]> } | undefined
 
-  /** One question at a time; what was found is kept for a moment, a failure is not. */
+  /** Reads the figures, one query at a time. A result is kept for a moment, a failure is not. */
   async function figures(): Promise<Figure[] | undefined> {
     const nowMs = clock()
     if (!kept || nowMs - kept.atMs >= FIGURES_KEPT_MS) kept = { atMs: nowMs, figures: readFigures() }

@@ -6,7 +6,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((threads) => threads.close()))
 })
 
-/** What each word makes a thread do; any other comes back in capitals. */
+/** Program of a test thread, which does something else for each word; any other word comes back in capitals. */
 const PROGRAM = `
 import { parentPort, threadId } from 'node:worker_threads'
 parentPort.on('message', (input) => {

@@ -5,10 +5,10 @@ import { Worker } from 'node:worker_threads'
  * piece of work with it and nothing else; the next one starts a new thread.
  */
 
-/** What a thread answers: bytes, a refusal that it words by a code, or an error of its own. */
+/** Reply of a thread: bytes, a refusal with a code of its own, or an error. */
 export type ThreadReply = { bytes: Uint8Array } | { refusal: string } | { error: Error }
 
-/** The thread refused the work; `code` says why. */
+/** Refusal of the work by the thread; `code` is the reason. */
 export class ThreadRefusal extends Error {
   readonly code: string
 
@@ -69,7 +69,7 @@ export class Threads {
   }
 }
 
-/** One thread and what it is doing. */
+/** Thread with the task that it is working on. */
 class Thread {
   readonly #worker: Worker
   readonly #timeMsMax: number

@@ -1,4 +1,4 @@
-/** What a promise answers, or undefined when it fails or takes longer: for questions about health, to which no answer is one too. */
+/** Returns the result of a promise, or undefined if it fails or takes longer: for checks of health, where no answer is an answer too. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<undefined>((resolve) => {

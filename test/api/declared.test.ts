@@ -12,7 +12,7 @@ import { hostileBody, rightBody, writeJson } from './samples.ts'
 import { authorization, makeWorld, pathOf, PNG, putLogo, RECIPES } from './world.ts'
 
 /**
- * What an operation declares is what it can really give: each declared 4xx and 503 of each operation is produced here. Most follow from
+ * Operations can really give what they declare: each declared 4xx and 503 of each operation is produced here. Most follow from
  * the declaration and are produced in one way for all; the rest has recipes by name.
  */
 

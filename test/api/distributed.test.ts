@@ -6,7 +6,7 @@ import { first, isNode, nodesBelow, nodesOf, numberOf, readTree, type TreeNode }
 import { type Collected, collectStatements } from './statements.testing.ts'
 
 /**
- * What lets an engine that spreads accounts over servers run our SQL. Statements are judged by the parse trees that PostgreSQL makes of
+ * Conditions under which an engine that spreads accounts over servers can run our SQL. Statements are judged by the parse trees that PostgreSQL makes of
  * them, the schema by its catalogue.
  */
 

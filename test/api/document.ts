@@ -137,14 +137,14 @@ function wrongHeaders({ headers: declared = {} }: DocumentedResponse, { status, 
   ]
 }
 
-/** What is wrong with the type of a body; undefined when it is one of those declared. */
+/** Returns the problem with the type of a body; undefined if it is one of those declared. */
 function wrongType(content: Media, type: string, text: string): string | undefined {
   const media = Object.keys(content)
   if (media.length === 0) return text === '' ? undefined : `a body is answered, none is declared: ${text.slice(0, 200)}`
   return media.some((one) => type.startsWith(one)) ? undefined : `${type} is answered, ${media.join()} is declared`
 }
 
-/** What is wrong with an answer, held against what the document says of its operation; undefined when nothing is. */
+/** Returns a function that finds the problem of an answer, compared with its operation in the document; undefined if there is none. */
 export function answerChecker(
   document: ApiDocument,
 ): (operation: DocumentedOperation, answer: Answered) => string | undefined {

@@ -35,7 +35,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
 }
 const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }
 
-/** Where an example wants a record in another state than that of the example which makes it: what is sent differently. */
+/** Fields that are sent differently when an example needs a record in another state than the example which makes it. */
 const STATES: Record<string, Record<string, Body>> = {
   changeStartDate: { addSubscription: { StartDate: '2027-02-01' } },
   editInvoice: { addInvoice: { isDraft: true } },
@@ -43,7 +43,7 @@ const STATES: Record<string, Record<string, Body>> = {
   recordUsageInBulk: { addComponent: { Type: 'metered' } },
 }
 
-/** What else has happened before. */
+/** Requests that must have happened before an example. */
 const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   reactivateSubscription: async (reader) => reader.must('PUT', `${await subscriptionOf(reader)}/cancel/norefund`, {}),
   recordUsage: (reader) => addMetered(reader),

@@ -19,7 +19,7 @@ interface Request {
   method: string
   url: string
   payload?: string | Buffer
-  /** What is wrong with it. */
+  /** Description of the hostile part. */
   note?: string
   headers?: Record<string, string>
 }
@@ -172,7 +172,7 @@ async function rightRequest(operation: DocumentedOperation, world: World): Promi
 /** Records are picked at random, and not every one can be deleted or changed. */
 const RIGHT_TRIES = 40
 
-/** One worker's account: right requests to all of its operations while its records are new, then the hostile ones. */
+/** Attacks with one worker's account: right requests to all of its operations while its records are new, then the hostile ones. */
 async function attack(world: World, mine: readonly DocumentedOperation[], owner: pg.Client): Promise<Outcome> {
   const { outcome, send, look } = attacker(world, owner)
   const order = { GET: 0, DELETE: 1, PUT: 2, POST: 3 }

@@ -268,7 +268,7 @@ export const WRONG_BODIES = [
   '\ufeff{}',
 ]
 
-/** One hostile body: a right one with one field changed, sometimes several. */
+/** Returns a hostile body: a right one with one field changed, sometimes several. */
 export function hostileBody(operation: DocumentedOperation, world: World): { payload: string; note: string } {
   const leaves = leavesOf(operation.body as JsonSchema)
   let body: unknown = rightBody(operation, world)

@@ -108,7 +108,7 @@ const STATUSES = [
   'cancelled',
   'expired',
 ]
-/** What lists inside lists are copied from, which nothing made up can be. */
+/** Entry that lists inside lists are made of; a made-up value would not fit there. */
 const PRICE = { price: ONE, term: 1, termType: 'months', qtyFrom: 1n, qtyTill: null }
 const PRICED = { currency: 'USD', terms: [PRICE], brackets: [PRICE] }
 /** A row of a bulk statement that can be written in any form, days and numbers in binary too. */

@@ -24,7 +24,7 @@ await owner.connect()
 await owner.query('set session_replication_role = replica')
 afterAll(() => owner.end())
 
-/** What a caller has whatever becomes of the records. */
+/** Tables that keep their rows whatever becomes of the records. */
 const KEPT = ['accounts', 'account_versions', 'account_counters', 'account_currencies', 'api_keys']
 const { rows: tables } = await owner.query<{ name: string }>(
   `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'

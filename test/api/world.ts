@@ -102,7 +102,7 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
   await mustPost(client, '/v1/billingruns', {})
 }
 
-/** What only a first of a month brings: a statement that made itself. */
+/** Moves the clock into January: only a first of a month brings a statement that made itself. */
 async function liveIntoJanuary(client: TestClient): Promise<void> {
   const about = { Name: 'Filed', isCompany: true, Email: 'filed@example.org', autoSendStatement: true }
   const { customerID } = await mustPost(client, '/v1/customers', about)
@@ -125,7 +125,7 @@ function noteIds(value: unknown, pathParams: ReadonlySet<string>, found: Map<str
   }
 }
 
-/** What lists must be asked with. */
+/** Queries that some lists cannot do without. */
 const LIST_QUERIES: Record<string, string> = { listAdjustments: '?type=all' }
 
 /** Every identifier that the lists of the account show. */

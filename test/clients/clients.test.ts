@@ -37,7 +37,7 @@ const STRICTLY: ts.CompilerOptions = {
 interface Generator {
   program: string
   args: (to: string) => string[]
-  /** What stands before the calls, and one call as a line. */
+  /** Text before the calls. */
   head: string
   line: (call: Call, operation: DocumentedOperation) => string
 }

@@ -1,5 +1,5 @@
 /**
- * What the interface defines, as far as the service has it by now: paths, success codes, fields. Written from the interface and held
+ * Paths, success codes and fields that the interface defines, as far as the service has them by now. Written from the interface and held
  * against our OpenAPI document, so that neither a rename nor a lost field goes unseen. A type is what an answer holds;
  * "?" behind it says that null is possible.
  */
@@ -250,7 +250,7 @@ const positiveAdjustment = {
   allocations: 'list',
 } as const
 
-/** What the entries of lists inside these answers hold: "Charges" of an invoice, "PackageVersions.packageVersionRates" of a package. */
+/** Fields of the entries of lists inside these answers: "Charges" of an invoice, "PackageVersions.packageVersionRates" of a package. */
 export const NESTED: Record<string, Record<string, Fields>> = {
   'POST /v1/payments': {
     Allocations: {

@@ -103,7 +103,7 @@ export async function addOffers(client: TestClient, start: Start) {
   return { packages, seats: seats.componentID as number, calls: calls.componentID as number }
 }
 
-/** One that has not begun is replaced as if it had been added so: the first period follows from the trial of the new package. */
+/** Notes the start of a subscription. One that has not begun is replaced as if it had been added so: its first period follows the new package's trial. */
 async function noteStart(it: Living): Promise<void> {
   const s = await readIt(it)
   if (s.comp_Status === 'Future') it.runs.at(-1)!.from = (day(s.TrialEndDate) ?? day(s.StartDate)) as IsoDate

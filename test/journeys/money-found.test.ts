@@ -3,7 +3,7 @@ import { creditOf, ledgerOf, moneyShop, paymentOf } from '../../src/features/mon
 import { startTestService, type TestClient } from '../support/app.ts'
 import { openMoneyBooks } from '../support/money-books.ts'
 
-/** What random histories of money have found, told once more so that it has a name and stays mended. */
+/** Faults that random histories of money have found, each as a test with a name so that it stays mended. */
 
 const service = await startTestService()
 const sql = await openMoneyBooks(service.connection)

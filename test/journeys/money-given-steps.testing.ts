@@ -132,7 +132,7 @@ const doors: Door[] = [
   },
 ]
 
-/** What a body says of allocations, and what the model makes of it. */
+/** Returns the allocations of a body, and those that the model makes of it. */
 function asked(
   world: World,
   door: Door,

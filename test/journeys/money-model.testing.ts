@@ -1,5 +1,5 @@
 /**
- * What the money of a few customers should be, told anew in as few words as it takes: amounts in whole minor units, documents, and
+ * Model of the money of a few customers, written independently in as few words as it takes: amounts in whole minor units, documents, and
  * allocations between them. It knows nothing of the service but the interface, so that the two can be held against each other.
  */
 
@@ -49,7 +49,7 @@ export interface Books {
   allocations: Allocation[]
 }
 
-/** One entry of a list: a new allocation, or a present one with what is to become of it. */
+/** Entry of a list: a new allocation, or a present one with its new amount and target. */
 export interface Entry {
   present: Allocation | null
   owed: Owed
@@ -160,7 +160,7 @@ function freeMoney(books: Books, owed: Owed): Given[] {
     )
 }
 
-/** What a document takes of unallocated money when it is made. */
+/** Allocates unallocated money to a document when it is made. */
 export function takeUnallocated(books: Books, owed: Owed): void {
   if (!books.takesUnallocated) return
   for (const given of freeMoney(books, owed)) {
@@ -189,7 +189,7 @@ export function placeNotes(books: Books, notes: readonly Given[], made: readonly
   for (const owed of [...byAge(made), ...byAge(left)]) for (const note of notes) put(note, owed)
 }
 
-/** What a positive adjustment is to be paid with where it takes unallocated money on an edit: what there is, and as much more as is free. */
+/** Returns the allocations of a positive adjustment that takes unallocated money on an edit: the present ones, and as much more as is free. */
 export function wantedByOwed(books: Books, owed: Owed, before: readonly Allocation[]): Allocation[] {
   const kept: Allocation[] = []
   let left = owed.amount
@@ -229,7 +229,7 @@ export function refusalsOfOwed(
   return codes
 }
 
-/** What of an invoice the service may still credit. */
+/** Returns the amount of an invoice that the service may still credit. */
 export function creditableOf(books: Books, invoice: Owed): number {
   const notes = books.given.filter(({ credits }) => credits?.invoice === invoice)
   const taking = allocationsTo(books, invoice).filter(
@@ -274,7 +274,7 @@ export function ledgerOf(books: Books, currency: string): Record<string, number>
   }
 }
 
-/** What a customer owes less what it has given, in one currency. */
+/** Returns the amount a customer owes less the amount it has given, in one currency. */
 export function balanceOf(books: Books, customer: number, currency: string): number {
   const mine = <T extends Owed | Given>(some: readonly T[]) =>
     some.filter((one) => one.customer === customer && one.currency === currency)

@@ -18,7 +18,7 @@ export const stepOf = <Wish>(
     }),
   )
 
-/** One of some by a number; undefined where there is none. */
+/** Picks one of some by a number; undefined if there is none. */
 export const pickOf = <T>(some: readonly T[], pick: number): T | undefined => some[pick % Math.max(some.length, 1)]
 
 export const pick = fc.nat(999)
@@ -43,7 +43,7 @@ type EntryPick = typeof entryPicks extends fc.Arbitrary<infer T> ? T : never
 
 export const asks = fc.record({
   isAuto: fc.constantFrom(true, false, false),
-  /** What becomes of present allocations, one after the other. */
+  /** Fates of the present allocations, one after the other. */
   present: fc.array(fc.constantFrom('keep', 'keep', 'drop', 'less', 'more', 'move'), { maxLength: 4 }),
   added: fc.oneof({ weight: 3, arbitrary: fc.array(entryPicks, { minLength: 1, maxLength: 3 }) }, fc.constant([])),
 })

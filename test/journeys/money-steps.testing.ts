@@ -15,7 +15,7 @@ import { owedSteps } from './money-owed-steps.testing.ts'
 import { currencyPick, day, type Perform, pick, customerPick, pickOf, stepOf } from './money-picks.testing.ts'
 import { CURRENCIES, dayOf, expectOutcome, inDays, minorOf, wire, type World } from './money-world.testing.ts'
 
-/** What may happen to money, each with what the model says of it. */
+/** Steps that may happen to money, each with the result that the model expects. */
 
 const invoices = stepOf(
   'invoice',
@@ -144,7 +144,7 @@ const settings = stepOf('settings', fc.boolean(), async (world, isOn) => {
   world.books.takesUnallocated = isOn
 })
 
-/** What changes a subscription may make credit notes and an invoice, in one operation: the notes are placed first. */
+/** Changes a subscription. The operation may make credit notes and an invoice; the notes are placed first. */
 async function changeSubscription(world: World, path: string, body?: object): Promise<void> {
   world.log.push(`PUT ${path} ${JSON.stringify(body ?? '')}`)
   const { status, text } = await world.client.put(path, body)

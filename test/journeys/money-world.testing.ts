@@ -34,7 +34,7 @@ export interface World {
   /** Identifiers of allocations are never used again: those that have been. */
   newestAllocation: number
   wasLocked: boolean
-  /** What was done, for whoever reads a counterexample. */
+  /** Log of the steps done, for whoever reads a counterexample. */
   log: string[]
 }
 

@@ -6,7 +6,7 @@ import { minorText } from '../../src/kernel/money.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import type { Reply, TestClient, TestService } from '../support/app.ts'
 
-/** What a book-keeper reads of a year: every invoice with its number, days, lines, taxes, total and Status, and every credit note. */
+/** Year as a book-keeper reads it: every invoice with its number, days, lines, taxes, total and Status, and every credit note. */
 
 const dayOf = (text: string): string => text.slice(0, 10)
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { isInContext, readStages, restsOf, wordsOf } from './container.ts'
 import { call, ROOT, startProcess, testFolder } from './program.ts'
 
-/** What an engine would do with the Dockerfile, done by hand: only what is copied is there, and the service may write only its data. */
+/** Steps of the Dockerfile done by hand: only the copied files are there, and the service may write only its data. */
 
 const [build = [], final = []] = readStages()
 const NOBODY = 65_534

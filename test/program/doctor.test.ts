@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { runProgram, serve, testFolder } from './program.ts'
 
-/** What the doctor says of surroundings that are well, and of each illness that can be made without harm. */
+/** Findings of the doctor in healthy surroundings, and for each illness that can be made without harm. */
 
 interface Said {
   About: string

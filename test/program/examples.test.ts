@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT, serve, startProcess, testFolder } from './program.ts'
 
-/** What stands in examples/ is what people copy: it has to work as it stands, twice on one account. */
+/** Programs of examples/ are copied by people: each has to work as it stands, twice on one account. */
 
 const environmentOf = async () => {
   const service = await serve({ DATA_DIR: testFolder() })

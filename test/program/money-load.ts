@@ -39,7 +39,7 @@ interface MoneyRecord {
   kind: 'invoice' | 'payment' | 'credit' | 'refund'
   customerID: number
   id: number | null
-  /** What it may be found as; the newest acknowledged first. */
+  /** States in which it may be found, the newest acknowledged first. */
   states: string[]
 }
 
@@ -94,7 +94,7 @@ function add(load: Load, kind: MoneyRecord['kind'], ref: string, n: number): Pro
   return ask(load, record, stateOf(amount, 'made'), () => load.send('POST', path, bodyOf(record, amount, 'made')))
 }
 
-/** One writer: works on records of its own, whose money meets everybody else's on the same invoices. */
+/** Writes, as one of several writers, records of its own whose money meets everybody else's on the same invoices. */
 async function write(load: Load, name: string, isOver: () => boolean): Promise<void> {
   const mine: MoneyRecord[] = []
   for (let n = 0; !isOver(); n += 1) {
@@ -130,7 +130,7 @@ async function all(send: Send, path: string, pick: (body: any) => any[]): Promis
 
 const plain = (body: any): any[] => body
 
-/** What the service has, by what the writers called it. */
+/** Returns the records that the service has, by the names that the writers gave them. */
 async function found(send: Send): Promise<Map<string, string>> {
   const states = new Map<string, string>()
   for (const one of await all(send, '/v1/payments', plain)) states.set(one.Ref, stateOf(one.Amount, one.Memo))

@@ -19,7 +19,7 @@ export interface Ended {
 
 export interface Running {
   child: ChildProcess
-  /** What it has written so far. */
+  /** Output that the program has written so far. */
   said: { out: string; err: string }
   /** Waits for a text on stdout that fits; fails when the program ends without it. */
   says(pattern: RegExp): Promise<RegExpExecArray>

@@ -20,7 +20,7 @@ async function stop(folder: string): Promise<void> {
   running.delete(folder)
 }
 
-/** What was stopped as a primary starts as a standby next time. */
+/** Makes a stopped primary start as a standby next time. */
 function makeStandby(folder: string): void {
   const cluster = join(folder, 'postgres')
   const file = join(cluster, 'standby.signal')

@@ -10,7 +10,7 @@ const STOP_MS_MAX = 30_000
 type Outcome = { status: number; customer: number } | 'refused' | 'taken and dropped' | 'half an answer'
 
 /**
- * One write over a kept connection, as clients with a pool do it. It asks whether to go on before it sends its body, and so knows whether it
+ * Writes over a kept connection, as clients with a pool do. The request waits for "100 Continue" before it sends its body, and so knows whether it
  * was taken when no answer comes.
  */
 function write(service: Serving, credentials: Serving, agent: Agent, key: string): Promise<Outcome> {

@@ -11,7 +11,7 @@ import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts
 import { olderPostgres } from './older-postgres.ts'
 
 /**
- * One embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
+ * Starts one embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
  * survive. TEST_POSTGRES=15 (16, 17) takes an older version, installed by `npm ci --prefix test/postgres-versions`.
  */
 
@@ -34,7 +34,7 @@ function quickFolder(): string {
 }
 
 /**
- * What an older version needs besides. 15 leaves its folder and comes back by the path, so the folder is opened up (with something else in it
+ * Returns the programs and settings that an older version needs. 15 leaves its folder and comes back by the path, so the folder is opened up (with something else in it
  * it keeps its mode), and it knows no "all" in the map of users, so the socket alone says who may connect.
  */
 function surroundingsOfOlder(major: string, folder: string) {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Connection } from '../../src/platform/database/database.ts'
 
 /**
- * What must hold of an account's money whatever happened to it, asked of the database in words of its own: it knows nothing of the
+ * Conditions that must hold for an account's money whatever happened to it, queried from the database independently: it knows nothing of the
  * engine's posting rules, and works as superuser, so that it sees what row security would hide.
  */
 
@@ -158,7 +158,7 @@ select format('%s %s: %s of %s on %s more in its document than in the ledger', r
  group by record_type, id, account, case when account = 'tax' then tax else '' end, day
 having sum(amount) <> 0`
 
-/** What callers' credit notes took back of each tax of an invoice: the rule, and what was posted. */
+/** Shares of each tax of an invoice that callers' credit notes took back: by the rule, and as posted. */
 const TAXES = `
 with credited as (
   select l.owed_id as invoice_id, sum(l.amount_minor) as amount
@@ -228,7 +228,7 @@ async function brokenChains(database: pg.Client, account: bigint): Promise<strin
 }
 
 export interface MoneyBooks {
-  /** What does not hold, a sentence each; nothing in healthy books. */
+  /** Returns a sentence for each condition that does not hold; none for healthy books. */
   differences(account: bigint, wasLocked: boolean): Promise<string[]>
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What another program reads in a PDF: pdftotext and pdfinfo of Debian's poppler-utils. */
+/** Text and facts of a PDF as another program reads them: pdftotext and pdfinfo of Debian's poppler-utils. */
 
 /** With CI set the programs have to be there; elsewhere tests that need them are named as not run. */
 export const hasPoppler = !spawnSync('pdfinfo', ['-v']).error || process.env['CI'] !== undefined

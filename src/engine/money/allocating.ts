@@ -38,7 +38,7 @@ export interface Allocation<Given = GivenKind> {
   isServiceMade: boolean
 }
 
-/** What a caller asks for: a target and an amount; with an identifier it edits the allocation that bears it. */
+/** Allocation that a caller asks for: a target and an amount. With an identifier it edits the allocation that has it. */
 export interface WantedAllocation {
   id: Id | null
   target: OwedRef
@@ -150,7 +150,7 @@ export interface Taken {
 }
 
 /**
- * What unallocated money pays of documents that are being made. Rule for invoices of the rules: by day, credit notes before payments on
+ * Allocates unallocated money to documents that are being made. Rule for invoices of the rules: by day, credit notes before payments on
  * one day, then by identifier; for a refund: payments, then credit notes, each oldest first.
  */
 export function takeFree(

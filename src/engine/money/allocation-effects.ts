@@ -4,7 +4,7 @@ import type { GivenKind, OwedKind } from './allocating.ts'
 import { taxShares, type TaxedInvoice } from './credit-tax.ts'
 import { afterLock, type Posting, postingsOfAllocation } from './postings.ts'
 
-/** What a change of allocations means for documents and for the ledger: pure sums over the states before and after. */
+/** Effects that a change of allocations has on documents and on the ledger: pure sums over the states before and after. */
 
 /** An allocation with all that its postings and the totals of its documents need. */
 export interface AllocationState {
@@ -28,7 +28,7 @@ export interface AllocationState {
 export const allocationDay = (given: IsoDate, owed: IsoDate, lockDate: IsoDate | null): IsoDate =>
   afterLock(later(given, owed), lockDate)
 
-/** What one more or less allocation does to the documents it joins. */
+/** Deltas, in minor units, by which adding or removing an allocation changes the two documents that it joins. */
 export interface AppliedDeltas {
   given: Map<string, { kind: GivenKind; id: Id; amountMinor: bigint }>
   owed: Map<string, { kind: OwedKind; id: Id; paidMinor: bigint; pendingMinor: bigint; negativeMinor: bigint }>
@@ -74,7 +74,7 @@ export const taxedInvoicesOf = (...states: readonly (readonly AllocationState[])
 ]
 
 /**
- * What allocations stand for in the ledger: each its amount, and those of callers' credit notes their shares of the taxes. `taxed` holds
+ * Returns the ledger entries of allocations: the amount of each, and for those of callers' credit notes also their shares of the taxes. `taxed` holds
  * the facts of every invoice whose tax they take back, and `all` every such allocation to those invoices, of other notes too.
  */
 export function postingsOfAllocations(

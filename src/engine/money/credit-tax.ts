@@ -2,7 +2,7 @@ import { divideHalfAway } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { PostedTax, TaxAmount } from './postings.ts'
 
-/** What callers' credit notes take back of an invoice's taxes. */
+/** The taxes of an invoice that callers' credit notes take back. */
 
 export interface TaxedInvoice {
   totalMinor: bigint

@@ -39,7 +39,7 @@ export const LEDGER_EVENTS = [
 ] as const
 export type LedgerEvent = (typeof LEDGER_EVENTS)[number]
 
-/** What an entry is about; an allocation has entries of its own. */
+/** Type of the record that an entry is about; an allocation has entries of its own. */
 export type LedgerRecordType = 'invoice' | 'payment' | 'negative_adjustment' | 'positive_adjustment' | 'allocation'
 
 /** A tax by what the tax report groups it by. */
@@ -49,7 +49,7 @@ export interface PostedTax {
   taxNumber: string | null
 }
 
-/** One entry: one amount over 0 from a debit to a credit account, on a calendar day. */
+/** Posting of one amount over 0 from a debit to a credit account, on a calendar day. */
 export interface Posting {
   event: LedgerEvent
   /** It takes an earlier entry of that event back; debit and credit are those of this entry, so the other way round. */
@@ -58,7 +58,7 @@ export interface Posting {
   recordId: Id
   debit: LedgerAccount
   credit: LedgerAccount
-  /** Where one side is a tax. */
+  /** Set when one side of the entry is a tax. */
   tax: PostedTax | null
   amountMinor: bigint
   dated: IsoDate
@@ -232,7 +232,7 @@ export interface PostedAllocation {
   amountMinor: bigint
   /** The day on which a failure or return of the payment took it away; null while it stands. */
   endedOn: IsoDate | null
-  /** What it takes back of the invoice's taxes, where it is of a caller's credit note. */
+  /** Shares of the invoice's taxes that it takes back; empty unless it belongs to a caller's credit note. */
   taxes: readonly TaxAmount[]
 }
 
@@ -248,7 +248,7 @@ export function postingsOfAllocation({ id, dated, amountMinor, endedOn, taxes }:
   ]
 }
 
-/** Two entries say the same when all of this is equal. */
+/** Key of an entry: two entries with equal keys mean the same. */
 const keyOf = (p: Posting): string =>
   [
     p.event,
@@ -265,8 +265,8 @@ const keyOf = (p: Posting): string =>
   ].join('|')
 
 /**
- * What to post so that the ledger says `after` where it said `before`: the reverse of what no longer holds, each dated as what it takes
- * back, then what is new. What did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
+ * Returns the entries that turn a ledger that holds `before` into one that holds `after`: the reverse of each entry that no longer holds,
+ * with the date of the entry it reverses, then the new entries. An entry that did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
  * the day after the lock; so is a share of a tax that moves because another allocation did.
  */
 export function postingsOfChange(

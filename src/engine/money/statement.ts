@@ -16,7 +16,7 @@ export const MOVEMENT_TYPES = [
 ] as const
 export type MovementType = (typeof MOVEMENT_TYPES)[number]
 
-/** One document or event of a customer's account; a debit is owed by the customer. */
+/** Movement of a customer's account by one document or event; a debit is owed by the customer. */
 export interface Movement {
   dated: IsoDate
   type: MovementType
@@ -42,7 +42,7 @@ export interface Statement {
   debitsMinor: bigint
   creditsMinor: bigint
   closingMinor: bigint
-  /** What is dated after the last day: closing and this make the present balance. */
+  /** Sum of the movements dated after the last day; added to the closing balance it gives the present balance. */
   laterMinor: bigint
 }
 
@@ -92,7 +92,7 @@ export function ageOf(dueDate: IsoDate, on: IsoDate): Age {
   return AGES[Math.min(Math.ceil(days / 30), AGES.length - 1)] as Age
 }
 
-/** What is open of documents, by how long it is past due on a day. */
+/** Sums the open amounts of documents by how long they are past due on a day. */
 export function ageOpen(open: readonly { dueDate: IsoDate; openMinor: bigint }[], on: IsoDate): Ageing {
   const ageing = Object.fromEntries(AGES.map((age) => [age, 0n])) as Ageing
   for (const { dueDate, openMinor } of open) ageing[ageOf(dueDate, on)] += openMinor

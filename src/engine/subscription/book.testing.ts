@@ -8,7 +8,7 @@ import { planCreditNotes, type PlannedCreditNote, recomputeCredit } from './cred
 import { recomputeCharge, wholePriceOf } from '../explain.ts'
 import type { PlannedInvoice } from './renewal.ts'
 
-/** What a database keeps between plans, for tests: charges with their credits, and what is left of each invoice. */
+/** Book for tests of everything that a database keeps between plans: charges with their credits, and the amount left of each invoice. */
 export interface Book {
   charges: InvoicedCharge[]
   planned: PlannedCharge[]

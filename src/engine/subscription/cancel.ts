@@ -46,8 +46,8 @@ function givenBackBy(
 }
 
 /**
- * What is given back on the day on which a cancellation at renewal takes effect: cycles of components that were charged beyond it
- * before the cancellation was asked for. Rule: not without pro rata. An EndDate gives back when it is set, not when it comes.
+ * Plans the credits of the day on which a cancellation at renewal takes effect: for cycles of components that were charged beyond that
+ * day before the cancellation was requested. Rule: not without pro rata. An EndDate gives back when it is set, not when it comes.
  */
 export const givenBackAtEnd = (
   state: Pick<SubscriptionState, 'isProRata'>,

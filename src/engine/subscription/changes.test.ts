@@ -56,7 +56,7 @@ const added = (over: Partial<SubscriptionState>): SubscriptionState => {
   return { ...state, cursor: firstCursor(termsOf(state)) }
 }
 
-/** Plans a change on a day, keeps it, and tells it in one line each. */
+/** Plans a change on a day, keeps it, and returns a line of text for each of its parts. */
 function changed(life: Life, plan: ChangePlan): { life: Life; credits: string; invoices: string[] } {
   const credits = creditsText(keepCredits(life.book, plan.givenBack))
   keepInvoices(life.book, plan.invoices, [])

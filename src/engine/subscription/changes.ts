@@ -41,15 +41,15 @@ export interface ChangePlan {
 }
 
 /**
- * What a change looks at beside the state: charges whose days or cycles reach beyond today, package and components, and every charge of
- * a package in a later stretch than those.
+ * Facts that a change needs beside the state: charges of package and components whose days or cycles reach beyond today, and every charge
+ * of a package in a later stretch than those.
  */
 export interface ChangeFacts {
   charges: readonly InvoicedCharge[]
   today: IsoDate
 }
 
-/** What a future subscription is replaced by: an offer with the fees and the trial of an add. */
+/** Offer that replaces a future subscription, with the fees and the trial of a new one. */
 export interface FutureOffer extends PackageOffer {
   setupFeeMinor: bigint
   trialFeeMinor: bigint
@@ -131,7 +131,7 @@ function rechargeUnused(state: SubscriptionState, givenBack: readonly GivenBack[
     .map(({ piece, whole }) => packageCharge(state, piece, whole))
 }
 
-/** One full new period from today, which becomes the anchor; a known end cuts it as it cuts any other. */
+/** Plans a full new period from today, which becomes the anchor; a known end cuts it as it cuts any other. */
 function startPeriod(
   state: SubscriptionState,
   offer: PackageOffer,
@@ -168,7 +168,7 @@ export function replaceFuture(state: SubscriptionState, offer: FutureOffer, toda
   return planOnly(asAdded(replaced, offer))
 }
 
-/** Where a subscription that has not begun is to start. */
+/** Start that a subscription which has not begun is moved to. */
 export interface OtherStart {
   startDate: IsoDate
   /** The new start plus the length of the trial; null without one. */
@@ -268,7 +268,7 @@ export function extendedPlan(state: SubscriptionState, { charges, today }: Chang
   }
 }
 
-/** One invoice of today, none without charges. Payment terms count from its first period that has not begun before. */
+/** Returns an invoice of today, or none without charges. Payment terms count from its first period that did not begin before today. */
 export function invoiceToday(charges: readonly PlannedCharge[], today: IsoDate): PlannedInvoice[] {
   if (charges.length === 0) return []
   const first = charges.reduce<IsoDate | null>(

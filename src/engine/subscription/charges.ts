@@ -6,7 +6,7 @@ import type { Period } from './period.ts'
 import type { PricedBrackets, PriceList } from './pricing.ts'
 
 /**
- * What a line charges. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
+ * Kinds of charges that a line can be for. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
  * cut off; `rise`, `metered` and `late_usage` belong to components.
  */
 export const CHARGE_KINDS = [
@@ -23,7 +23,7 @@ export const CHARGE_KINDS = [
 ] as const
 export type ChargeKind = (typeof CHARGE_KINDS)[number]
 
-/** One line to come, with every fact that its amount follows from. */
+/** Charge of a line to come, with every fact that its amount follows from. */
 export interface PlannedCharge {
   kind: ChargeKind
   /** The package (or component) that is charged. */
@@ -46,18 +46,18 @@ export interface PlannedCharge {
   /** How the amount is priced where it is not price × quantity; null where it is. */
   brackets: PricedBrackets | null
   /**
-   * What a quantity was spread by that has several brackets to stand in, and whose lines are price × quantity each. The first of them
-   * keeps it for all: the amounts need nothing of it, and an explanation has the others beside it.
+   * Prices by which a quantity was spread over several brackets, with a line of price × quantity for each. Only the first of these lines
+   * keeps it: amounts do not need it, and an explanation finds the other lines beside it.
    */
   spreadBy?: PriceList
   /** The heading of the line. */
   name: string
-  /** What the line shows: × quantity, rounded, it is always netMinor. */
+  /** Unit price that the line shows: times quantity, rounded, it always gives netMinor. */
   unitPrice: Decimal
   netMinor: bigint
 }
 
-/** What the charges of a package follow from. */
+/** Terms that the charges of a package follow from. */
 export interface PackageTerms {
   packageId: Id
   packageName: string

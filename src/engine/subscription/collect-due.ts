@@ -9,7 +9,7 @@ import { withUsage } from './usage.ts'
 
 /** Collecting what is due of package and components, and which of it shares an invoice. */
 
-/** One thing that falls due, with what decides whose invoice it shares. */
+/** Item that falls due, with the facts that decide which invoice it shares. */
 export interface DueItem {
   scheduledOn: IsoDate
   /** Start of a period invoiced ahead, which has an invoice of its own; null otherwise. */
@@ -17,7 +17,7 @@ export interface DueItem {
   charges: PlannedCharge[]
 }
 
-/** Where the collecting of due items stands. */
+/** State of collecting due items. */
 export interface Collecting {
   state: SubscriptionState
   components: ComponentState[]
@@ -125,7 +125,7 @@ function collectMetered(collecting: Collecting, given: ComponentState): Componen
   return component
 }
 
-/** One group per scheduled day, and one for each period invoiced ahead, behind that day's. */
+/** Groups due items: a group per scheduled day, and behind it one for each period that is invoiced ahead on that day. */
 export function groupsOf(items: readonly DueItem[]): DueItem[] {
   const groups = new Map<string, DueItem>()
   for (const { scheduledOn, ahead, charges } of items) {

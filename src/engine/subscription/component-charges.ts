@@ -17,7 +17,7 @@ interface LineFacts {
   digits: number
 }
 
-/** What the next cycle in advance costs, cut by the day where it is cut. A quantity of 0 is one charge of 0, so that it counts as billed. */
+/** Returns the charges of the next cycle in advance, by the day if it is cut. A quantity of 0 gives a charge of 0, so that the cycle counts as billed. */
 export function inAdvanceCharges(
   component: ComponentState,
   end: IsoDate | null,
@@ -29,7 +29,7 @@ export function inAdvanceCharges(
   return quantityCharges(component, version, component.quantity, { kind: 'component', part: 0, piece, whole, digits })
 }
 
-/** What the usage of a cycle costs on the day it ends; never cut by the day, for brackets are counted, not shared. */
+/** Returns the charges for the usage of a cycle on the day it ends. They are never cut by the day, because brackets count units. */
 export function meteredCharges(component: ComponentState, piece: Period, digits: number): PlannedCharge[] {
   const { total, isFree } = usageFrom(component, piece.from)
   const facts: LineFacts = { kind: 'metered', part: 0, piece, whole: piece, digits }
@@ -113,7 +113,7 @@ function quantityCharges(
   }))
 }
 
-/** One line of an exact amount that several brackets, a flat price or a difference make. */
+/** Returns a line for an exact amount that comes from several brackets, a flat price or a difference. */
 function bracketsCharge(component: ComponentState, brackets: PricedBrackets, facts: LineFacts): PlannedCharge {
   const price = exactDifference(brackets)
   const { piece, whole, digits } = facts

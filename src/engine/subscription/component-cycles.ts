@@ -30,7 +30,7 @@ export function nextCycle(
   return { piece: { from: nextFrom, until }, whole: { from: whole.from, until: whole.until } }
 }
 
-/** What is known of the usage of a cycle; zero where none was reported. */
+/** Returns the reported usage of a cycle, zero if none was reported. */
 export const usageFrom = ({ usage }: Pick<ComponentState, 'usage'>, from: IsoDate): CycleUsage =>
   usage.find((cycle) => cycle.from === from) ?? {
     from,

@@ -37,7 +37,7 @@ export interface InvoicedCycle {
 export interface OwedRise {
   /** First day charged; the first of the cycle without pro rata. */
   from: IsoDate
-  /** First day charged of the cycle that it belongs to: that tells the version. */
+  /** First charged day of the cycle that it belongs to: the version follows from it. */
   cycleFrom: IsoDate
   wholeFrom: IsoDate
   wholeUntil: IsoDate
@@ -61,7 +61,7 @@ export interface CycleUsage {
   nextPart: number
   /** Priced 0, whenever it is reported: the running cycle of a cancellation with full credit. */
   isFree: boolean
-  /** Where an invoice of the cycle was cancelled: what the others charged for it, less credits. */
+  /** Set when an invoice of the cycle was cancelled: the amount that the others charged for the cycle, less credits. */
   standingMinor?: bigint | null
   /** … and what was charged on cancelled ones: never charged again, and nothing of it is given back. */
   cancelledMinor?: bigint | null
@@ -175,7 +175,7 @@ export function setQuantity(
 }
 
 /**
- * What a rise owes for one invoiced cycle: price(new) − price(highest charged or owed), never below 0; a quantity that costs no more
+ * Returns the amount that a rise owes for one invoiced cycle: price(new) − price(highest charged or owed), never below 0; a quantity that costs no more
  * than what is charged owes nothing and does not become the highest.
  */
 function riseOf(

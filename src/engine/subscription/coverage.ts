@@ -28,7 +28,7 @@ export interface InvoicedCharge {
   /** Exact price of the whole period for all that this line charges: price × quantity, or what its brackets make (`wholePriceOf`). */
   price: Decimal
   netMinor: bigint
-  /** What earlier credit notes gave back, net. */
+  /** Net amount that earlier credit notes gave back. */
   creditedMinor: bigint
   /** First day given back by an earlier operation, also when that came to 0.00; null when none was. */
   creditedFrom: IsoDate | null
@@ -43,7 +43,7 @@ export interface CoveredDays {
   wholeUntil: IsoDate
 }
 
-/** What is given back of one charge: half-open days, both null for the whole of a charge without days (the trial fee). */
+/** Days given back of one charge: half-open, both null for the whole of a charge without days (the trial fee). */
 export interface GivenBack {
   charge: InvoicedCharge
   from: IsoDate | null
@@ -128,9 +128,9 @@ const runningStretch = (charge: InvoicedCharge, covered: readonly CoveredDays[],
     ({ charge: other, from, until }) => lineageOf(other) === lineageOf(charge) && from <= today && today < until,
   )?.charge.stretch
 
-/** What a later end lets be charged of periods that an earlier end had cut or given back. */
+/** Extension by a later end: days of periods that an earlier end had cut or given back can be charged again. */
 export interface Extension {
-  /** One line a period. */
+  /** Charges of the extension, a line for each period. */
   charges: PlannedCharge[]
   /** How far each item is charged now: a cursor that stands before that day moves to it. */
   until: { kind: ChargeKind; itemId: Id; until: IsoDate }[]
@@ -174,7 +174,7 @@ function invoicedPeriods(charges: readonly InvoicedCharge[], startDate: IsoDate)
   return [...periods.values()]
 }
 
-/** Where what is covered of a period ends, and the exact price of a whole period of what was charged up to there. */
+/** Returns the day on which the covered part of a period ends, and the exact price of a whole period by the charge that covers it last. */
 function lastCovered(lines: readonly InvoicedCharge[]): { from: IsoDate; price: Decimal } {
   const ends = lines.map((line) => ({
     line,

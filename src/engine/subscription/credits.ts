@@ -7,7 +7,7 @@ import type { GivenBack, InvoicedCharge } from './coverage.ts'
 
 /** Credit notes from what is given back, and where their money goes. */
 
-/** What an invoice still allows to be credited. */
+/** Invoice with the amounts that can still be credited of it. */
 export interface CreditableInvoice {
   invoiceId: Id
   /** Its frozen taxes in their order, each with what of it was not yet taken back. */
@@ -16,7 +16,7 @@ export interface CreditableInvoice {
   leftMinor: bigint
 }
 
-/** One line of a credit note by value: its amount follows from these facts alone (`recomputeCredit`). */
+/** Line of a credit note by value: its amount follows from these facts alone (`recomputeCredit`). */
 export interface CreditLine {
   chargeId: Id
   kind: ChargeKind
@@ -54,7 +54,7 @@ export function recomputeCredit(
 }
 
 /**
- * One credit note per invoice credited, in the order in which the invoices are first met. Rules: a line gives back at most what of its
+ * Plans a credit note for each invoice credited, in the order in which the invoices are first met. Rules: a line gives back at most what of its
  * charge is not yet credited; each tax is rounded once on the sum of the lines, at most what is left of it; a note is at most what is
  * left of its invoice; at 0 no note is made. Charges without an invoice give nothing back.
  */
@@ -138,7 +138,7 @@ function mostNet(invoice: CreditableInvoice, wanted: bigint): bigint {
   return low
 }
 
-/** What an invoice has left goes to the lines in their order; lines that get nothing are left out. */
+/** Cuts lines to the net amount that their invoice has left: they get it in their order, and lines that get nothing are left out. */
 function cutLines(lines: readonly CreditLine[], netMinor: bigint): CreditLine[] {
   const cut: CreditLine[] = []
   let left = netMinor
@@ -182,7 +182,7 @@ export function creditCharges(
 export interface OpenInvoice {
   invoiceId: Id
   invoiceDate: IsoDate
-  /** What is open of it, in minor units. */
+  /** Open amount of the invoice, in minor units. */
   openMinor: bigint
 }
 
@@ -194,7 +194,7 @@ export interface Placement {
 }
 
 /**
- * Where the money of credit notes goes. Rule: to the invoice it credits as far as that is open; then, where unallocated money is
+ * Allocates the money of credit notes. Rule: to the invoice it credits as far as that is open; then, where unallocated money is
  * applied by itself, to the invoices made by the same operation, then to the customer's other open ones, oldest first; the rest
  * stays unallocated. `open` are the customer's open invoices of the currency, the credited ones among them, the made ones not.
  */

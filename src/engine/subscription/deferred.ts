@@ -8,7 +8,7 @@ import { exactPrice } from './pricing.ts'
 import { feesDueOn, hasNextPeriod, MONTH_DAYS_MAX, nextInvoiceDate as nextPackageDate } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
 
-/** What waits for the next invoice, owed rises and late usage, and when that comes. */
+/** Charges that wait for the next invoice (owed rises and late usage), and the day on which it comes. */
 
 export interface PlanOptions {
   /** Invoices owed rises and late usage today, whenever the next invoice comes: `When: now`, and every end. */

@@ -27,7 +27,7 @@ function begun(over: Partial<SubscriptionState> = {}, offers: ComponentOffer[] =
   return life
 }
 
-/** Plans a change of the package, keeps it, and tells credits and charges. */
+/** Plans a change of the package, keeps it, and returns its credits and charges as text. */
 function apply(life: Life, plan: ReturnType<typeof changeEndDate>): { credits: string; invoices: string[] } {
   const whole = withComponents(plan, life.components)
   return { credits: life.credits(whole), invoices: life.keep(whole) }
@@ -35,7 +35,7 @@ function apply(life: Life, plan: ReturnType<typeof changeEndDate>): { credits: s
 
 const end = (life: Life, on: string | null) => apply(life, changeEndDate(life.state, on, life.changes))
 
-/** What cancelling invoices makes of their charges: nothing of them stands any more. */
+/** Cancels invoices: nothing of their charges counts any more. */
 function cancelInvoices(life: Life): void {
   for (const charge of life.book.charges) Object.assign(charge, { invoiceId: null, isInvoiceCancelled: true })
 }

@@ -2,8 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { beginsBefore, type Cursor, type PlannedInvoice, planStep, type SubscriptionTerms } from './renewal.ts'
 
 /**
- * What was owed when the service stopped billing a customer: fees and periods that fell due before the gap and had not been invoiced.
- * They stay due. The short way of a package alone, held against the way that knows components and pending changes (`planReturn`).
+ * Plans fees and periods that fell due before the service stopped billing a customer and had not been invoiced: they stay due. The short way of a package alone, held against the way that knows components and pending changes (`planReturn`).
  */
 export function planBeforeGap(
   terms: SubscriptionTerms,

@@ -74,7 +74,7 @@ export class Life {
     return { charges: chargesBeyond(this.book.charges, this.today), today: this.today }
   }
 
-  /** Bills what is due on a day, and tells the invoices that are made. */
+  /** Bills everything due on a day, and returns the invoices that are made as text. */
   on(today: string, options?: PlanOptions): string[] {
     this.today = today
     return this.keep(planSubscriptionDue(this.facts, today, options))
@@ -106,7 +106,7 @@ export class Life {
   }
 }
 
-/** What a database reads for a change: what reaches beyond a day, fees, and every later package or term than those. */
+/** Returns the charges that a database reads for a change: those that reach beyond a day, fees, and every later package or term than those. */
 export function chargesBeyond(charges: readonly InvoicedCharge[], day: IsoDate): InvoicedCharge[] {
   const isBeyond = ({ wholeUntil }: InvoicedCharge): boolean => wholeUntil !== null && wholeUntil > day
   const stretches = charges.filter((charge) => isBeyond(charge) && isPackageKind(charge.kind))

@@ -27,7 +27,7 @@ export interface SubscriptionPlan extends SubscriptionFacts {
    * (`creditCharges` of −netMinor) and is kept as a charge without an invoice, so that it counts as billed.
    */
   credited: PlannedCharge[]
-  /** How the subscription ended on or before today; a cancellation at renewal gives back what `givenBackAtEnd` says. */
+  /** Returns how the subscription ended on or before today; a cancellation at renewal gives back the credits of `givenBackAtEnd`. */
   ended: 'cancelled' | 'expired' | null
 }
 

@@ -11,7 +11,7 @@ export interface Bracket {
   price: Decimal
 }
 
-/** What a quantity is priced by. */
+/** Prices for a quantity. */
 export interface PriceList {
   scheme: Scheme
   list: readonly Bracket[]
@@ -23,11 +23,11 @@ export interface PricedBrackets extends PriceList {
   quantity: Decimal
   /** For a difference: the quantity that was charged before and is taken off. Null where the whole quantity is charged. */
   before: Decimal | null
-  /** What the difference leaves out, exact and of its sign, because invoices that charged it were cancelled; absent where nothing is. */
+  /** Exact amount, with its sign, that the difference leaves out because invoices that charged it were cancelled; absent if there is none. */
   leftOut?: Decimal
 }
 
-/** What one bracket contributes: one line of an invoice when nothing is cut by the day. */
+/** Line that one bracket contributes to an invoice when nothing is cut by the day. */
 export interface PricedLine {
   bracketIndex: number
   /** Units that this bracket prices. */

@@ -4,7 +4,7 @@ import { feeCharges, packageCharge, type PackageTerms, type PlannedCharge } from
 import { type Cycle, type Period, periodContaining } from './period.ts'
 
 /**
- * What a subscription owes and when, as functions of facts. A cursor says how far it has been invoiced; planning moves the cursor,
+ * Renewals of a subscription as functions of facts: the charges it owes and their days. A cursor holds how far it has been invoiced; planning moves the cursor,
  * so planning again from the moved cursor never plans the same period twice.
  */
 
@@ -47,7 +47,7 @@ export const MONTH_DAYS_MAX = 31
 export const firstPeriodFrom = (terms: Pick<SubscriptionTerms, 'trialEndDate' | 'startDate'>): IsoDate =>
   terms.trialEndDate ?? terms.startDate
 
-/** Where a subscription stands when it is added or started again: nothing is invoiced yet. */
+/** Returns the cursor of a subscription that is added or started again: nothing is invoiced yet. */
 export function firstCursor(terms: SubscriptionTerms): Cursor {
   const hasFees = terms.setupFeeMinor > 0n || (terms.trialEndDate !== null && terms.trialFeeMinor > 0n)
   return { feesOn: hasFees ? terms.startDate : null, nextFrom: firstPeriodFrom(terms), lastFrom: null }

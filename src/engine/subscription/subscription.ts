@@ -32,7 +32,7 @@ export interface SubscriptionState extends PackageTerms {
   cancelledOn: IsoDate | null
   pending: PendingChange | null
   cycle: Cycle
-  /** What component cycles are counted from: the anchor of the start or reactivation, whatever the package's became since. */
+  /** Anchor of component cycles: that of the start or reactivation, even if the package has another one since. */
   componentAnchor: IsoDate
   isProRata: boolean
   leadDays: number

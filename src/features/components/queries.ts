@@ -18,7 +18,7 @@ import type { VersionChoice, VersionTree } from '../packages/versioned.ts'
 /** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
 export type ComponentType = 'quantity' | 'metered' | 'opt-in'
 
-/** What a caller can set of a component itself. */
+/** Fields of a component that a caller can set, without its versions. */
 export interface ComponentInput {
   groupId: PackageGroupId
   code: string

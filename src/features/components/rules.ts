@@ -18,7 +18,7 @@ export interface CurrencyInput {
 }
 
 /**
- * Reads the prices of a version and says what is wrong with them taken together: a currency twice, brackets that do not follow one
+ * Reads the prices of a version and reports the problems of all of them taken together: a currency twice, brackets that do not follow one
  * another. Fields with a problem of their own are absent and passed over.
  */
 export function readCurrencies(
@@ -121,14 +121,14 @@ export function frozenFields(present: Component, wanted: ComponentInput): string
   ]
 }
 
-/** What a PUT changes of a version's prices. Currencies are matched by code, brackets by QtyFrom, so that identifiers survive. */
+/** Plan of a PUT for the prices of a version. Currencies are matched by code, brackets by QtyFrom, so that identifiers survive. */
 export interface PricesPlan {
   addCurrencies: CurrencyInput[]
   dropCurrencies: ComponentVersionCurrencyId[]
   addBrackets: (BracketInput & { currencyId: ComponentVersionCurrencyId })[]
   editBrackets: (BracketInput & { id: ComponentBracketId })[]
   dropBrackets: ComponentBracketId[]
-  /** What a version in use does not allow, each as a phrase: "the price from 11 in USD". */
+  /** Changes that a version in use does not allow, each as a phrase: "the price from 11 in USD". */
   frozen: string[]
 }
 
@@ -175,7 +175,7 @@ function planBrackets(plan: PricesPlan, { id, currency, brackets }: VersionCurre
   if (added.length > 0) plan.frozen.push(`the list of brackets in ${currency}`)
 }
 
-/** The first bracket is itself whether it is said to begin with 0 or with 1: both mean from 0. */
+/** Returns a function that finds the wanted bracket for a present one. The first bracket matches whether it begins with 0 or 1: both mean from 0. */
 function matcher(present: readonly ComponentBracket[], wanted: readonly BracketInput[]) {
   const [first] = wanted
   const isFirstNew = first !== undefined && !present.some(({ from }) => from === first.from)

@@ -6,7 +6,7 @@ import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import type { Version } from '../packages/versioned.ts'
 import type { BracketInput, CurrencyInput, PricesPlan } from './rules.ts'
 
-/** What is written of component versions, their currencies and brackets: whole lists a statement. */
+/** Statements that write component versions, their currencies and brackets: a whole list in each. */
 
 export const insertComponentVersion = async (
   tx: Transaction,

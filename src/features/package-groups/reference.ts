@@ -3,7 +3,7 @@ import type { PackageGroupId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { findPackageGroup } from './queries.ts'
 
-/** How packages and components name their group in a body: one the account does not have is 400 at `packageGroupID`. */
+/** Checks the group that a package or component names in its body: one that the account does not have is 400 at `packageGroupID`. */
 
 const sentence = (id: PackageGroupId): string => `There is no package group ${id}.`
 
@@ -16,6 +16,6 @@ export async function checkPackageGroup(
     problems.add('package_group_unknown', 'packageGroupID', sentence(id))
 }
 
-/** A group that was deleted after it was looked for: told as if it had been gone before. */
+/** Returns the refusal for a group that was deleted after it was found: the same as if it had been gone before. */
 export const packageGroupGone = (id: PackageGroupId): Fault =>
   invalid('package_group_unknown', sentence(id), 'packageGroupID')

@@ -14,7 +14,7 @@ import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/datab
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { VersionChoice, VersionTree } from './versioned.ts'
 
-/** What a caller can set of a package itself. */
+/** Fields of a package that a caller can set, without its versions. */
 export interface PackageInput {
   groupId: PackageGroupId
   code: string

@@ -27,7 +27,7 @@ export interface RateInput {
 const MONTHS_MAX = 1_200
 
 /**
- * Reads rates and says what is wrong with them taken together: a currency or a term twice, fees finer than their currency.
+ * Reads rates and reports the problems of all of them taken together: a currency or a term twice, fees finer than their currency.
  * Fields with a problem of their own are absent and passed over.
  */
 export function readRates(bodies: readonly Partial<RateBody>[], path: string, problems: Problems): RateInput[] {
@@ -98,7 +98,7 @@ export function checkNewRatesHaveTerms(
   }
 }
 
-/** What a body wants of a version, its currencies as they will be afterwards. */
+/** Version as a body asks for it, with the currencies that it will have afterwards. */
 interface WantedVersion {
   isDefault: boolean
   isActive: boolean
@@ -147,7 +147,7 @@ export function checkCanBeSpared(
     throw conflict('default_version', `${about} is its default; make another version the default first.`, 'versionno')
 }
 
-/** What a PUT changes of a version's rates. Rates are matched by currency, terms by their length, so that identifiers survive. */
+/** Plan of a PUT for the rates of a version. Rates are matched by currency, terms by their length, so that identifiers survive. */
 export interface VersionPlan {
   addRates: RateInput[]
   editRates: (Omit<RateInput, 'terms'> & { id: PackageRateId })[]
@@ -155,7 +155,7 @@ export interface VersionPlan {
   addTerms: (TermInput & { rateId: PackageRateId })[]
   editTerms: { id: PackageRateTermId; price: Decimal }[]
   dropTerms: PackageRateTermId[]
-  /** What a version in use does not allow, each as a phrase: "the SetupFee in USD". */
+  /** Changes that a version in use does not allow, each as a phrase: "the SetupFee in USD". */
   frozen: string[]
 }
 

@@ -6,7 +6,7 @@ import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
 import type { Version } from './versioned.ts'
 
-/** What is written of package versions, their rates and terms: whole lists a statement. */
+/** Statements that write package versions, their rates and terms: a whole list in each. */
 
 export const insertPackageVersion = async (
   tx: Transaction,

@@ -3,7 +3,7 @@ import type { TaxSetting } from './queries.ts'
 import type { TaxRuleBody } from './wire.ts'
 
 /**
- * What is wrong with a list of rules taken together. Rule: a state needs its country, a place has one rule, an identifier names a rule of
+ * Checks a list of rules taken together. Rule: a state needs its country, a place has one rule, an identifier names a rule of
  * this very setting, and once. `present` is undefined for a setting that is being added: identifiers are made by the service then.
  */
 export function checkRules(

@@ -1,4 +1,4 @@
-/** What a checkup says of one thing: how it is, and what a person does about it. Never holds a secret. */
+/** Finding of a checkup about one thing: its state, and the step that mends it. It never holds a secret. */
 export interface Finding {
   /** The setting or the part of the surroundings, as the person knows it. */
   about: string

@@ -11,7 +11,7 @@ const MEMORY_MIN_MB = 900
 const SHARED_MIN_MB = 32
 const CLOCK_BEHIND_MS = 60_000
 
-/** `root` is the package's folder: it tells the Node that is needed. */
+/** Checks the machine. `root` is the package's folder, whose package.json names the versions of Node that are needed. */
 export function checkMachine(root: string, nowMs: number): Finding[] {
   return [checkNode(root), checkMemory(), ...checkSharedMemory(), ...checkClock(root, nowMs)]
 }
@@ -58,7 +58,7 @@ function checkSharedMemory(): Finding[] {
   }
 }
 
-/** A clock that stands before the day on which the program was installed is wrong, whatever else it says. */
+/** A clock that stands before the day on which the program was installed is wrong in any case. */
 function checkClock(root: string, nowMs: number): Finding[] {
   const installedMs = statSync(join(root, 'package.json')).mtimeMs
   if (nowMs >= installedMs - CLOCK_BEHIND_MS) return []

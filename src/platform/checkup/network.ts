@@ -49,7 +49,7 @@ export async function checkAddress(
   )
 }
 
-/** What answers there tells of itself as this program does. */
+/** Returns the mark of the Perennial that answers at an address, or undefined if nothing or another program answers. */
 async function perennialAt(address: string, port: number): Promise<{ mark: string | undefined } | undefined> {
   const host = address.includes(':') ? `[${address}]` : address
   const ask = (path: string) =>

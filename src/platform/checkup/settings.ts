@@ -44,7 +44,7 @@ const nameIn = (problem: string): string => /^[A-Z_]+/.exec(problem)?.[0] ?? 'se
 const isAbout = (problem: string, name: string): boolean => [name, `${name}_FILE`].includes(nameIn(problem))
 const isSet = (env: Env, name: string): boolean => [name, `${name}_FILE`].some((key) => (env[key]?.trim() ?? '') !== '')
 
-/** Names that are nearly those of settings; their values are not told. */
+/** Finds names that are nearly those of settings; their values are not shown. */
 function misspelt(env: Env): Finding[] {
   const known = SETTINGS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]))
   return Object.keys(env).flatMap((name) => {

@@ -4,7 +4,7 @@ import { createTestDatabase, openTestDatabase, startTestService } from '../../..
 import { clientConfig } from './database.ts'
 import { sql } from './sql.ts'
 
-/** What callers are answered while the database cannot do what they ask for, and that the service goes on by itself afterwards. */
+/** Answers while the database cannot do what callers ask for, and the service's recovery afterwards. */
 
 const service = await startTestService()
 const owner = new pg.Client(clientConfig(service.connection, undefined))

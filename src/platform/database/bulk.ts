@@ -11,9 +11,9 @@ interface BulkPart {
   names: Fragment
   /** Their values, in that order. */
   values: Fragment
-  /** What they are read from: `r`, with `place` counted from 1. */
+  /** Relation that the rows are read from: `r`, with `place` counted from 1. */
   source: Fragment
-  /** Where the first row of the part stands among all that were given. */
+  /** Position of the part's first row among all rows that were given. */
   offset: number
 }
 

@@ -19,7 +19,7 @@ const TRIES_MAX = 3
 
 /**
  * Asks the server to end the statement that runs on a connection, by a connection of its own (protocol 3.0, "Canceling Requests in
- * Progress"), to the very server that it leads to. Returns when the server has passed it on, which it tells by hanging up.
+ * Progress"), to the very server that it leads to. Returns when the server has passed the request on, which it confirms by closing the connection.
  */
 function requestCancel(client: pg.ClientBase): Promise<void> {
   const { processID, secretKey, host, port, connection } = client as unknown as Addressed

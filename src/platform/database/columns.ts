@@ -17,7 +17,7 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
 
-/** An array of one dimension with room for `length` values; the header says which type they are of. */
+/** An array of one dimension with room for `length` values; the header names their type. */
 function arrayOf(type: number, length: number, valueBytes: number): { bytes: Buffer; view: DataView } {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + length * (LENGTH_BYTES + valueBytes))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -120,7 +120,7 @@ export interface ShapedRows<Row> {
   shapes: readonly Row[]
   /** As integer[], counted from 1. */
   places: Column
-  /** Where the first of the rows stands among all that were given. */
+  /** Position of the first of the rows among all that were given. */
   offset: number
 }
 

@@ -13,7 +13,7 @@ import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
-/** Where the database is: what the driver needs, plus the role to work under. */
+/** Connection to the database: everything that the driver needs, plus the role to work under. */
 export interface Connection {
   host?: string
   port?: number
@@ -56,7 +56,7 @@ export interface Database {
   snapshot(account: AccountId, gone?: AbortSignal): Snapshot
   /** Reads of one account for work of the service itself, each statement a transaction of its own. */
   reader(account: AccountId): Queryable
-  /** One transaction of one account; a dead-lock or serialisation failure is tried again, so the work must not leak outside it. */
+  /** Runs work in a transaction of one account, and again after a deadlock or serialisation failure: it may have no effects outside. */
   transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
   unscoped: Queryable
@@ -79,7 +79,7 @@ export const WHOLE_STATEMENT_MS = 24 * 3_600_000
 const SESSION =
   '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c idle_in_transaction_session_timeout=120000'
 
-/** What sets connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
+/** Purposes that keep connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
 const PURPOSES = {
   work: `-c statement_timeout=${WORK_STATEMENT_MS}`,
   reads: '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on',

@@ -1,6 +1,6 @@
 import { Fault } from '../../kernel/fault.ts'
 
-/** What the driver throws, sorted into: try again, the database is away or cannot do it now, a rule of the schema, a bug. */
+/** Failures that the driver throws, sorted into: try again, the database is away or cannot do it now, a rule of the schema, a bug. */
 
 export const RETRIES_MAX = 5
 
@@ -56,7 +56,7 @@ const AWAY_CODES = new Set([
 const AWAY_MESSAGES =
   /connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|cannot use a pool after|client was closed/i
 
-/** Whether this only tells that something before it in its transaction has failed. */
+/** Reports whether the error only follows from an earlier failure in its transaction. */
 export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === '25P02'
 
 /** Resources that are used up: disk, memory, whatever else (class 53), and a disk that fails. */

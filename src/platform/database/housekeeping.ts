@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { Database, Transaction } from './database.ts'
 import { arrayLiteral, sql } from './sql.ts'
 
-/** What a worker does now and then for the whole database. */
+/** Housekeeping that a worker does now and then for the whole database. */
 
 export const SEALED_LISTS = ['customers', 'subscriptions', 'invoices', 'events', 'payments', 'ledger_entries'] as const
 

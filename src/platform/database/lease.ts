@@ -4,8 +4,8 @@ import { type Database, firstRow, type Transaction } from './database.ts'
 import { fragment, sql } from './sql.ts'
 
 /**
- * Leases: rows that say which process does something of an account that only one may do at a time, without a connection or a transaction
- * being held meanwhile. The holder renews its lease; that of a holder that died lapses. The database's clock decides for all processes.
+ * Leases: rows that name the process which does some work of an account that only one may do at a time. Neither a connection nor a
+ * transaction is held meanwhile. The holder renews its lease; that of a holder that died lapses. The database's clock decides for all processes.
  */
 
 /** A third of a lease. */

@@ -7,7 +7,7 @@ import { ServerClient } from './server-client.ts'
 const AGAIN_MS_MIN = 50
 const AGAIN_MS_MAX = 5_000
 
-/** Who is told what. */
+/** Listeners by channel. */
 export interface Hearing {
   heard(payload: string): void
   /** Called after a time without a connection, in which anything may have been missed. */

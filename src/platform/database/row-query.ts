@@ -43,7 +43,7 @@ const BaseQuery = pg.Query as unknown as new (config: object) => WireQuery
 
 type RowReader = (texts: (string | null)[]) => unknown
 
-/** What a connection has prepared, by name; with the reader of its rows once their shape is known. */
+/** Statements that a connection has prepared, by name, each with the reader of its rows once their shape is known. */
 const prepared = new WeakMap<WireConnection, Map<string, RowReader | undefined>>()
 
 function preparedOn(connection: WireConnection): Map<string, RowReader | undefined> {
@@ -52,7 +52,7 @@ function preparedOn(connection: WireConnection): Map<string, RowReader | undefin
   return known
 }
 
-/** One literal with all columns: the engine then knows the shape of the object. The names are those that our own SQL gives. */
+/** Compiles a reader that makes each row with one object literal, so that V8 knows its shape. Names of columns come from our own SQL only. */
 function compileReader({ fields }: RowDescription): RowReader {
   const readers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID))
   const parts = fields.map(
@@ -213,7 +213,7 @@ export function runRows<Row>(
 type Stream = WireConnection['stream']
 const gathering = new WeakSet<Stream>()
 
-/** What is sent before the program waits again leaves in one piece: one system call and one wake-up of the server for several statements. */
+/** Sends everything that is written before the program waits again in one piece: one system call and one wake-up of the server. */
 export function sendTogether(client: pg.ClientBase): void {
   const { stream } = (client as unknown as { connection: WireConnection }).connection
   if (gathering.has(stream)) return

@@ -6,14 +6,14 @@ import { clientConfig, openDatabase } from './database.ts'
 import { APP_ROLE } from './roles.ts'
 import { fragment, sql } from './sql.ts'
 
-/** The two walls between accounts, where they are built: statements that say their account, and row security. */
+/** The two walls between accounts, where they are built: statements that name their account, and row security. */
 
 const service = await startTestService()
 const accounts = (await Promise.all(
   ['AUD', 'BRL', 'CAD', 'CHF', 'CZK', 'DKK', 'GBP', 'HUF'].map((currency) => service.newAccount({ currency })),
 )) as [TestClient, TestClient, ...TestClient[]]
 
-/** One connection for everybody: whatever leaks, leaks here. */
+/** Database with a single connection for everybody: whatever leaks, leaks here. */
 const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1 })
 afterAll(() => narrow.close())
 

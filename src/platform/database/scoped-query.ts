@@ -1,10 +1,10 @@
 import type { Statement } from './sql.ts'
 
-/** Statements that say for which account, and how, the statements behind them run. */
+/** Statements that set the account, and the settings, under which the statements behind them run. */
 
 /**
  * The account of the statements behind it in one exchange. Until Sync they are one implicit transaction, so the setting is gone
- * afterwards and the next statement on this connection fails unless it says its own account. It costs two to eleven microseconds; an
+ * afterwards and the next statement on this connection fails unless it sets its own account. It costs two to eleven microseconds; an
  * awaited transaction would cost three round trips.
  */
 export const accountScope = (account: bigint): Statement => ({
@@ -28,7 +28,7 @@ export type Plans = 'lasting' | 'fitted'
 
 const PLAN_MODES: Record<Plans, string> = { lasting: 'force_generic_plan', fitted: 'auto' }
 
-/** What holds until the end of a transaction that writes. */
+/** Returns the statement that sets account, plans and time limit until the end of a transaction that writes. */
 export const transactionScope = (account: bigint, plans: Plans, statementMs: number): Statement => ({
   name: 'perennial_transaction',
   text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",

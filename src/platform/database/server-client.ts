@@ -21,7 +21,7 @@ interface Inner {
 export class ServerClient extends pg.Client {
   readonly #config: pg.ClientConfig
   readonly #servers: readonly string[]
-  /** What the server reports of itself, unasked, at the start of a session and at every change. */
+  /** Settings that the server reports by itself at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
 
   constructor(config: pg.ClientConfig) {

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
 import { clientConfig } from './database.ts'
 
-/** What is settled below, on a database of its own: nobody else draws there. */
+/** Tests of `settled_below`, on a database of their own: nobody else draws identifiers there. */
 
 const connection = await createTestDatabase()
 const [owner, writer] = [clientOf(), clientOf()]

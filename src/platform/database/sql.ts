@@ -75,7 +75,7 @@ function flatten(strings: readonly string[], values: readonly unknown[]): { stri
   return out
 }
 
-/** One more function of `rows from`, which tells the planner that there are many rows: of arrays it believes that they have ten values. */
+/** Returns a further function for `rows from` from which the planner sees that there are many rows: for arrays it assumes ten. */
 export const counted = (rows: readonly unknown[]): Fragment => fragment`, generate_series(1, ${rows.length}::integer)`
 
 const NEEDS_QUOTES = /[",{}\\\s]|^$|^null$/i

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type Decimal, decimal } from '../../kernel/decimal.ts'
 
-/** What the driver makes of column texts: bigint stays exact, dates stay days, instants are ISO texts in UTC. */
+/** Types that the driver makes of column texts: bigint stays exact, dates stay days, instants are ISO texts in UTC. */
 
 const BOOL = 16
 const INT8 = 20

@@ -66,7 +66,7 @@ async function untilClosed(socket: Socket): Promise<string> {
   return text
 }
 
-/** Whether the words are said before the connection ends. */
+/** Reports whether the words arrive before the connection ends. */
 async function isSaid(socket: Socket, words: RegExp): Promise<boolean> {
   let text = ''
   try {

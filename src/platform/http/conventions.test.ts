@@ -8,7 +8,7 @@ import { objectOf, optional, required } from '../wire/read.ts'
 import { readOperation, writeOperation } from './operation.ts'
 import { makeRateLimit } from './rate-limit.ts'
 
-/** What holds for every operation, shown on those that are simplest to show it on. */
+/** Conventions of every operation, shown on the simplest ones. */
 
 const service = await startTestService()
 const company = { Name: 'Acme', isCompany: true }

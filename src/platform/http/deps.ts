@@ -6,7 +6,7 @@ import type { ConnectionBounds } from './connection-bounds.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
 
-/** What the HTTP server is given: made in app.ts. */
+/** Dependencies of the HTTP server, made in app.ts. */
 export interface HttpDeps {
   db: Database
   log: Logger

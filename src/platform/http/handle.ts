@@ -21,7 +21,7 @@ import { bodyOf } from './pieces.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
 
-/** One request through one operation, in the order of checks that the whole interface keeps. */
+/** Handling of a request by its operation, in the order of checks that the whole interface keeps. */
 
 interface Sent {
   operation: Operation
@@ -112,8 +112,8 @@ const tooManyReads = () =>
   )
 
 /**
- * A missing record is told before what is wrong with query or body. Where an operation does not say how to find it, the read itself does:
- * it changes nothing, and what it makes of fields that were left out is thrown away.
+ * A missing record (404) is reported before errors in the query or body (400). If an operation does not declare how to find its record,
+ * the read itself finds it: it changes nothing, and its answer is thrown away.
  */
 async function findMissing(
   operation: ReadOperation<any, any, any>,
@@ -271,7 +271,7 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
   }
 }
 
-/** Where a field was sent under its other name, its problems are told under that one. */
+/** Renames the fields of problems to the names under which they were sent, if that was their other name. */
 function nameAsSent(problems: Problems, { operation, body }: Sent): void {
   const spellings = operation.body?.spellings
   if (problems.found.length === 0 || !spellings || !('json' in body) || !isJsonObject(body.json)) return

@@ -147,7 +147,7 @@ describe('what a probe shows', () => {
     },
   )
 
-  /** A long operation that ends when the test says so, in processes of their own as far as keys and places go. */
+  /** A long operation that ends when the test ends it, in processes of their own as far as keys and places go. */
   async function heldOperation() {
     const ends: (() => void)[] = []
     const waiting: (() => void)[] = []

@@ -9,7 +9,7 @@ import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.
 import { sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 
-/** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it tells of, and given again for the same request. */
+/** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it reports, and given again for the same request. */
 
 export const KEPT_HOURS = 24
 
@@ -32,7 +32,7 @@ export function requestHash(secrets: IdempotencySecrets, method: string, path: s
 export interface KeyedRequest {
   key: string
   hash: Buffer
-  /** The name of the key's lease, which tells nothing of the key. */
+  /** The name of the key's lease, from which nobody learns the key. */
   lease: string
 }
 
@@ -117,7 +117,7 @@ export async function takeKey(
   }
 }
 
-/** Keeps a 2xx answer beside the change it tells of; nobody waits for it but the commit. */
+/** Keeps a 2xx answer with the change that it reports; only the commit waits for this. */
 export function keepAnswer(
   tx: Transaction,
   { key, hash }: KeyedRequest,

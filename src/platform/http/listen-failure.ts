@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 
-/** Listens, and says in one sentence what to do when that fails. */
+/** Listens, or fails with one sentence that names the remedy. */
 export async function startFailureOfListen(
   config: Pick<Config, 'host' | 'port'>,
   listen: () => Promise<string>,

@@ -7,23 +7,23 @@ import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from '../../kernel/context.ts'
 
-/** One operation of the interface, declared once: routing, checks, documentation and handler. */
+/** Operations of the interface, each declared once: routing, checks, documentation and handler. */
 
-/** What a handler answers. The text is already written, see wire/write.ts. */
+/** Answer of a handler. The text is already written, see wire/write.ts. */
 export interface Answer {
   status: number
   /** A stream is what the server itself makes of `pieces`. */
   body?: string | Buffer | Readable
   /** The body of a read that may be long, written while it is read: the snapshot lasts until all of it has left. */
   pieces?: AsyncGenerator<string>
-  /** Makes the body once everything is read and no connection is held for it; the signal tells that the caller has gone. */
+  /** Makes the body once everything is read and no connection is held for it; the signal is raised when the caller has gone. */
   makeBody?(gone: AbortSignal): Promise<Buffer>
   contentType?: string
   etag?: string
   headers?: Record<string, string>
   /** The answer holds a secret: a kept copy of it is encrypted. */
   isSecret?: boolean
-  /** The answer tells what the change would make: the transaction is rolled back. */
+  /** The answer shows the result that the change would have; the transaction is rolled back. */
   isPreview?: boolean
 }
 
@@ -36,14 +36,14 @@ export interface Input<Body, Query> {
   params: PathParams
   query: Query
   body: Body
-  /** What was sent to an operation with a raw body; undefined when nothing was. */
+  /** Bytes sent to an operation with a raw body; undefined if none were. */
   bytes?: Buffer
   url: string
   /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
   headers: Record<string, string | string[] | undefined>
 }
 
-/** What a success carries: its status, and the schema of its JSON (none for an empty body). */
+/** Success answer: its status, and the schema of its JSON (none for an empty body). */
 export interface Success {
   status: number
   schema?: Schema
@@ -69,7 +69,7 @@ interface Described {
   isBodyOptional?: boolean
   /** Clients send left-over bodies of any kind here: looked at only when it is a JSON object. */
   takesAnyBody?: boolean
-  /** What ?preview=true answers with 200 instead of changing something. */
+  /** Schema of the 200 answer to ?preview=true, which changes nothing. */
   preview?: Schema
   bodyBytesMax?: number
   /** A body that is no JSON, an image: its media types and size. It arrives as bytes. */
@@ -89,7 +89,7 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
   isLookup?: boolean | ((query: Query) => boolean)
   /** Reads much whatever it answers: few at a time, for an account and for the process. */
   isExpensive?: boolean
-  /** Finds the record that the path is about, where the query or body can be wrong too: a missing record is told before them. */
+  /** Finds the record that the path is about. A missing record (404) is reported before errors in query or body. */
   record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>
   read(db: Db, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
@@ -110,7 +110,7 @@ export interface WriteOperation<
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
   /** The present ETag of the record: given, If-Match is honoured. */
   etag?(record: Record, context: RequestContext): string
-  /** Checks of what the body refers to; called with the fields that could be read, so that all problems are told together. */
+  /** Checks of what the body refers to; called with the fields that could be read, so that all problems are reported together. */
   references?(
     tx: Transaction,
     context: RequestContext,

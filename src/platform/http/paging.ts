@@ -10,7 +10,7 @@ import type { Page } from './query.ts'
  * (list_blocks) are skipped, and the rest of the offset is walked inside one block.
  */
 
-/** Where to start reading: at the first identifier from `fromId`, passing over `skip` records. */
+/** Start of a page: the first identifier from `fromId` on, after passing over `skip` records. */
 export interface PageStart {
   fromId: bigint
   skip: number
@@ -71,7 +71,7 @@ export async function pageAnswer(
   return { status: 200, ...written, ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
 }
 
-/** Answers a list: rows were read with one more than the page holds, so that "next" is told only when there is one. */
+/** Answers a list: rows were read with one more than the page holds, so that "next" is shown only if there is one. */
 export function listAnswer<Row>(
   { rows, page, url, count }: ListPage<Row>,
   write: (rows: Row[]) => string | AsyncGenerator<string>,

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 /** In characters: an answer within these is known whole before its first byte leaves, and fails as any other does. */
 const WHOLE_MAX = 256 * 1024
 
-/** What leaves, and when nothing more will be read for it, however it ends. */
+/** Body that leaves in pieces, and a promise for the moment after which nothing more is read for it, however it ends. */
 export interface PiecedBody {
   body: string | Readable
   over: Promise<unknown>

@@ -46,7 +46,7 @@ export const isFirstPage = ({ page, page_size: _size, ...filters }: Record<strin
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
-/** What operations without parameters declare: unknown ones are ignored here as elsewhere, and refused where that is wanted. */
+/** Query of operations without parameters: unknown ones are ignored as elsewhere, and refused in strict handling. */
 export const NO_QUERY = objectOf({})
 
 /** Texts of a query string as the JSON values that the declared fields read. */

@@ -3,7 +3,7 @@ import { steadyClock } from '../steady-clock.ts'
 import type { Caller } from '../../kernel/context.ts'
 import { CountedWindows } from './counted-windows.ts'
 
-/** Where a key stands: the RateLimit headers to show, and the 429 to answer when it is over its rate. */
+/** Rate of a key: the RateLimit headers to show, and the 429 to answer when it is exceeded. */
 export interface RateState {
   headers: Record<string, string>
   refusal?: Fault

@@ -13,7 +13,7 @@ import {
   type WriteOperation,
 } from './operation.ts'
 
-/** One kind of record that requests name in their path, declared: how it is found and written. */
+/** Declaration of a kind of record that requests name in their path: how it is found and written. */
 export interface ReadableDeclaration<Row, Code extends string> {
   /** The snake_case word of its events and of the code of a 404: customer_note. */
   code: Code
@@ -32,8 +32,8 @@ export interface ReadableDeclaration<Row, Code extends string> {
 }
 
 /**
- * One that requests change: locked first, and told apart from an older state by its ETag. Locked is what locking reads of it: less than Row
- * where an answer shows sums and counts that no change needs.
+ * Declaration of a kind of record that requests change: it is locked first, and its ETag distinguishes it from an older state. Locked is
+ * the type of the row that locking reads: less than Row if an answer shows sums and counts that no change needs.
  */
 export interface RecordDeclaration<Row extends Locked, Code extends string, Locked = Row> extends ReadableDeclaration<
   Row,

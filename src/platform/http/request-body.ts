@@ -45,7 +45,7 @@ export function collectBody(
 const JSON_TYPE = /^(application\/([\w.+-]+\+)?json|text\/json)\s*(;.*)?$/i
 const CHARSET = /charset\s*=\s*"?([^\s";]*)/i
 
-/** Refuses a body that says it is something else than JSON in UTF-8. No Content-Type at all is taken as JSON. */
+/** Refuses a body whose Content-Type is not JSON in UTF-8. A body without Content-Type is taken as JSON. */
 export function checkJsonType(contentType: string | undefined, hasBody: boolean): void {
   if (!hasBody || contentType === undefined) return
   const charset = CHARSET.exec(contentType)?.[1] ?? 'utf-8'
@@ -55,7 +55,7 @@ export function checkJsonType(contentType: string | undefined, hasBody: boolean)
   ])
 }
 
-/** Refuses a raw body that says it is of another type than an operation takes. None at all is left to what the bytes are. */
+/** Refuses a raw body whose Content-Type is none that the operation takes. Without Content-Type the bytes decide. */
 export function checkMediaType(contentType: string | undefined, hasBody: boolean, types: readonly string[]): void {
   if (!hasBody || contentType === undefined) return
   if (types.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')) return

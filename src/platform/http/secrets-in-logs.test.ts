@@ -15,7 +15,7 @@ const lines: string[] = []
 const log = makeLog('trace', [], { write: (line) => void lines.push(line) })
 const service = await startTestService({ log })
 
-/** One of each kind, none of them to be guessed from another. */
+/** Secrets, one of each kind, none of which can be guessed from another. */
 const SECRETS = {
   Password: 'Sw0rdfish-of-ann',
   oldPassword: 'kurz1!',
@@ -46,7 +46,7 @@ function expectNothingTold(client: TestClient): void {
   for (const line of lines) expect(() => JSON.parse(line)).not.toThrow()
 }
 
-/** What was logged at a level or above since the last look. */
+/** Returns the lines logged at a level or above since position `from`. */
 function loggedSince(from: number, level: number): { msg: string; err?: any; path?: string }[] {
   return lines
     .slice(from)

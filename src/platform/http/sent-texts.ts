@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { isJsonNumber, type Json } from '../wire/json.ts'
 import { readSentBody } from './request-body.ts'
 
-/** What a caller has sent, for taking it out of what is logged of the request's failure. */
+/** Texts that a caller has sent, to be removed from the log of the request's failure. */
 
 // Shorter texts say nothing by themselves, and taking them out would tear every message apart.
 const LENGTH_MIN = 3

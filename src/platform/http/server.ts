@@ -43,7 +43,7 @@ const REQUEST_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
 
 const fastifyPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
-/** Fastify's own lines of requests are not written; that an answer broke off is told without what stands in it. */
+/** Fastify's own lines of requests are not written; an answer that broke off is logged without its content. */
 class OwnLog extends LogController {
   override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
     const story = { requestId: request.id, method: request.method, path: loggedPath(request) }
@@ -304,7 +304,7 @@ function answerUnreadable(error: Error & { code?: string }, socket: Socket): voi
   socket.once('close', () => clearTimeout(end))
 }
 
-/** What Fastify itself refuses (a malformed URL, a broken body) is a caller's mistake and told like any other. */
+/** Turns an error of Fastify itself (a malformed URL, a broken body) into the Fault of a caller's mistake. */
 function asFault(error: unknown): Fault | undefined {
   if (error instanceof Fault) return error
   const { statusCode, code } = error as { statusCode?: number; code?: string }

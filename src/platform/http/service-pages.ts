@@ -12,7 +12,7 @@ import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Operation } from './operation.ts'
 
-/** What needs no key: health, readiness, metrics, the OpenAPI document and its reference page. */
+/** Pages that need no key: health, readiness, metrics, the OpenAPI document and its reference page. */
 
 interface PageDeps {
   db: Database
@@ -99,7 +99,7 @@ interface PublicFile {
 
 /**
  * Adds a file that is the same for everybody until another version of the service runs: it is read once, may be kept for five minutes, and is
- * then asked for by its ETag, which says 304 while it is the same.
+ * then requested with its ETag, which is answered with 304 while it is the same.
  */
 function addPublicFile(app: FastifyInstance, url: string, { type, policy, text }: PublicFile): void {
   let read: Promise<{ bytes: Buffer; etag: string }> | undefined
@@ -146,7 +146,7 @@ function addReadiness(app: FastifyInstance, db: Database): void {
   })
 }
 
-/** Pages answer GET and HEAD; any other method is told so, as everywhere. */
+/** Pages answer GET and HEAD; any other method is 405, as everywhere. */
 function refuseOtherMethods(app: FastifyInstance): void {
   const allow = 'GET, HEAD'
   for (const url of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/redoc.js']) {

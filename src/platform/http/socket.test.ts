@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 
-/** What only a real connection shows: bodies that are still arriving, and whether the connection lives on. */
+/** Tests that need a real connection: bodies that are still arriving, and whether the connection stays open. */
 
 const service = await startTestService()
 await service.app.server.listen({ host: '127.0.0.1', port: 0 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { decimal } from '../../kernel/decimal.ts'
 import { formatsOf, languageOf } from './format.ts'
 
-/** No-break spaces are told apart from plain ones by nobody who reads a table. */
+/** Replaces no-break spaces, which nobody who reads a table distinguishes from plain ones. */
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
 
 test.each([

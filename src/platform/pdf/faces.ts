@@ -7,7 +7,7 @@ import { create, type Font } from 'fontkit'
  * in a process and shared by all documents, since parsing costs a hundred times as much as setting an invoice.
  */
 
-/** What pdfkit takes for a font: fontkit's, with a quicker way of setting text. */
+/** Face that pdfkit takes for a font: fontkit's, with a quicker way of setting text. */
 export interface Face {
   source: Buffer
   /** The width of text in points at a size in points. */

@@ -3,7 +3,7 @@ import { type Bitmap, readPng } from './png.ts'
 
 /** Pictures in the form that pdfkit draws. PNG images are read once and remembered: a logo stands on every document of its account. */
 
-/** What pdfkit asks of a picture that it did not open itself. */
+/** Picture as pdfkit needs it when it did not open it itself. */
 export interface Picture {
   /** Its name in the resources of a page. */
   label: string

@@ -69,7 +69,7 @@ function chunksOf(png: Buffer): Chunks {
   }
 }
 
-/** Where the pixels of a pass lie: from a column and row on, every so many. */
+/** Pass of an interlaced picture: its first column and row, and the steps from one pixel to the next. */
 type Pass = readonly [x: number, y: number, dx: number, dy: number]
 const WHOLE: readonly Pass[] = [[0, 0, 1, 1]]
 const ADAM7: readonly Pass[] = [
@@ -90,7 +90,7 @@ function paeth(a: number, b: number, c: number): number {
   return pb <= pc ? b : c
 }
 
-/** What a byte was taken to be before the difference was written. */
+/** Guesses a byte from its neighbours by the line's filter; the file holds the difference to this guess. */
 function guessOf(filter: number, left: number, above: number, aboveLeft: number): number {
   switch (filter) {
     case 1:

@@ -42,7 +42,7 @@ const MARGIN = 50
 const FOOT = 34
 /** More lines than a page has. */
 const LINES_AHEAD = 200
-/** What pages say, before it is packed: buffers, which no limit of the heap counts. Some 20,000 pages of text. */
+/** Bytes of content at most, before it is packed: it is kept in buffers, which no limit of the heap counts. Some 20,000 pages of text. */
 const CONTENT_BYTES_MAX = 64 * 1024 * 1024
 
 /** A document with more on it than any that a person would read. */
@@ -76,7 +76,7 @@ interface Attributes {
 export class Sheet {
   readonly left = MARGIN
   readonly width: number
-  /** Where text ends; below is the foot of the page. */
+  /** Lower edge of the text; below it is the foot of the page. */
   readonly bottom: number
   y: number = MARGIN
   readonly #settings: SheetSettings
@@ -148,7 +148,7 @@ export class Sheet {
     this.#pdf.endMarkedContent()
   }
 
-  /** What `draw` sets is the content of one element. */
+  /** Groups everything that `draw` sets as the content of one element. */
   group(tag: Tag, draw: () => void, attributes: Attributes = {}): void {
     const element = this.element(tag, attributes)
     this.#open.push(element)

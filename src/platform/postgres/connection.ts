@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { errorCodeOf } from './start-failure.ts'
 
-/** What a `pg` client or pool needs to reach the embedded database. No password: the socket knows who calls. */
+/** Connection settings by which a `pg` client or pool reaches the embedded database. No password: the socket identifies the caller. */
 export type EmbeddedConnection = {
   /** Folder of the Unix socket. */
   readonly host: string
@@ -64,7 +64,7 @@ export async function tryConnection(connection: EmbeddedConnection): Promise<Rea
   }
 }
 
-/** Waits until the server answers, and makes our database when it has none. Ends early when `isOver` says so. */
+/** Waits until the server answers, and makes our database when it has none. Ends early if `isOver` returns true. */
 export async function waitUntilReady(connection: EmbeddedConnection, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const reach = await tryConnection(connection)

@@ -8,7 +8,7 @@ import type { Identity } from './identity.ts'
 import { findServersIn } from './processes.ts'
 import { type ServerSettings, serverArguments } from './settings.ts'
 
-/** What became of the server. */
+/** End of the server process. */
 export type ServerEnd = {
   /** Exit code of the server; null when a signal ended its guard. */
   readonly code: number | null

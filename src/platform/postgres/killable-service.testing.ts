@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
   readonly child: ChildProcess
-  /** Everything it said so far: `log …`, `ready`, `ack <n>`, `refused <sentence>`, `ended <how the database did>`. */
+  /** Lines that it has written so far: `log …`, `ready`, `ack <n>`, `refused <sentence>`, `ended <how the database did>`. */
   readonly said: readonly string[]
   /** Settles with the first line that fits; fails when the process ends without one. */
   said1(fits: (line: string) => boolean): Promise<string>

@@ -18,7 +18,7 @@ const STRANGER_MS = 30_000
 const GIVE_UP_MS = 120_000
 
 /**
- * Takes the lock of the data folder, or throws a StartFailure that says who has it.
+ * Takes the lock of the data folder, or throws a StartFailure that names its holder.
  * What a killed service left running is waited for; a server that does not end by itself is ended.
  */
 export async function takeLock(folder: DataFolder, onWait: (message: string) => void): Promise<FolderLock> {
@@ -39,7 +39,7 @@ export async function takeLock(folder: DataFolder, onWait: (message: string) => 
   }
 }
 
-/** The live process that says it owns the folder; undefined when there is none. */
+/** Finds the live process that claims the folder; undefined if there is none. */
 export function findOwner(folder: DataFolder): ProcessMark | undefined {
   const owner = readOwner(folder)
   return owner && isRunning(owner) ? owner : undefined

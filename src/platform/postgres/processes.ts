@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { errorCodeOf } from './start-failure.ts'
 
-/** What tells one process from a later one with the same id. */
+/** Mark that distinguishes a process from a later one with the same id. */
 export type ProcessMark = { readonly pid: number; readonly startedAt: string }
 
 /** The running process of that id; undefined when there is none, or only a dead one that nobody has reaped. */

@@ -12,7 +12,7 @@ import { folderFailure, fullDisk, StartFailure } from './start-failure.ts'
 
 const PATIENCE_MS = 10_000
 
-/** Where the supervisor and the server report; a pino logger fits. */
+/** Log of the supervisor and the server; a pino logger fits. */
 export type PostgresLog = Record<'debug' | 'info' | 'warn' | 'error', (message: string) => void>
 
 /** A database that this process owns. */

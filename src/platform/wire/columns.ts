@@ -1,7 +1,7 @@
 import type { Writing } from '../../kernel/context.ts'
 import { outList, outObject, type Shape } from './write.ts'
 
-/** One field of a record: the shape it is written in, and where its value comes from. */
+/** Column of a record: the shape in which it is written, and the function that finds its value. */
 export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
 
 export type Columns<Row> = Readonly<Record<string, Column<Row>>>
@@ -24,7 +24,7 @@ export interface RecordShape<Row> {
 
 /**
  * Declares the columns of a record of type Row: `recordShape<Note>()('CustomerNote', { Note: [outText(), (note) => note.text] })`. A named
- * one becomes a component of the OpenAPI document. The two calls let TypeScript infer the columns while Row is said.
+ * one becomes a component of the OpenAPI document. The two calls let TypeScript infer the columns while Row is given.
  */
 export const recordShape =
   <Row>() =>

@@ -2,7 +2,7 @@ import { decimalText, parseDecimal } from '../../kernel/decimal.ts'
 
 /**
  * Request bodies keep the digits of their numbers: JSON.parse touches none, because 0.1 + 0.2 is only the beginning.
- * A number is a JsonNumber until a field says what it is. The reader is our own for three things that others do not give together:
+ * A number is a JsonNumber until a field decides on its type. The reader is our own for three things that others do not give together:
  * digits, objects without a prototype (a body cannot pass for one of our numbers), and an error that says where.
  */
 export class JsonNumber {
@@ -36,7 +36,7 @@ const NUMBER_LENGTH_MAX = 400
 const BodyObject = function () {} as unknown as new () => { [name: string]: Json }
 BodyObject.prototype = Object.create(null) as object
 
-/** What is wrong with a text that is no JSON, in words that go on from "The body is not valid JSON: ". */
+/** Mistake in a text that is not JSON, in words that continue "The body is not valid JSON: ". */
 class JsonMistake extends Error {}
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
@@ -177,7 +177,7 @@ class Reader {
   }
 }
 
-/** Reads a JSON text, or tells what is wrong with it. */
+/** Reads a JSON text, or returns the mistake in it. */
 export function readJson(text: string): { json: Json } | { problem: string } {
   try {
     return { json: new Reader(text).whole() }

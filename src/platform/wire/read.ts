@@ -40,7 +40,7 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
 
-/** What a body becomes: required fields are there, optional ones are absent (undefined), cleared (null) or given. */
+/** Body as it was read: required fields are there, optional ones are absent (undefined), cleared (null) or given. */
 export type BodyOf<P extends Properties> = {
   [K in keyof P as P[K]['presence'] extends 'required' ? K : never]: P[K] extends Property<infer T, 'required'>
     ? T
@@ -62,7 +62,7 @@ export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 
   aliases,
 })
 
-/** Adds a sentence to what the document says of a field: a rule that its schema cannot express. */
+/** Adds a sentence to the description of a field in the OpenAPI document: a rule that its schema cannot express. */
 export const described = <T>(field: Field<T>, sentence: string): Field<T> => ({
   ...field,
   schema: describedAs(field.schema, sentence),
@@ -95,7 +95,7 @@ const NAME_SHOWN = 100
 const at = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 interface ObjectOptions {
-  /** What is passed over in silence, in strict handling too: what the service computes, sent back as it was read. */
+  /** Names that are ignored, in strict handling too: computed fields that a caller sends back as they were read. */
   ignored?: readonly string[]
   /** Makes the object a component of the OpenAPI document, and so a type by itself in generated clients. */
   name?: string
@@ -263,7 +263,7 @@ export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; w
   }
 }
 
-/** One of some words; letter case may be free, the answer is always the word as listed. */
+/** Reads one of some words. With `anyCase` letter case does not matter; the result is always the word as listed. */
 export function word<W extends string>(words: readonly W[], options: { anyCase?: boolean } = {}): Field<W> {
   return {
     isBlankNull: true,

@@ -81,7 +81,7 @@ export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
   },
 })
 
-/** One of two shapes. */
+/** Writes a value in one of two shapes. */
 export const outEither = <A, B>(
   first: Shape<A>,
   isFirst: (value: A | B) => value is A,
