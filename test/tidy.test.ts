@@ -298,11 +298,7 @@ const COMMENTS_TO_REWRITE = [
   'src/features/verification',
 ]
 const README_TO_WRITE = [
-  'accounts',
   'adjustments',
-  'api-keys',
-  'contacts',
-  'customers',
   'money',
   'payments',
   'recurring-invoices',
