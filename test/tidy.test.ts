@@ -297,13 +297,7 @@ const COMMENTS_TO_REWRITE = [
   'src/features/subscriptions',
   'src/features/verification',
 ]
-const README_TO_WRITE = [
-  'adjustments',
-  'money',
-  'payments',
-  'recurring-invoices',
-  'subscriptions',
-]
+const README_TO_WRITE = ['adjustments', 'money', 'payments', 'recurring-invoices', 'subscriptions']
 
 describe('plain English', () => {
   const roomOf = (path: string): string => {

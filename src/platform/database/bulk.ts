@@ -24,7 +24,7 @@ function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): Colu
   return type === 'date' ? dates(rows, key as never) : column(rows, key)
 }
 
-/** What is known of the values of some rows. */
+/** Facts known about the values of some rows. */
 export interface BulkValues<Row> {
   /** They mostly repeat, so they travel once for each different shape. */
   repeated: readonly (keyof Row)[]
