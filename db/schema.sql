@@ -1401,6 +1401,21 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION own_by_account(table_name name, rights text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  execute format('alter table %I enable row level security', table_name);
+  -- Never set, or set to nothing, is an error and not an empty answer: a forgotten account fails at once.
+  execute format('create policy account on %I to perennial_app
+    using (account_id = current_setting(''app.account_id'')::bigint)
+    with check (account_id = current_setting(''app.account_id'')::bigint)', table_name);
+  execute format('grant %s on %I to perennial_app', rights, table_name);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION seal_list(list_name text)
  RETURNS integer
  LANGUAGE plpgsql

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { basename } from 'node:path'
 import pg from 'pg'
 import pino, { type Logger } from 'pino'
-import { afterAll, inject } from 'vitest'
+import { afterAll, expect, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
@@ -42,10 +43,14 @@ export interface TestClient {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
 }
 
-/** Clones the template for this file. Databases are not dropped: the server's folder goes at the end of the run. */
+/**
+ * Clones the template for this file, and names the clone after the file. Databases are not dropped: the server's folder is removed at the end
+ * of the run, unless KEEP_DATABASE is set.
+ */
 export async function createTestDatabase(): Promise<Connection> {
   const server = inject('databaseServer')
-  const database = `test_${randomBytes(6).toString('hex')}`
+  const file = basename(expect.getState().testPath ?? '', '.test.ts').replaceAll(/[^a-z0-9]/g, '_')
+  const database = `test_${file.slice(0, 40)}_${randomBytes(6).toString('hex')}`
   const admin = new pg.Client({ ...server, database: 'postgres' })
   await admin.connect()
   await admin.query(`create database ${database} template template_perennial strategy file_copy`)

@@ -69,6 +69,8 @@ export default async function setup(project: TestProject) {
   project.provide('databaseServer', { host, port, user })
   return async () => {
     await postgres.stop()
-    rmSync(dataDir, { recursive: true, force: true })
+    if (process.env['KEEP_DATABASE'])
+      console.log(`The databases are kept: npx tsx scripts/kept-databases.ts ${dataDir}`)
+    else rmSync(dataDir, { recursive: true, force: true })
   }
 }
