@@ -30,7 +30,7 @@ const FIGURES_KEPT_MS = 5_000
 const FIGURES_WAIT_MS = 3_000
 
 /** Figures of the database: the text of each, and the name of its label. Those with `always` are 0 if nothing was found. */
-const TOLD_FIGURES: Record<string, { metric: string; help: string; label?: string; always?: readonly string[] }> = {
+const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: string; always?: readonly string[] }> = {
   runs: {
     metric: 'perennial_runs',
     help: 'Unfinished billing runs: worked on, or waiting for a worker',
@@ -188,7 +188,7 @@ const gauges = (registers: Registry[]) => ({
 
 /** Makes the gauges of the database's figures; without figures they tell nothing, rather than what was true once. */
 function figureGauges(registers: Registry[]): (figures: Figure[] | undefined) => void {
-  const told = Object.entries(TOLD_FIGURES).map(([name, { metric, help, label, always }]) => {
+  const told = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, always }]) => {
     const gauge = new Gauge({ name: metric, help, labelNames: label ? [label] : [], registers })
     const set = (about: string, value: number) => (label ? gauge.set({ [label]: about }, value) : gauge.set(value))
     return { name, gauge, set, isPlain: label === undefined, always: always ?? [] }

@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { bigints, shaped } from '../../platform/database/columns.ts'
+import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -125,12 +125,12 @@ export async function insertLikeEvents(
   common: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
   events: readonly Pick<NewEvent, 'recordId' | 'customerId' | 'record'>[],
 ): Promise<void> {
-  for (const { rows, shapes, places } of shaped(events, ['record'])) {
+  for (const { rows, distinct, positions } of deduplicated(events, ['record'])) {
     await tx.rows(sql`
       insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
       select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.record, r.customer,
-             (${column(shapes, 'record')}::jsonb[])[r.shape]
-        from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${places}::integer[])
+             (${column(distinct, 'record')}::jsonb[])[r.shape]
+        from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${positions}::integer[])
           as r(record, customer, shape)`)
   }
 }

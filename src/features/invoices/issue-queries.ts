@@ -3,7 +3,7 @@ import type { TaxRule } from '../../engine/tax.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
-import { bigints, shaped } from '../../platform/database/columns.ts'
+import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned } from './draft-queries.ts'
 import { EDITABLE, FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
@@ -178,13 +178,13 @@ export async function insertCharges(tx: Transaction, charges: readonly ChargeRow
 }
 
 export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
-  for (const { rows, shapes: s, places } of shaped(taxes, TAX_SHAPE)) {
+  for (const { rows, distinct: s, positions } of deduplicated(taxes, TAX_SHAPE)) {
     await tx.rows(sql`
       insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
       select ${tx.account}, r.invoice, (${column(s, 'name')}::text[])[r.shape], (${column(s, 'rate')}::numeric[])[r.shape],
              (${column(s, 'taxNumber')}::text[])[r.shape], r.base, r.amount, r.shares::bigint[]
         from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'baseMinor')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
-          ${column(rows, 'shares')}::text[], ${places}::integer[]) as r(invoice, base, amount, shares, shape)`)
+          ${column(rows, 'shares')}::text[], ${positions}::integer[]) as r(invoice, base, amount, shares, shape)`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Scheme } from '../../engine/subscription/pricing.ts'
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
-import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
+import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
@@ -297,7 +297,7 @@ export async function moveComponents(
   account: AccountId,
   moves: readonly ComponentMove[],
 ): Promise<void> {
-  for (const { rows, shapes: s, places } of shaped(moves, MOVE_SHAPE)) {
+  for (const { rows, distinct: s, positions } of deduplicated(moves, MOVE_SHAPE)) {
     const range = rangeOf(rows, 'subscriptionId')
     await tx.rows(sql`
       update subscription_components c set next_from = r.next_from, last_from = r.last_from, invoiced = r.invoiced, owed = r.owed
@@ -305,7 +305,7 @@ export async function moveComponents(
                      (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${column(s, 'invoiced')}::json[])[p.shape] as invoiced,
                      (${column(s, 'owed')}::json[])[p.shape] as owed
                 from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
-                  unnest(${places}::integer[])${range ? counted(rows) : NOTHING}) as p(subscription, component, shape)) r
+                  unnest(${positions}::integer[])${range ? counted(rows) : NOTHING}) as p(subscription, component, shape)) r
        where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component
          ${range ? fragment`and c.subscription_id between ${range.first} and ${range.last}` : NOTHING}`)
   }

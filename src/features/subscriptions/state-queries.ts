@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
+import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Where billing of a subscription stands, as it is written after it has moved. */
@@ -29,7 +29,7 @@ export async function updateBillingStates(
   states: readonly BillingState[],
 ): Promise<number> {
   let moved = 0
-  for (const { rows, shapes: s, places } of shaped(states, STATE_SHAPE)) {
+  for (const { rows, distinct: s, positions } of deduplicated(states, STATE_SHAPE)) {
     const range = rangeOf(rows, 'id')
     const { n } = await oneRow<{ n: number }>(
       tx,
@@ -41,7 +41,7 @@ export async function updateBillingStates(
                        (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
                        (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
                        (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
-                  from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
+                  from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
                     as p(id, shape)) r
          where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and b.due_on is not distinct from r.was_due_on
            ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}

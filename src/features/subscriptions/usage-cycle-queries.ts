@@ -2,7 +2,7 @@ import type { CycleUsage } from '../../engine/subscription/components.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
-import { bigints, dates, rangeOf, shaped } from '../../platform/database/columns.ts'
+import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
@@ -68,7 +68,7 @@ export async function updateOpenUsage(
   cycles: readonly UsageCycleRow[],
 ): Promise<number> {
   let written = 0
-  for (const { rows, shapes: s, places } of shaped(usageTexts(cycles), CYCLE_SHAPE)) {
+  for (const { rows, distinct: s, positions } of deduplicated(usageTexts(cycles), CYCLE_SHAPE)) {
     const range = rangeOf(rows, 'subscriptionId')
     // Asked for as what is open, so that its small index is walked and not the cycles of years.
     const { n } = await oneRow<{ n: number }>(
@@ -80,7 +80,7 @@ export async function updateOpenUsage(
                        (${column(s, 'total')}::numeric[])[p.shape] as total, (${column(s, 'invoiced')}::numeric[])[p.shape] as invoiced,
                        (${column(s, 'nextPart')}::smallint[])[p.shape] as next_part, (${column(s, 'isFree')}::boolean[])[p.shape] as is_free
                   from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
-                    unnest(${dates(rows, 'from')}::date[]), unnest(${places}::integer[])${range ? counted(rows) : NOTHING})
+                    unnest(${dates(rows, 'from')}::date[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
                     as p(subscription, component, cycle_from, shape)) r
          where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
            ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}

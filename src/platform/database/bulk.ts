@@ -1,4 +1,4 @@
-import { bigints, type Column, dates, shaped } from './columns.ts'
+import { bigints, type Column, dates, deduplicated } from './columns.ts'
 import { column, type Fragment, fragment, namesOf } from './sql.ts'
 
 /** The parts of an insert of many rows that are made from a list of columns, declared once. */
@@ -44,14 +44,14 @@ export function bulkParts<Row>(
     fragment`${valuesOf(some, key, columns[key][1])}::${namesOf(columns[key][1])}[]`
   const names = namesOf(keys.map((key) => columns[key][0]).join(', '))
   const ownNames = namesOf(own.map((key) => columns[key][0]).join(', '))
-  return shaped(rows, repeated).map(({ rows: some, shapes, places, offset }) => ({
+  return deduplicated(rows, repeated).map(({ rows: some, distinct, positions, offset }) => ({
     names,
     values: joined(
       keys.map((key) =>
-        own.includes(key) ? namesOf(`r.${columns[key][0]}`) : fragment`(${array(shapes, key)})[r.shape]`,
+        own.includes(key) ? namesOf(`r.${columns[key][0]}`) : fragment`(${array(distinct, key)})[r.shape]`,
       ),
     ),
-    source: fragment`unnest(${joined(own.map((key) => array(some, key)))}, ${places}::integer[]) with ordinality as r(${ownNames}, shape, place)`,
+    source: fragment`unnest(${joined(own.map((key) => array(some, key)))}, ${positions}::integer[]) with ordinality as r(${ownNames}, shape, place)`,
     offset,
   }))
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
-import { bigintList, bigints, dates, shaped } from './columns.ts'
+import { bigintList, bigints, dates, deduplicated } from './columns.ts'
 import { column, sql } from './sql.ts'
 
 const db = openTestDatabase(await createTestDatabase())
@@ -42,13 +42,13 @@ test('rows arrive as they were sent, in their order, however many shapes they ha
       day: index % shapes === 2 ? null : '2027-02-01',
     }))
     const found: unknown[] = []
-    for (const part of shaped(rows, ['name', 'day'])) {
-      expect(part.shapes.length).toBeLessThanOrEqual(64)
+    for (const part of deduplicated(rows, ['name', 'day'])) {
+      expect(part.distinct.length).toBeLessThanOrEqual(64)
       expect(part.offset).toBe(found.length)
       found.push(
         ...(await db.unscoped.rows(sql`
-          select r.id, (${column(part.shapes, 'name')}::text[])[r.shape] as "name", (${dates(part.shapes, 'day')}::date[])[r.shape]::text as "day"
-            from unnest(${bigintList(part.rows.map(({ id }) => id))}::bigint[], ${part.places}::integer[]) as r(id, shape)`)),
+          select r.id, (${column(part.distinct, 'name')}::text[])[r.shape] as "name", (${dates(part.distinct, 'day')}::date[])[r.shape]::text as "day"
+            from unnest(${bigintList(part.rows.map(({ id }) => id))}::bigint[], ${part.positions}::integer[]) as r(id, shape)`)),
       )
     }
     expect(found).toEqual(rows)
@@ -56,10 +56,10 @@ test('rows arrive as they were sent, in their order, however many shapes they ha
 })
 
 test('a value that is missing and the text that says so are two shapes', () => {
-  const [part] = shaped([{ name: null }, { name: 'null' }, { name: '' }, { name: null }], ['name'])
-  expect(part?.shapes.map(({ name }) => name)).toEqual([null, 'null', ''])
+  const [part] = deduplicated([{ name: null }, { name: 'null' }, { name: '' }, { name: null }], ['name'])
+  expect(part?.distinct.map(({ name }) => name)).toEqual([null, 'null', ''])
 })
 
 test('no rows are no statement', () => {
-  expect(shaped([], [])).toEqual([])
+  expect(deduplicated([], [])).toEqual([])
 })

@@ -102,76 +102,76 @@ export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>
   return bytes.subarray(0, at)
 }
 
-/** Places in a list, counted from 1 as PostgreSQL does, as integer[]. */
-function placesColumn(places: readonly number[]): Column {
-  const { bytes, view } = arrayOf(INT4, places.length, 4)
+/** Returns positions in a list, counted from 1 as PostgreSQL does, as integer[]. */
+function positionsColumn(positions: readonly number[]): Column {
+  const { bytes, view } = arrayOf(INT4, positions.length, 4)
   let at = HEADER_BYTES
-  for (const place of places) {
+  for (const position of positions) {
     view.setInt32(at, 4)
-    view.setInt32(at + LENGTH_BYTES, place)
+    view.setInt32(at + LENGTH_BYTES, position)
     at += LENGTH_BYTES + 4
   }
   return bytes
 }
 
-/** Rows that follow one another, and what they repeat: each different shape once, and for every row the place of its own. */
-export interface ShapedRows<Row> {
+/** Rows that follow one another, with the values that they repeat: a row for each distinct combination, and for every row the position of its own. */
+export interface DeduplicatedRows<Row> {
   rows: readonly Row[]
-  shapes: readonly Row[]
+  distinct: readonly Row[]
   /** As integer[], counted from 1. */
-  places: Column
+  positions: Column
   /** Position of the first of the rows among all that were given. */
   offset: number
 }
 
 /** PostgreSQL walks to an element of a list of texts, so lists stay short enough for the walk to cost less than sending each text again. */
-const SHAPES_MOST = 64
+const DISTINCT_MAX = 64
 
 /**
- * Parts rows, in their order, into stretches of few shapes: rows are of one shape where the named properties are the same. Most columns of
- * many rows repeat a handful of values: a name, a price, a period. These travel and are read once, and every row only says which is its own.
+ * Parts rows, in their order, into stretches with few distinct combinations of the named properties. Most columns of many rows repeat a
+ * handful of values: a name, a price, a period. These travel and are read once, and every row only has the position of its own.
  */
-export function shaped<Row>(rows: readonly Row[], keys: readonly (keyof Row)[]): ShapedRows<Row>[] {
-  const found: ShapedRows<Row>[] = []
+export function deduplicated<Row>(rows: readonly Row[], keys: readonly (keyof Row)[]): DeduplicatedRows<Row>[] {
+  const found: DeduplicatedRows<Row>[] = []
   let start = 0
   while (start < rows.length) {
-    const { shapes, places } = shapesFrom(rows, start, keys)
-    const isAll = places.length === rows.length
+    const { distinct, positions } = distinctFrom(rows, start, keys)
+    const isAll = positions.length === rows.length
     found.push({
-      rows: isAll ? rows : rows.slice(start, start + places.length),
-      shapes,
-      places: placesColumn(places),
+      rows: isAll ? rows : rows.slice(start, start + positions.length),
+      distinct,
+      positions: positionsColumn(positions),
       offset: start,
     })
-    start += places.length
+    start += positions.length
   }
   return found
 }
 
-function shapesFrom<Row>(rows: readonly Row[], start: number, keys: readonly (keyof Row)[]) {
-  const shapes: Row[] = []
-  const places: number[] = []
+function distinctFrom<Row>(rows: readonly Row[], start: number, keys: readonly (keyof Row)[]) {
+  const distinct: Row[] = []
+  const positions: number[] = []
   const known = new Map<string, number>()
-  let place = 0
+  let position = 0
   for (let index = start; index < rows.length; index += 1) {
     const row = rows[index] as Row
-    if (place === 0 || !isAlike(row, shapes[place - 1] as Row, keys)) {
-      // What belongs together mostly has the same few shapes one after the other, so the next in turn is tried before a key is made.
-      const next = shapes[place % shapes.length]
-      if (next !== undefined && isAlike(row, next, keys)) place = (place % shapes.length) + 1
+    if (position === 0 || !isAlike(row, distinct[position - 1] as Row, keys)) {
+      // Rows that belong together mostly repeat the same few combinations one after the other, so the next in turn is tried before a key is made.
+      const next = distinct[position % distinct.length]
+      if (next !== undefined && isAlike(row, next, keys)) position = (position % distinct.length) + 1
       else {
-        const key = shapeKey(row, keys)
-        place = known.get(key) ?? 0
-        if (place === 0) {
-          if (shapes.length === SHAPES_MOST) break
-          place = shapes.push(row)
-          known.set(key, place)
+        const key = keyOf(row, keys)
+        position = known.get(key) ?? 0
+        if (position === 0) {
+          if (distinct.length === DISTINCT_MAX) break
+          position = distinct.push(row)
+          known.set(key, position)
         }
       }
     }
-    places.push(place)
+    positions.push(position)
   }
-  return { shapes, places }
+  return { distinct, positions }
 }
 
 function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boolean {
@@ -179,5 +179,5 @@ function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boole
   return true
 }
 
-const shapeKey = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
+const keyOf = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
   JSON.stringify(keys.map((key) => (row[key] == null ? null : String(row[key]))))

@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { withoutOptions } from './addresses.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
-import { databaseFault, isAfterFailure, isAway, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
+import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { listen } from './listener.ts'
 import { Reads, type Snapshot } from './reads.ts'
@@ -145,7 +145,7 @@ export function openDatabase(
     try {
       return await work(client)
     } catch (error) {
-      if (isAway(error)) broken = error as Error
+      if (isUnavailable(error)) broken = error as Error
       throw error
     } finally {
       client.release(broken)

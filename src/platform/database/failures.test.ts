@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conflict } from '../../kernel/fault.ts'
-import { databaseFault, isAway, isRetryable, refuseOn } from './failures.ts'
+import { databaseFault, isUnavailable, isRetryable, refuseOn } from './failures.ts'
 
 describe('what the driver throws', () => {
   test('a database that is away is 503 and says when to come back', () => {
@@ -16,7 +16,7 @@ describe('what the driver throws', () => {
 
   test('a standby, and whatever ends a connection, is away', () => {
     for (const code of ['25006', '25P03', '25P04', '57P04', '57P05'])
-      expect([code, databaseFault({ code })?.problems[0]?.code, isAway({ code })]).toEqual([
+      expect([code, databaseFault({ code })?.problems[0]?.code, isUnavailable({ code })]).toEqual([
         code,
         'database_unavailable',
         true,
@@ -34,7 +34,7 @@ describe('what the driver throws', () => {
     ] as const) {
       const error = { code }
       expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', problems: [{ code: word }], cause: error })
-      expect(isAway(error)).toBe(false)
+      expect(isUnavailable(error)).toBe(false)
     }
   })
 

@@ -76,7 +76,7 @@ export const unavailable = (cause?: unknown): Fault =>
   refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
 
 /** Whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   if (error instanceof Fault) return false
   const { code, message } = asDriverError(error)
   return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '')
@@ -95,7 +95,7 @@ export function databaseFault(error: unknown): Fault | undefined {
     )
   if (CANCELLED_CODES.has(code))
     return refusal('database_cancelled', 'The database broke this off; nothing was changed. Try again.', 5, error)
-  return isAway(error) ? unavailable(error) : undefined
+  return isUnavailable(error) ? unavailable(error) : undefined
 }
 
 const CANCELED = '57014'
