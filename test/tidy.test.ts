@@ -296,7 +296,6 @@ const COMMENTS_TO_REWRITE = [
   'src/features/statements',
   'src/features/subscriptions',
   'src/features/verification',
-  'src/platform',
 ]
 const README_TO_WRITE = ['adjustments', 'money', 'payments', 'recurring-invoices', 'subscriptions']
 

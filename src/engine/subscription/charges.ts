@@ -6,8 +6,8 @@ import type { Period } from './period.ts'
 import type { PricedBrackets, PriceList } from './pricing.ts'
 
 /**
- * Kinds of charges that a line can be for. `package` and `component` are the charge of a period itself; an extension charges days of it that an end had
- * cut off; `rise`, `metered` and `late_usage` belong to components.
+ * Kinds of charges that a line can be for. `package` and `component` are the charge of a period itself; an extension charges days of it
+ * that an end had cut off; `rise` (an increase of a quantity inside an invoiced cycle), `metered` and `late_usage` belong to components.
  */
 export const CHARGE_KINDS = [
   'setup',
@@ -32,6 +32,7 @@ export interface PlannedCharge {
   part: number
   /** Which bracket a line of several belongs to; 0 where there is one line. With kind, item, stretch, first day and part it is unique. */
   bracketIndex: number
+  /** Number of the phase of the subscription: each start, restart and change of package or term begins a new one. */
   stretch: number
   /** The days that are charged, half-open; null for fees. */
   from: IsoDate | null

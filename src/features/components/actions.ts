@@ -87,7 +87,7 @@ export async function checkComponentBody(
 }
 
 /** Reads prices, checked by themselves and against the account's currencies; undefined when none were sent. */
-export async function chooseCurrencies(
+export async function resolveCurrencies(
   tx: Transaction,
   bodies: readonly Partial<CurrencyBody>[] | null | undefined,
   path: string,

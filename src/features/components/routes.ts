@@ -3,7 +3,7 @@ import { noContent, type Operation, writeOperation } from '../../platform/http/o
 import {
   addComponent,
   checkComponentBody,
-  chooseCurrencies,
+  resolveCurrencies,
   componentKind,
   editComponent,
   lockedComponent,
@@ -43,7 +43,7 @@ export const componentOperations = (): Operation[] => [
     references: async (tx, _context, { body }, problems) => {
       await checkComponentBody(tx, body, problems)
       const currencies = body.ComponentVersion?.ComponentVersionCurrencies
-      return chooseCurrencies(tx, currencies, 'ComponentVersion.ComponentVersionCurrencies', problems)
+      return resolveCurrencies(tx, currencies, 'ComponentVersion.ComponentVersionCurrencies', problems)
     },
     write: async (tx, context, { body }, _record, currencies) =>
       componentKind.created(await addComponent(tx, context, body, currencies ?? []), context),

@@ -1,7 +1,7 @@
 import type { Operation } from '../../platform/http/operation.ts'
 import { versionOperations } from '../packages/version-operations.ts'
 import type { VersionedKind } from '../packages/versioned.ts'
-import { chooseCurrencies, componentKind, foundComponent } from './actions.ts'
+import { resolveCurrencies, componentKind, foundComponent } from './actions.ts'
 import {
   type Component,
   type ComponentVersion,
@@ -44,7 +44,7 @@ const versions: VersionedKind<Component, ComponentVersion, ComponentVersionBody,
   lockedTree: componentKind.locked,
   list: listComponentVersions,
   count: countComponentVersions,
-  readPrices: (tx, body, path, problems) => chooseCurrencies(tx, body.ComponentVersionCurrencies, path, problems),
+  readPrices: (tx, body, path, problems) => resolveCurrencies(tx, body.ComponentVersionCurrencies, path, problems),
   checkNewPrices: (body, { currencies }, path, problems) =>
     checkNewCurrenciesHaveBrackets(body.ComponentVersionCurrencies ?? [], currencies, path, problems),
   currencyOf: ({ currency }) => currency,

@@ -80,7 +80,7 @@ export async function lockedPackage(tx: Transaction, params: PathParams): Promis
 }
 
 /** Reads rates, checked by themselves and against the account's currencies; undefined when none were sent. */
-export async function chooseRates(
+export async function resolveRates(
   tx: Transaction,
   bodies: readonly Partial<RateBody>[] | null | undefined,
   path: string,

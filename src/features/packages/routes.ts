@@ -3,7 +3,7 @@ import { noContent, type Operation, writeOperation } from '../../platform/http/o
 import { reference } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { checkPackageGroup } from '../package-groups/reference.ts'
-import { addPackage, chooseRates, editPackage, lockedPackage, packageKind, removePackage } from './actions.ts'
+import { addPackage, resolveRates, editPackage, lockedPackage, packageKind, removePackage } from './actions.ts'
 import { countPackages, listPackages, listPackageTrees, type Package, type PackageTree } from './queries.ts'
 import { packageVersionOperations } from './version-routes.ts'
 import { NewPackageIn, packageEtag, PackageIn, packageShape } from './wire.ts'
@@ -37,7 +37,7 @@ export const packageOperations = (): Operation[] => [
     refusals: { 409: 'Another package has the packageCode' },
     references: async (tx, _context, { body }, problems) => {
       await checkPackageGroup(tx, body.packageGroupID, problems)
-      return chooseRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
+      return resolveRates(tx, body.PackageVersion?.packageVersionRates, 'PackageVersion.packageVersionRates', problems)
     },
     write: async (tx, context, { body }, _record, rates) => {
       return packageKind.created(await addPackage(tx, context, body, rates ?? []), context)

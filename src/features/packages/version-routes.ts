@@ -1,5 +1,5 @@
 import type { Operation } from '../../platform/http/operation.ts'
-import { chooseRates, foundPackage, packageKind } from './actions.ts'
+import { resolveRates, foundPackage, packageKind } from './actions.ts'
 import {
   countPackageVersions,
   listPackageVersions,
@@ -44,7 +44,7 @@ const versions: VersionedKind<Package, PackageVersion, PackageVersionBody, RateI
   lockedTree: packageKind.locked,
   list: listPackageVersions,
   count: countPackageVersions,
-  readPrices: (tx, body, path, problems) => chooseRates(tx, body.packageVersionRates, path, problems),
+  readPrices: (tx, body, path, problems) => resolveRates(tx, body.packageVersionRates, path, problems),
   checkNewPrices: (body, { rates }, path, problems) =>
     checkNewRatesHaveTerms(body.packageVersionRates ?? [], rates, path, problems),
   currencyOf: ({ currency }) => currency,

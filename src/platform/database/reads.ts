@@ -87,7 +87,7 @@ function commitSoon(client: pg.ClientBase): void {
   uncommitted.set(client, soon)
 }
 
-/** What stands in front of the first statement of a snapshot. */
+/** Returns the statements that go in front of the first one of a snapshot. */
 function beginOn(client: pg.ClientBase, account: AccountId): Statement[] {
   const begin = [BEGIN, accountScope(account)]
   const soon = uncommitted.get(client)
