@@ -24,7 +24,7 @@ import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { contactOperations } from './features/contacts/routes.ts'
 import { adjustmentOperations } from './features/adjustments/routes.ts'
-import { freeCredits } from './features/credit-notes/free.ts'
+import { releaseForCancellation } from './features/money/release.ts'
 import { creditNoteOperations } from './features/credit-notes/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
 import type { OnReturn } from './features/customers/actions.ts'
@@ -129,15 +129,15 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customFieldOperations(),
   ...subscriptionOperations(deps),
   ...invoiceOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.invoices }),
-  ...paymentOperations(deps),
-  ...creditNoteOperations(deps),
-  ...adjustmentOperations(deps),
+  ...paymentOperations(),
+  ...creditNoteOperations(),
+  ...adjustmentOperations(),
   ...documentOperations(deps),
   ...recurringInvoiceOperations(deps),
   ...packageOperations(),
   ...packageGroupOperations(),
   ...componentOperations(),
-  ...ledgerOperations(deps),
+  ...ledgerOperations(),
   ...taxSettingOperations(),
   ...currencyOperations(),
   ...countryOperations(),

@@ -30,6 +30,12 @@ export const roundToMinor = (value: Decimal, digits: number): bigint =>
 export const rateOf = (amountMinor: bigint, rate: Decimal): bigint =>
   divideHalfAway(amountMinor * rate.coefficient, powerOfTen(rate.scale))
 
+/** Sums minor units over records: their `amountMinor`, or another field of theirs. */
+export const sumMinor = <Field extends string = 'amountMinor'>(
+  records: readonly Readonly<Record<NoInfer<Field>, bigint>>[],
+  field = 'amountMinor' as Field,
+): bigint => records.reduce((sum, record) => sum + record[field], 0n)
+
 /** Digits with exactly the decimals of the currency ("1000.00", "7", "-0.500"). */
 export function minorText(amountMinor: bigint, digits: number): string {
   if (digits === 0) return amountMinor.toString()

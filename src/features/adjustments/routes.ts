@@ -1,42 +1,33 @@
+import { writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import {
-  noContent,
-  type Operation,
-  lookupOperation,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { pageOf } from '../../platform/http/query.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { lookupOperation, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import { type AdjustmentFilter, countAdjustments, listAdjustments } from '../money/adjustment-queries.ts'
 import {
   addAdjustment,
   type AdjustmentName,
-  chooseAdded,
-  chooseEdited,
   editAdjustment,
   foundAdjustment,
   lockedAdjustment,
   lockedOwner,
   removeAdjustment,
-} from './actions.ts'
+  resolveAdded,
+  resolveEdited,
+} from './resolve.ts'
 import {
   AddedOut,
   AddIn,
   adjustmentEtag,
-  AdjustmentOut,
   type AdjustmentRecord,
-  AdjustmentsOut,
-  adjustmentToWire,
+  adjustmentShape,
+  adjustmentsShape,
   EditIn,
   type EditBody,
   GetQuery,
-  isPositive,
-  ListQuery,
-  listedToWire,
+  listFilters,
   Naming,
   NamingIn,
   type NamingBody,
@@ -44,28 +35,21 @@ import {
 
 const tag = 'Adjustments'
 
-const reading = (publicUrl: string | undefined): Operation[] => [
-  readOperation({
+const reading: Operation[] = [
+  listOperation({
     id: 'listAdjustments',
-    method: 'GET',
     path: '/v1/adjustment/list',
     tag,
     summary: 'List adjustments, of one customer or of the account',
-    query: ListQuery,
-    success: { status: 200, schema: AdjustmentsOut.schema },
+    out: adjustmentsShape,
+    filters: listFilters,
     refusals: { 404: 'There is no such customer' },
-    read: async (db, { account }, { query, url }) => {
-      const filter: AdjustmentFilter = { type: query.type, customerId: query.customerID ?? null }
-      if (filter.customerId !== null && !(await findCustomer(db, account.id, filter.customerId)))
-        throw unknownCustomer(filter.customerId)
-      const page = pageOf(query)
-      const rows = await listAdjustments(db, account.id, filter, (page.page - 1) * page.size, page.size + 1)
-      return listAnswer(
-        { rows, page, url, count: () => countAdjustments(db, account.id, filter) },
-        (some) => AdjustmentsOut.write(listedToWire(some, account.timeZone)),
-        publicUrl,
-      )
+    filterOf: async ({ type, customerID }, { account }, db): Promise<AdjustmentFilter> => {
+      if (customerID != null && !(await findCustomer(db, account.id, customerID))) throw unknownCustomer(customerID)
+      return { type, customerId: customerID ?? null }
     },
+    rows: listAdjustments,
+    count: countAdjustments,
   }),
   lookupOperation({
     id: 'getAdjustment',
@@ -74,16 +58,12 @@ const reading = (publicUrl: string | undefined): Operation[] => [
     tag,
     summary: 'Read a positive or negative adjustment',
     query: GetQuery,
-    success: { status: 200, schema: AdjustmentOut.schema, headers: ['ETag'] },
+    success: { status: 200, schema: adjustmentShape.schema, headers: ['ETag'] },
     refusals: { 404: 'The customer has no such adjustment' },
-    read: async (db, { account, moment }, { query }) => {
+    read: async (db, context, { query }) => {
       const name = { type: query.type, id: query.adjustmentID, customerId: query.customerID }
-      const record = await foundAdjustment(db, account.id, name)
-      return {
-        status: 200,
-        body: AdjustmentOut.write(adjustmentToWire(record, account.timeZone, moment.today)),
-        etag: adjustmentEtag(record),
-      }
+      const record = await foundAdjustment(db, context.account.id, name)
+      return { status: 200, body: adjustmentShape.write(record, writingOf(context)), etag: adjustmentEtag(record) }
     },
   }),
 ]
@@ -93,7 +73,7 @@ const editedName = (body: Partial<EditBody> | undefined): AdjustmentName | undef
     ? { type: body.Type, id: body.AdjustmentID, customerId: body.customerID }
     : undefined
 
-/** What is to be deleted, from the query or else the body. */
+/** Reads which record is to be deleted, from the query or else the body. */
 function deletedName(query: NamingBody, body: NamingBody | undefined): AdjustmentName | undefined {
   const type = query.type ?? body?.type
   const id = query.adjustmentID ?? body?.adjustmentID
@@ -114,7 +94,7 @@ function checkNaming(query: NamingBody, body: NamingBody, problems: Problems): v
 const locked = (tx: Transaction, name: AdjustmentName | undefined) => (name ? lockedAdjustment(tx, name) : undefined)
 const etagOfRecord = (record: AdjustmentRecord | undefined): string => (record ? adjustmentEtag(record) : '')
 
-const writing = (): Operation[] => [
+const writing: Operation[] = [
   writeOperation({
     id: 'addAdjustment',
     method: 'POST',
@@ -126,10 +106,10 @@ const writing = (): Operation[] => [
     refusals: { 404: 'There is no such customer' },
     record: async (tx, _context, { body }): Promise<Customer | undefined> =>
       body?.customerID === undefined ? undefined : lockedOwner(tx, body.customerID),
-    references: (tx, _context, { body }, problems, customer) => chooseAdded(tx, body, customer, problems),
+    references: (tx, _context, { body }, problems, customer) => resolveAdded(tx, body, customer, problems),
     write: async (tx, context, { body }, customer, chosen) => {
       const record = await addAdjustment(tx, context, body, customer as Customer, chosen)
-      const { id } = isPositive(record) ? record.positive : record.negative
+      const { id } = record
       const query = new URLSearchParams({
         type: body.Type,
         adjustmentID: String(id),
@@ -154,7 +134,7 @@ const writing = (): Operation[] => [
     refusals: { 404: 'The customer has no such adjustment' },
     record: async (tx, _context, { body }) => locked(tx, editedName(body)),
     etag: etagOfRecord,
-    references: (tx, _context, { body }, problems, present) => chooseEdited(tx, body, present, problems),
+    references: (tx, _context, { body }, problems, present) => resolveEdited(tx, body, present, problems),
     write: async (tx, context, { body }, present, chosen) =>
       noContent(adjustmentEtag(await editAdjustment(tx, context, body, present as AdjustmentRecord, chosen))),
   }),
@@ -181,7 +161,4 @@ const writing = (): Operation[] => [
   }),
 ]
 
-export const adjustmentOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
-  ...reading(deps.publicUrl),
-  ...writing(),
-]
+export const adjustmentOperations = (): Operation[] => [...reading, ...writing]

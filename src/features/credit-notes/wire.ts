@@ -1,11 +1,9 @@
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
-import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
-import { etagOf } from '../../platform/http/etag.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import { currencyCode, date, flag, longText, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
@@ -23,16 +21,9 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { NegativeAdjustment, NewNegative } from '../money/adjustment-queries.ts'
+import type { NewNegative } from '../money/adjustment-queries.ts'
 import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
-import { CreditNoteOut, creditNoteToWire } from '../money/negative-wire.ts'
-import type { ExplainedNote } from './explain.ts'
-
-export const CreditNotesOut = outList(CreditNoteOut)
-
-/** Changes with whatever a PUT would replace. */
-export const creditNoteEtag = (note: NegativeAdjustment, allocations: readonly AllocationState[]): string =>
-  etagOf(creditNoteToWire(note, allocations, 'UTC'))
+import type { ExplainedNote } from '../money/explain-credit-note.ts'
 
 const inputs = {
   customerID: required(requiredReference()),
@@ -50,7 +41,7 @@ export const CreditNoteIn = withoutListWhereAutoApply(
 )
 export type CreditNoteBody = BodyOf<typeof inputs>
 
-/** A credit note as a body says it; undefined while something that it needs is missing or wrong. */
+/** Reads a credit note from a body; undefined while something that it needs is missing or wrong. */
 export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Problems): NewNegative | undefined {
   const amountMinor = amountIn(problems, 'Amount', body.Amount, body.CurrencyCode)
   const { customerID, CurrencyCode, Date: dated, CreditNumber } = body

@@ -3,7 +3,8 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { findNegative, type NegativeAdjustment } from '../money/adjustment-queries.ts'
+import { loadNegative } from '../money/negative-adjustments.ts'
+import type { NegativeRecord } from '../money/records.ts'
 import { invoicesOf, subscribe } from '../subscriptions/billing.testing.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
@@ -35,7 +36,7 @@ async function contextOf(client: TestClient) {
 
 async function documentOf(client: TestClient, id: number) {
   const { db, context } = await contextOf(client)
-  return loadCreditNoteDocument(db, context, (await findNegative(db, client.id, BigInt(id))) as NegativeAdjustment)
+  return loadCreditNoteDocument(db, context, (await loadNegative(db, client.id, BigInt(id))) as NegativeRecord)
 }
 
 function pdfOf(client: TestClient, id: number | string) {

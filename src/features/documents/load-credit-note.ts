@@ -2,9 +2,9 @@ import { equals } from '../../kernel/decimal.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
-import { type ExplainedTax, explainNote } from '../credit-notes/explain.ts'
-import type { NegativeAdjustment } from '../money/adjustment-queries.ts'
-import { listInvoiceNumbers } from '../money/record-queries.ts'
+import { type ExplainedTax, explainNote } from '../money/explain-credit-note.ts'
+import type { NegativeRecord } from '../money/records.ts'
+import { listInvoiceNumbers } from '../money/open-queries.ts'
 import type { CreditNoteDocument } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
 import { getFrozenPartiesOfNote, listUses } from './queries.ts'
@@ -17,7 +17,7 @@ import { wordsOf } from './words.ts'
 export async function loadCreditNoteDocument(
   db: Queryable,
   context: RequestContext,
-  note: NegativeAdjustment,
+  note: NegativeRecord,
 ): Promise<CreditNoteDocument> {
   const { account } = context
   const [head, explained, applied, [credited]] = await Promise.all([

@@ -2,7 +2,7 @@ import type { Account } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { languageOf } from '../../platform/locale/format.ts'
-import { foundNote } from '../credit-notes/found.ts'
+import { creditNote } from '../credit-notes/record.ts'
 import { unknownInvoice } from '../invoices/by-hand.ts'
 import type { Drawable } from './document.ts'
 import type { Drawing } from './draw.ts'
@@ -31,10 +31,15 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     summary: 'A credit note as a PDF: its parties as when it was made, with what it was used for so far',
     success: { status: 200, media: ['application/pdf'] },
     read: async (db, context, { params }) => {
-      const found = await foundNote(db, context.account.id, params)
+      const found = await creditNote.found(db, context, params)
       const document = await loadCreditNoteDocument(db, context, found)
-      const { creditNote } = wordsOf(languageOf(document.locale))
-      return pdfAnswer(drawing, context.account, { kind: 'credit_note', document }, `${creditNote}-${document.number}`)
+      const words = wordsOf(languageOf(document.locale))
+      return pdfAnswer(
+        drawing,
+        context.account,
+        { kind: 'credit_note', document },
+        `${words.creditNote}-${document.number}`,
+      )
     },
   }),
   writeOperation({
@@ -45,7 +50,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     summary: 'Send a credit note by mail: the mail goes into the outbox, the PDF is attached when it leaves',
     success: { status: 204 },
     refusals: { 409: 'Its customer has no Email' },
-    record: (tx, context, { params }) => foundNote(tx, context.account.id, params),
+    record: (tx, context, { params }) => creditNote.found(tx, context, params),
     write: async (tx, context, _input, note) => {
       await sendCreditNote(tx, context, note)
       return noContent()

@@ -3,19 +3,13 @@ import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { recordEvent } from '../events/record.ts'
-import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
-import { negativeRecord } from '../money/negative-wire.ts'
-import type { NegativeAdjustment } from '../money/adjustment-queries.ts'
+import { type NegativeRecord, recordMoneyEvent } from '../money/records.ts'
+import { creditNoteShape } from '../money/shapes.ts'
 import { customerNameOf, queueDocumentMails } from '../outbox/mail.ts'
 import { creditNoteMail } from '../outbox/money-templates.ts'
 
 /** Puts the mail with a credit note into the outbox. Throws a Fault (409) where its customer cannot be reached. */
-export async function sendCreditNote(
-  tx: Transaction,
-  context: RequestContext,
-  note: NegativeAdjustment,
-): Promise<void> {
+export async function sendCreditNote(tx: Transaction, context: RequestContext, note: NegativeRecord): Promise<void> {
   const customer = await findCustomer(tx, tx.account, note.customerId)
   assert(customer, `the customer of credit note ${note.id} exists`)
   if (customer.email === null)
@@ -34,11 +28,5 @@ export async function sendCreditNote(
         creditNoteMail({ ...sender, customerName, number: note.ref ?? '', date, currency, totalMinor }),
     },
   ])
-  const allocations = await listAllocationsOfGiven(tx, tx.account, 'negative_adjustment', [note.id])
-  await recordEvent(tx, context, {
-    type: 'credit_note.mail_queued',
-    recordId: note.id,
-    customerId: customer.id,
-    record: negativeRecord(note, allocations, context.account.timeZone),
-  })
+  await recordMoneyEvent(tx, context, creditNoteShape, 'credit_note.mail_queued', note)
 }

@@ -1,10 +1,10 @@
-import { invalid, missing } from '../../kernel/fault.ts'
+import { missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
 import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
-import { pageOf } from '../../platform/http/query.ts'
+import { checkDates, pageOf } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { unknownCustomer } from '../customers/record.ts'
@@ -60,9 +60,7 @@ async function answerList(
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const { account, moment } = context
-  if (query.startDate && query.endDate && query.startDate > query.endDate) {
-    throw invalid('dates_reversed', `startDate ${query.startDate} is after endDate ${query.endDate}.`, 'startDate')
-  }
+  checkDates(query, 'startDate', 'endDate')
   const page = pageOf(query)
   const isFiltered = Object.values(filter).some((value) => value != null)
   const start = isFiltered ? startOf(page) : await pageStart(db, account.id, 'invoices', page)

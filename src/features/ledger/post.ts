@@ -4,7 +4,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Statement } from '../../platform/database/sql.ts'
-import { type EntryRow, entriesStatement, type HasUnapplied, type LinkRow } from './queries.ts'
+import { type EntryRow, entriesStatement, type HasUnapplied, type ChainLink } from './queries.ts'
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
 
@@ -28,21 +28,21 @@ export function sendPostings(tx: Transaction, all: readonly CustomerPostings[], 
 }
 
 function statementOf(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Statement | undefined {
-  const links = new Map<string, LinkRow>()
+  const links = new Map<string, ChainLink>()
   const entries: EntryRow[] = []
   for (const { customerId, currency, postings } of all) {
     if (postings.length === 0) continue
     const key = `${customerId} ${currency}`
     let link = links.get(key)
     if (!link) {
-      link = { customerId, currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n, said: at }
+      link = { customerId, currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n, hashedText: at }
       links.set(key, link)
     }
     for (const posting of postings) {
       const entry = rowOf(customerId, currency, posting)
       entries.push(entry)
       move(link, posting)
-      link.said += `\n${saidOf(entry)}`
+      link.hashedText += `\n${hashedTextOf(entry)}`
     }
   }
   return entries.length === 0 ? undefined : entriesStatement(tx.account, [...links.values()], entries, at)
@@ -67,7 +67,7 @@ function rowOf(customerId: CustomerId, currency: string, p: Posting): EntryRow {
 }
 
 // Receivable and clearing grow by debits; unapplied is owed to the customer and grows by credits.
-function move(link: LinkRow, { debit, credit, amountMinor }: Posting): void {
+function move(link: ChainLink, { debit, credit, amountMinor }: Posting): void {
   if (debit === 'receivable') link.receivableMinor += amountMinor
   else if (debit === 'unapplied') link.unappliedMinor -= amountMinor
   else if (debit === 'clearing') link.clearingMinor += amountMinor
@@ -77,7 +77,7 @@ function move(link: LinkRow, { debit, credit, amountMinor }: Posting): void {
 }
 
 /** The text of an entry that its link hashes. What it is made of stands in the row, so that anybody can hash it again. */
-export const saidOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
+export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
   [
     e.isReversal ? `${e.event}_reversed` : e.event,
     e.recordType,

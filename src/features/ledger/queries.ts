@@ -3,15 +3,15 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { column, sql, type Statement } from '../../platform/database/sql.ts'
 
-/** What one transaction posts for one customer and currency: a link of its chain. */
-export interface LinkRow {
+/** A link of a chain: the sums of what one transaction posts for one customer and currency, and its text. */
+export interface ChainLink {
   customerId: CustomerId
   currency: string
   receivableMinor: bigint
   unappliedMinor: bigint
   clearingMinor: bigint
   /** The text that is hashed onto the chain's head. */
-  said: string
+  hashedText: string
 }
 
 export interface EntryRow {
@@ -42,25 +42,25 @@ export interface HasUnapplied {
  */
 export const entriesStatement = (
   account: AccountId,
-  links: readonly LinkRow[],
+  links: readonly ChainLink[],
   entries: readonly EntryRow[],
   at: Instant,
 ): Statement => sql`
     with l as (
-      select p.customer, p.currency, p.receivable, p.unapplied, p.clearing, convert_to(p.said, 'UTF8') as said
+      select p.customer, p.currency, p.receivable, p.unapplied, p.clearing, convert_to(p.hashed, 'UTF8') as hashed
         from unnest(${bigints(links, 'customerId')}::bigint[], ${column(links, 'currency')}::text[],
           ${bigints(links, 'receivableMinor')}::bigint[], ${bigints(links, 'unappliedMinor')}::bigint[],
-          ${bigints(links, 'clearingMinor')}::bigint[], ${column(links, 'said')}::text[])
-          as p(customer, currency, receivable, unapplied, clearing, said)),
+          ${bigints(links, 'clearingMinor')}::bigint[], ${column(links, 'hashedText')}::text[])
+          as p(customer, currency, receivable, unapplied, clearing, hashed)),
     moved as (
       update customer_totals t
          set receivable_minor = t.receivable_minor + l.receivable, unapplied_minor = t.unapplied_minor + l.unapplied,
-             clearing_minor = t.clearing_minor + l.clearing, links = t.links + 1, head = sha256(t.head || l.said)
+             clearing_minor = t.clearing_minor + l.clearing, links = t.links + 1, head = sha256(t.head || l.hashed)
         from l where t.account_id = ${account} and t.customer_id = l.customer and t.currency = l.currency
       returning t.customer_id, t.currency, t.links, t.unapplied_minor),
     begun as (
       insert into customer_totals (account_id, customer_id, currency, receivable_minor, unapplied_minor, clearing_minor, links, head)
-      select ${account}, l.customer, l.currency, l.receivable, l.unapplied, l.clearing, 1, sha256(l.said)
+      select ${account}, l.customer, l.currency, l.receivable, l.unapplied, l.clearing, 1, sha256(l.hashed)
         from l left join moved m on m.customer_id = l.customer and m.currency = l.currency
        where m.customer_id is null
       returning customer_id, currency, links, unapplied_minor),

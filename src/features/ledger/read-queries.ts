@@ -2,7 +2,7 @@ import type { LedgerAccount, LedgerEvent, LedgerRecordType } from '../../engine/
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -36,7 +36,7 @@ const conditions = ({ customerId, from, to }: EntryFilter): Fragment => fragment
   ${from === null ? NOTHING : fragment`and dated >= ${from}`}
   ${to === null ? NOTHING : fragment`and dated <= ${to}`}`
 
-/** Entries in the order posted, which never changes. */
+/** Lists entries in the order posted, which never changes. */
 export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) =>
   db.rows<LedgerEntry>(sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
@@ -44,15 +44,8 @@ export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilt
       from ledger_entries where account_id = ${account} and entry_id >= ${start.fromId} ${conditions(filter)}
      order by entry_id offset ${start.skip} limit ${limit}`)
 
-export const countEntries = async (db: Queryable, account: AccountId, filter: EntryFilter): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`,
-      )
-    ).n,
-  )
+export const countEntries = (db: Queryable, account: AccountId, filter: EntryFilter) =>
+  countOf(db, sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`)
 
 export interface LedgerBalance {
   currency: string
@@ -62,7 +55,7 @@ export interface LedgerBalance {
   creditMinor: bigint
 }
 
-/** What every ledger account was debited and credited up to a day, that day included. */
+/** Sums what every ledger account was debited and credited up to a day, that day included. */
 export const listBalances = (db: Queryable, account: AccountId, date: IsoDate | null) =>
   db.rows<LedgerBalance>(sql`
     with summed as (
@@ -86,7 +79,7 @@ export interface TaxOfPeriod {
 }
 
 /**
- * Taxes of a period, both days included: what invoices dated in it charged less what was cancelled in it, and what credit notes took back.
+ * Sums the taxes of a period, both days included: what invoices dated in it charged less what was cancelled in it, and what credit notes took back.
  * Amounts are those of the ledger, so that a closed period stays as it was; what they were charged on stands on the invoices, also where
  * the rate is 0 and nothing was posted.
  */

@@ -4,7 +4,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { creditOf, ledgerOf, moneyShop } from '../money/money.testing.ts'
 import { differencesOf } from '../subscriptions/billing.testing.ts'
-import { saidOf } from './post.ts'
+import { hashedTextOf } from './post.ts'
 import type { EntryRow } from './queries.ts'
 
 const service = await startTestService()
@@ -81,7 +81,7 @@ describe('entries', () => {
     let head = Buffer.alloc(0)
     for (const link of [1, 2]) {
       const own = rows.filter((row) => row.link === link)
-      const said = [own[0]!.postedAt, ...own.map(saidOf)].join('\n')
+      const said = [own[0]!.postedAt, ...own.map(hashedTextOf)].join('\n')
       head = createHash('sha256').update(head).update(said).digest()
     }
     const totals = await reader.rows(sql`select links, head from customer_totals where account_id = ${client.id}`)

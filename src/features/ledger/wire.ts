@@ -2,146 +2,87 @@ import { LEDGER_ACCOUNTS, LEDGER_EVENTS } from '../../engine/money/postings.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { minorText } from '../../kernel/money.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, reference } from '../../platform/wire/fields.ts'
-import { objectOf, optional, word } from '../../platform/wire/read.ts'
-import {
-  decimalDigits,
-  minorDigits,
-  orNull,
-  outDate,
-  outId,
-  outList,
-  outNumber,
-  outObject,
-  outText,
-  outWord,
-} from '../../platform/wire/write.ts'
+import { objectOf, optional, type Properties, word } from '../../platform/wire/read.ts'
+import { decimalDigits, orNull, outDate, outId, outNumber, outText, outWord } from '../../platform/wire/write.ts'
 import type { LedgerBalance, LedgerEntry, TaxOfPeriod } from './read-queries.ts'
 
 /** With _reversed at its end where an entry takes an earlier one back. */
 const ENTRY_EVENTS = LEDGER_EVENTS.flatMap((event) => [event, `${event}_reversed`] as const)
 
-export const EntriesOut = outList(
-  outObject(
-    {
-      entryID: outId(),
-      Date: outDate('Calendar date'),
-      PostedAt: outDate('Instant'),
-      Event: outWord(ENTRY_EVENTS),
-      RecordType: outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation'] as const),
-      RecordID: outId(),
-      customerID: outId(),
-      CurrencyCode: outText(),
-      Debit: outWord(LEDGER_ACCOUNTS),
-      Credit: outWord(LEDGER_ACCOUNTS),
-      TaxName: orNull(outText()),
-      Amount: outNumber(),
-    },
-    'LedgerEntry',
-  ),
-)
-
-export const entryToWire = (entry: LedgerEntry, timeZone: string) => ({
-  entryID: entry.id,
-  Date: dateWithOffset(entry.dated, timeZone),
-  PostedAt: entry.postedAt,
-  Event: entry.isReversal ? (`${entry.event}_reversed` as const) : entry.event,
-  RecordType: entry.recordType,
-  RecordID: entry.recordId,
-  customerID: entry.customerId,
-  CurrencyCode: entry.currency,
-  Debit: entry.debit,
-  Credit: entry.credit,
-  TaxName: entry.taxName,
-  Amount: minorDigits(entry.amountMinor, digitsOf(entry.currency)),
+export const entryShape = recordShape<LedgerEntry>()('LedgerEntry', {
+  entryID: [outId(), ({ id }) => id],
+  Date: dayColumn(({ dated }) => dated),
+  PostedAt: [outDate('Instant'), ({ postedAt }) => postedAt],
+  Event: [outWord(ENTRY_EVENTS), ({ event, isReversal }) => (isReversal ? (`${event}_reversed` as const) : event)],
+  RecordType: [
+    outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation']),
+    ({ recordType }) => recordType,
+  ],
+  RecordID: [outId(), ({ recordId }) => recordId],
+  customerID: [outId(), ({ customerId }) => customerId],
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Debit: [outWord(LEDGER_ACCOUNTS), ({ debit }) => debit],
+  Credit: [outWord(LEDGER_ACCOUNTS), ({ credit }) => credit],
+  TaxName: [orNull(outText()), ({ taxName }) => taxName],
+  Amount: amountColumn(({ amountMinor }) => amountMinor),
 })
 
-export const BalancesOut = outList(
-  outObject(
-    {
-      CurrencyCode: outText(),
-      Account: outWord(LEDGER_ACCOUNTS),
-      TaxName: orNull(outText()),
-      Debit: outNumber(),
-      Credit: outNumber(),
-      Balance: outNumber('Debit less Credit'),
-    },
-    'LedgerBalance',
+export const balanceShape = recordShape<LedgerBalance>()('LedgerBalance', {
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Account: [outWord(LEDGER_ACCOUNTS), ({ ledgerAccount }) => ledgerAccount],
+  TaxName: [orNull(outText()), ({ taxName }) => taxName],
+  Debit: amountColumn(({ debitMinor }) => debitMinor),
+  Credit: amountColumn(({ creditMinor }) => creditMinor),
+  Balance: amountColumn(({ debitMinor, creditMinor }) => debitMinor - creditMinor, 'Debit less Credit'),
+})
+
+const netOf = ({ outputMinor, takenBackMinor }: TaxOfPeriod): bigint => outputMinor - takenBackMinor
+
+export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
+  Name: [outText(), ({ name }) => name],
+  Perc: [outNumber('A fraction from 0 to 1'), ({ rate }) => decimalDigits(rate)],
+  TaxNumber: [orNull(outText()), ({ taxNumber }) => taxNumber],
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Base: amountColumn(
+    ({ baseMinor }) => baseMinor,
+    'What invoices of the period were taxed on, less those cancelled in it',
   ),
-)
+  OutputTax: amountColumn(({ outputMinor }) => outputMinor, 'What they charged'),
+  TaxTakenBack: amountColumn(({ takenBackMinor }) => takenBackMinor, 'What credit notes gave back'),
+  Net: amountColumn(netOf, 'OutputTax less TaxTakenBack'),
+})
 
-export function balanceToWire(balance: LedgerBalance) {
-  const digits = digitsOf(balance.currency)
-  return {
-    CurrencyCode: balance.currency,
-    Account: balance.ledgerAccount,
-    TaxName: balance.taxName,
-    Debit: minorDigits(balance.debitMinor, digits),
-    Credit: minorDigits(balance.creditMinor, digits),
-    Balance: minorDigits(balance.debitMinor - balance.creditMinor, digits),
-  }
-}
-
-export const TaxReportOut = outList(
-  outObject(
-    {
-      Name: outText(),
-      Perc: outNumber('A fraction from 0 to 1'),
-      TaxNumber: orNull(outText()),
-      CurrencyCode: outText(),
-      Base: outNumber('What invoices of the period were taxed on, less those cancelled in it'),
-      OutputTax: outNumber('What they charged'),
-      TaxTakenBack: outNumber('What credit notes gave back'),
-      Net: outNumber('OutputTax less TaxTakenBack'),
-    },
-    'TaxOfPeriod',
-  ),
-)
-
-export function taxToWire(tax: TaxOfPeriod) {
-  const amount = (minor: bigint) => minorDigits(minor, digitsOf(tax.currency))
-  return {
-    Name: tax.name,
-    Perc: decimalDigits(tax.rate),
-    TaxNumber: tax.taxNumber,
-    CurrencyCode: tax.currency,
-    Base: amount(tax.baseMinor),
-    OutputTax: amount(tax.outputMinor),
-    TaxTakenBack: amount(tax.takenBackMinor),
-    Net: amount(tax.outputMinor - tax.takenBackMinor),
-  }
-}
-
-/** RFC 4180: a text with a comma, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. */
+/** Quotes a text for CSV (RFC 4180): one with a comma, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. */
 function csvText(text: string): string {
   const safe = /^[=+@\t\r-]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** Writes the taxes of a period as CSV, with a line of headings. */
 export function taxesAsCsv(taxes: readonly TaxOfPeriod[]): string {
   const lines = taxes.map((tax) => {
-    const amount = (minor: bigint) => minorText(minor, digitsOf(tax.currency))
+    const text = (minor: bigint) => minorText(minor, digitsOf(tax.currency))
     return [
       csvText(tax.name),
       decimalText(tax.rate),
       csvText(tax.taxNumber ?? ''),
       tax.currency,
-      amount(tax.baseMinor),
-      amount(tax.outputMinor),
-      amount(tax.takenBackMinor),
-      amount(tax.outputMinor - tax.takenBackMinor),
+      text(tax.baseMinor),
+      text(tax.outputMinor),
+      text(tax.takenBackMinor),
+      text(netOf(tax)),
     ].join(',')
   })
   return `${['Name,Perc,TaxNumber,CurrencyCode,Base,OutputTax,TaxTakenBack,Net', ...lines].join('\r\n')}\r\n`
 }
 
-export const EntryQuery = listQuery({
+export const entryFilters = {
   customerID: optional(reference()),
   from: optional(date()),
   to: optional(date()),
-})
+} satisfies Properties
 
 export const BalanceQuery = objectOf({ date: optional(date()) })
 

@@ -2,8 +2,10 @@ import type { NegativeKind, PositiveKind } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import { ALLOCATED_STATUS, conditionsOf, type GivenFilter } from './filter-queries.ts'
 
 /** Adjustments: negative ones, of which a credit note is one kind, and positive ones. */
 
@@ -25,64 +27,27 @@ export interface NegativeAdjustment {
 }
 
 const NEGATIVE = fragment`
-  n.negative_adjustment_id as "id", n.customer_id as "customerId", n.kind, n.dated, n.currency, n.amount_minor as "amountMinor",
-  n.applied_minor as "appliedMinor", n.ref, n.memo, n.invoice_id as "invoiceId", n.subscription_id as "subscriptionId", n.created_at as "createdAt"`
+  negative_adjustment_id as "id", customer_id as "customerId", kind, dated, currency, amount_minor as "amountMinor",
+  applied_minor as "appliedMinor", ref, memo, invoice_id as "invoiceId", subscription_id as "subscriptionId", created_at as "createdAt"`
 
 export const findNegative = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<NegativeAdjustment>(
     db,
-    sql`select ${NEGATIVE} from negative_adjustments n where n.account_id = ${account} and n.negative_adjustment_id = ${id}`,
+    sql`select ${NEGATIVE} from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
   )
 
-export interface GivenFilter {
-  customerId?: CustomerId | null
-  /** Inclusive days. */
-  startDate?: IsoDate | null
-  endDate?: IsoDate | null
-  status?: 'Pending' | 'Allocated' | 'Partial' | 'Unallocated' | 'Failed' | null
-}
-
-/** The status rule as a condition, so that a filter needs no page of everything; a credit note never waits and never fails. */
-const negativeConditions = (filter: GivenFilter & { kind?: NegativeKind }): Fragment => fragment`
-  ${filter.kind === undefined ? NOTHING : fragment`and n.kind = ${filter.kind}`}
-  ${filter.customerId == null ? NOTHING : fragment`and n.customer_id = ${filter.customerId}`}
-  ${filter.startDate == null ? NOTHING : fragment`and n.dated >= ${filter.startDate}`}
-  ${filter.endDate == null ? NOTHING : fragment`and n.dated <= ${filter.endDate}`}
-  ${
-    filter.status == null
-      ? NOTHING
-      : {
-          Pending: fragment`and false`,
-          Failed: fragment`and false`,
-          Allocated: fragment`and n.applied_minor = n.amount_minor`,
-          Partial: fragment`and n.applied_minor > 0 and n.applied_minor < n.amount_minor`,
-          Unallocated: fragment`and n.applied_minor = 0`,
-        }[filter.status]
-  }`
-
-export const listNegatives = (
-  db: Queryable,
-  account: AccountId,
-  filter: GivenFilter & { kind?: NegativeKind },
-  skip: number,
-  limit: number,
-) =>
+/** Lists credit notes in the order of creation. */
+export const listNotes = (db: Queryable, account: AccountId, filter: GivenFilter, { skip }: PageStart, limit: number) =>
   db.rows<NegativeAdjustment>(sql`
-    select ${NEGATIVE} from negative_adjustments n where n.account_id = ${account} ${negativeConditions(filter)}
-     order by n.negative_adjustment_id offset ${skip} limit ${limit}`)
+    select ${NEGATIVE} from negative_adjustments
+     where account_id = ${account} and kind = 'credit_note' ${conditionsOf(filter, ALLOCATED_STATUS)}
+     order by negative_adjustment_id offset ${skip} limit ${limit}`)
 
-export const countNegatives = async (
-  db: Queryable,
-  account: AccountId,
-  filter: GivenFilter & { kind?: NegativeKind },
-): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from negative_adjustments n where n.account_id = ${account} ${negativeConditions(filter)}`,
-      )
-    ).n,
+export const countNotes = (db: Queryable, account: AccountId, filter: GivenFilter) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from negative_adjustments
+         where account_id = ${account} and kind = 'credit_note' ${conditionsOf(filter, ALLOCATED_STATUS)}`,
   )
 
 export const creditNumberExists = async (tx: Transaction, numberKey: string): Promise<boolean> =>
@@ -152,14 +117,13 @@ export interface PositiveAdjustment {
 }
 
 const POSITIVE = fragment`
-  a.positive_adjustment_id as "id", a.customer_id as "customerId", a.kind, a.dated, a.due_date as "dueDate", a.currency,
-  a.amount_minor as "amountMinor", a.paid_minor as "paidMinor", a.pending_minor as "pendingMinor", a.negative_minor as "negativeMinor", a.ref,
-  a.memo, a.created_at as "createdAt"`
+  positive_adjustment_id as "id", customer_id as "customerId", kind, dated, due_date as "dueDate", currency, amount_minor as "amountMinor",
+  paid_minor as "paidMinor", pending_minor as "pendingMinor", negative_minor as "negativeMinor", ref, memo, created_at as "createdAt"`
 
 export const findPositive = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<PositiveAdjustment>(
     db,
-    sql`select ${POSITIVE} from positive_adjustments a where a.account_id = ${account} and a.positive_adjustment_id = ${id}`,
+    sql`select ${POSITIVE} from positive_adjustments where account_id = ${account} and positive_adjustment_id = ${id}`,
   )
 
 export type NewPositive = Omit<PositiveAdjustment, 'id' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'createdAt'>
@@ -217,17 +181,17 @@ const bothKinds = (account: AccountId, { type, customerId }: AdjustmentFilter): 
   return type === 'all' ? fragment`${positive} union all ${negative}` : type === 'positive' ? positive : negative
 }
 
-/** Both kinds as one list in the order of creation. */
+/** Lists both kinds as one list in the order of creation. */
 export const listAdjustments = (
   db: Queryable,
   account: AccountId,
   filter: AdjustmentFilter,
-  skip: number,
+  { skip }: PageStart,
   limit: number,
 ) =>
   db.rows<ListedAdjustment>(sql`
     select "type", "id", "customerId", kind, dated, "dueDate", currency, "amountMinor", ref, memo from (${bothKinds(account, filter)}) a
      order by created_at, place, "id" offset ${skip} limit ${limit}`)
 
-export const countAdjustments = async (db: Queryable, account: AccountId, filter: AdjustmentFilter): Promise<number> =>
-  Number((await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from (${bothKinds(account, filter)}) a`)).n)
+export const countAdjustments = (db: Queryable, account: AccountId, filter: AdjustmentFilter) =>
+  countOf(db, sql`select count(*) as "n" from (${bothKinds(account, filter)}) a`)

@@ -1,9 +1,9 @@
 import type { AfterIssue } from '../invoices/issue.ts'
 import { mailIssued } from '../invoices/send.ts'
-import { takeUnallocated } from './take.ts'
+import { applyUnallocated } from './apply-unallocated.ts'
 
 /**
  * The steps after issuing, in their order: first what pays invoices, last the mail, which says what is left to pay. Declared here because
  * money stands above invoices: features above it import the list, invoices by hand get it from app.ts.
  */
-export const AFTER_ISSUE: readonly AfterIssue[] = [takeUnallocated, mailIssued]
+export const AFTER_ISSUE: readonly AfterIssue[] = [applyUnallocated, mailIssued]

@@ -2,7 +2,6 @@ import {
   type AllocationPlan,
   type ApplyOrder,
   type GivenKind,
-  type OpenDocument,
   type OwedRef,
   planAutoApply,
   planList,
@@ -11,16 +10,16 @@ import {
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { minorText } from '../../kernel/money.ts'
+import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
-import { listOpen, listOwed, type OwedDocument } from './record-queries.ts'
+import { listOpen, listOwed, type OwedDocument } from './open-queries.ts'
+import { amountText, checkAllocated, labelOf } from './rules.ts'
 import type { MoneyContext, WantedState } from './write.ts'
 
-/** What a record's money is to be allocated to, checked against the documents as they stand; the customer is locked by the caller. */
+/** Plans what a record's money is allocated to, checked against the documents as they stand; the caller has locked the customer. */
 
 /** Money given, as it is to be after the change: a payment, a credit note or a bad debt. */
 export interface GivenMoney {
@@ -44,7 +43,7 @@ export type Asked =
   | { auto: ApplyOrder }
   | { keep: true }
 
-/** The allocations that a record is to have. Throws a conflict for targets that cannot take it and sums that are too high. */
+/** Plans the allocations that a record is to have. Throws a conflict for targets that cannot take it and sums that are too high. */
 export async function planAllocations(
   tx: Transaction,
   context: MoneyContext,
@@ -85,7 +84,7 @@ async function planOf(
 ): Promise<AllocationPlan> {
   if ('list' in asked) return planList(present, asked.list)
   if ('keep' in asked) return { removed: [], changed: [], added: [] }
-  const open: OpenDocument[] = await listOpen(tx, given.customerId, given.currency)
+  const open = await listOpen(tx, given.customerId, given.currency)
   return planAutoApply(given.amountMinor, present, open, asked.auto)
 }
 
@@ -95,14 +94,14 @@ const owedOf = (owed: readonly OwedDocument[], { kind, id }: OwedRef): OwedDocum
   return document
 }
 
-const WORD = { invoice: 'Invoice', positive_adjustment: 'Positive adjustment' } as const
-const labelOf = ({ kind, id }: OwedRef): string => `${WORD[kind]} ${id}`
+/** Names a document at the beginning of a sentence. */
+const capitalOf = (document: OwedRef): string => labelOf(document).replace(/^./, (first) => first.toUpperCase())
 
 /** Rule: only open documents of the same customer and currency can be paid. */
 function checkTargets(given: GivenMoney, plan: AllocationPlan, owed: readonly OwedDocument[]): void {
   for (const { target } of [...plan.changed, ...plan.added]) {
     const document = owedOf(owed, target)
-    const label = labelOf(target)
+    const label = capitalOf(target)
     if (document.customerId !== given.customerId)
       throw conflict(
         'other_customer',
@@ -167,7 +166,7 @@ function statesAfter(
   return [...kept, ...added]
 }
 
-/** An allocation keeps its day while it is in order: a lock that was set later moves nothing, a document's new date does. */
+/** Keeps the day of an allocation while it is in order: a lock that was set later moves nothing, a document's new date does. */
 export function dayAfter(before: IsoDate, isChanged: boolean, documentsDay: IsoDate, day: IsoDate): IsoDate {
   return !isChanged && before === documentsDay ? before : day
 }
@@ -179,24 +178,17 @@ function checkSums(
   after: readonly WantedState[],
   owed: readonly OwedDocument[],
 ): void {
-  const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(given.currency))} ${given.currency}`
-  const allocatedMinor = after.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
-  if (allocatedMinor > given.amountMinor)
-    throw conflict(
-      'over_allocated',
-      `The allocations come to ${text(allocatedMinor)}, more than the amount of ${text(given.amountMinor)}.`,
-    )
+  const { currency } = given
+  checkAllocated(sumMinor(after), given)
   for (const document of owed) {
     const to = (some: readonly WantedState[]) =>
-      some
-        .filter(({ owedKind, owedId }) => owedKind === document.kind && owedId === document.id)
-        .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+      sumMinor(some.filter(({ owedKind, owedId }) => owedKind === document.kind && owedId === document.id))
     const openMinor = document.openMinor + to(present)
     const wantedMinor = to(after)
     if (wantedMinor > openMinor)
       throw conflict(
         'too_little_open',
-        `${labelOf(document)} has ${text(openMinor)} open; ${text(wantedMinor)} cannot be allocated to it.`,
+        `${capitalOf(document)} has ${amountText(openMinor, currency)} open; ${amountText(wantedMinor, currency)} cannot be allocated to it.`,
       )
   }
 }

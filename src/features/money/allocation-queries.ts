@@ -5,6 +5,7 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { IS_UNSETTLED } from './filter-queries.ts'
 
 /** What joins money given to money owed. Rows that a failed payment ended stay as history and are read by nobody but the ledger's checks. */
 
@@ -13,8 +14,7 @@ import { column, type Fragment, fragment, sql } from '../../platform/database/sq
 const COLUMNS = fragment`
   l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId", l.owed_kind as "owedKind",
   l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
-  case when l.given_kind = 'negative_adjustment' then 'negative' when p.origin <> 'recorded' and p.settled_on is null then 'pending' else 'paid'
-  end as "counts",
+  case when l.given_kind = 'negative_adjustment' then 'negative' when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts",
   not l.is_service_made and coalesce(n.kind = 'credit_note' and n.invoice_id is null, false) as "takesTax"`
 
 const joined = (account: Id): Fragment => fragment`
@@ -37,18 +37,18 @@ export const listAllocationsOfGiven = (
   given: readonly Id[],
 ) => listWhere(db, account, fragment`l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`)
 
-/** The same by the document that gives; one that gives nothing is left out. */
-export async function mapAllocationsOfGiven(
+/** Completes given documents of one kind by what is allocated of them. */
+export async function completeGiven<Row extends { id: Id }>(
   db: Queryable,
   account: Id,
   kind: AllocationState['givenKind'],
-  given: readonly Id[],
-): Promise<Map<Id, AllocationState[]>> {
-  const found = new Map<Id, AllocationState[]>()
-  if (given.length === 0) return found
-  for (const allocation of await listAllocationsOfGiven(db, account, kind, given))
-    found.set(allocation.givenId, [...(found.get(allocation.givenId) ?? []), allocation])
-  return found
+  rows: readonly Row[],
+): Promise<(Row & { allocations: AllocationState[] })[]> {
+  const found = new Map(rows.map((row) => [row.id, { ...row, allocations: [] as AllocationState[] }]))
+  if (rows.length > 0)
+    for (const allocation of await listAllocationsOfGiven(db, account, kind, [...found.keys()]))
+      found.get(allocation.givenId)?.allocations.push(allocation)
+  return [...found.values()]
 }
 
 /** What is allocated to owed documents of one kind, in the order made. */

@@ -11,7 +11,7 @@ import {
   type Properties,
   required,
 } from '../../platform/wire/read.ts'
-import type { AskedEntry, EntryNames } from './choose.ts'
+import type { AskedEntry, EntryNames } from './resolve.ts'
 
 /** Lists of allocations as bodies carry them. */
 

@@ -1,11 +1,11 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import type { GivenFilter } from './adjustment-queries.ts'
+import { conditionsOf, type GivenFilter, PAYMENT_STATUS } from './filter-queries.ts'
 
 export const METHODS = ['cash', 'cheque', 'credit_card', 'bank_account', 'eft', 'debit_order'] as const
 export type PaymentMethodWord = (typeof METHODS)[number]
@@ -31,44 +31,24 @@ export interface Payment {
 }
 
 const COLUMNS = fragment`
-  p.payment_id as "id", p.customer_id as "customerId", p.paid_at as "paidAt", p.dated, p.currency, p.amount_minor as "amountMinor",
-  p.applied_minor as "appliedMinor", p.method, p.origin, p.settled_on as "settledOn", p.failed_on as "failedOn", p.fail_reason as "failReason",
-  p.ref, p.memo, p.created_at as "createdAt"`
+  payment_id as "id", customer_id as "customerId", paid_at as "paidAt", dated, currency, amount_minor as "amountMinor",
+  applied_minor as "appliedMinor", method, origin, settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
+  ref, memo, created_at as "createdAt"`
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Payment>(db, sql`select ${COLUMNS} from payments p where p.account_id = ${account} and p.payment_id = ${id}`)
+  firstRow<Payment>(db, sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
 
-const PENDING = fragment`p.failed_on is null and p.origin <> 'recorded' and p.settled_on is null`
-const RECEIVED = fragment`p.failed_on is null and (p.origin = 'recorded' or p.settled_on is not null)`
-
-// The status rule as conditions, so that a filter needs no page of everything.
-const STATUS = {
-  Failed: fragment`and p.failed_on is not null`,
-  Pending: fragment`and ${PENDING}`,
-  Allocated: fragment`and ${RECEIVED} and p.applied_minor = p.amount_minor`,
-  Partial: fragment`and ${RECEIVED} and p.applied_minor > 0 and p.applied_minor < p.amount_minor`,
-  Unallocated: fragment`and ${RECEIVED} and p.applied_minor = 0`,
-}
-
-const conditions = (filter: GivenFilter): Fragment => fragment`
-  ${filter.customerId == null ? NOTHING : fragment`and p.customer_id = ${filter.customerId}`}
-  ${filter.startDate == null ? NOTHING : fragment`and p.dated >= ${filter.startDate}`}
-  ${filter.endDate == null ? NOTHING : fragment`and p.dated <= ${filter.endDate}`}
-  ${filter.status == null ? NOTHING : STATUS[filter.status]}`
-
+/** Lists payments in the order of creation. */
 export const listPayments = (db: Queryable, account: AccountId, filter: GivenFilter, start: PageStart, limit: number) =>
   db.rows<Payment>(sql`
-    select ${COLUMNS} from payments p where p.account_id = ${account} and p.payment_id >= ${start.fromId} ${conditions(filter)}
-     order by p.payment_id offset ${start.skip} limit ${limit}`)
+    select ${COLUMNS} from payments
+     where account_id = ${account} and payment_id >= ${start.fromId} ${conditionsOf(filter, PAYMENT_STATUS)}
+     order by payment_id offset ${start.skip} limit ${limit}`)
 
-export const countPayments = async (db: Queryable, account: AccountId, filter: GivenFilter): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from payments p where p.account_id = ${account} ${conditions(filter)}`,
-      )
-    ).n,
+export const countPayments = (db: Queryable, account: AccountId, filter: GivenFilter) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from payments where account_id = ${account} ${conditionsOf(filter, PAYMENT_STATUS)}`,
   )
 
 export type NewPayment = Omit<Payment, 'id' | 'appliedMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'>

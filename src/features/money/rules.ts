@@ -1,8 +1,86 @@
-/** The words and refusals of money records, whichever door they come through. */
+import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
+import type { PostedPayment } from '../../engine/money/postings.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import { minorText } from '../../kernel/money.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { Payment } from './payment-queries.ts'
 
-/** Rule: the service's word for how much of given money is allocated. */
-export const allocatedStatus = (amountMinor: bigint, appliedMinor: bigint): 'Allocated' | 'Partial' | 'Unallocated' =>
+/** Rules of money records that hold at every door, as functions of facts. */
+
+/** Statuses of money given; of a credit note only three of them ever come about. */
+export const GIVEN_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const
+export type GivenStatus = (typeof GIVEN_STATUSES)[number]
+
+/** Computes the status of given money from how much of it is allocated, to whatever kind. */
+export const allocatedStatus = ({
+  amountMinor,
+  appliedMinor,
+}: {
+  amountMinor: bigint
+  appliedMinor: bigint
+}): 'Allocated' | 'Partial' | 'Unallocated' =>
   appliedMinor === 0n ? 'Unallocated' : appliedMinor < amountMinor ? 'Partial' : 'Allocated'
 
-/** The words for money given: of a credit note only three of them ever come about. */
-export const GIVEN_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const
+/** True of a payment that was begun at a gateway or in a batch and whose outcome is not known. */
+export const isPending = (payment: Pick<Payment, 'origin' | 'settledOn' | 'failedOn'>): boolean =>
+  payment.failedOn === null && payment.origin !== 'recorded' && payment.settledOn === null
+
+/** Computes the status of a payment: Failed; Pending; else by how much of it is allocated. `PAYMENT_STATUS` is the same rule in SQL. */
+export const paymentStatus = (payment: Payment): GivenStatus =>
+  payment.failedOn !== null ? 'Failed' : isPending(payment) ? 'Pending' : allocatedStatus(payment)
+
+/** Returns the facts of a payment that its postings follow from. */
+export const postedPayment = (payment: Payment): PostedPayment => ({
+  ...payment,
+  isBegun: payment.origin !== 'recorded',
+})
+
+const WORDS = {
+  payment: 'payment',
+  negative_adjustment: 'negative adjustment',
+  invoice: 'invoice',
+  positive_adjustment: 'positive adjustment',
+} as const
+
+/** Names a document in a sentence: "positive adjustment 7". */
+export const labelOf = ({ kind, id }: { kind: GivenKind | OwedKind; id: Id }): string => `${WORDS[kind]} ${id}`
+
+/** Lists allocations in a sentence: "5 of payment 3 and 6 of negative adjustment 4". */
+export const allocationNames = (allocations: readonly AllocationState[]): string =>
+  sentenceList(allocations.map(({ id, givenKind, givenId }) => `${id} of ${labelOf({ kind: givenKind, id: givenId })}`))
+
+/** Writes an amount of minor units with its currency: "1.50 USD". */
+export const amountText = (amountMinor: bigint, currency: string): string =>
+  `${minorText(amountMinor, digitsOf(currency))} ${currency}`
+
+/** Throws a conflict where a record would come to be of another customer. */
+export function checkSameCustomer(label: string, present: CustomerId, wanted: CustomerId): void {
+  if (wanted !== present)
+    throw conflict(
+      'other_customer',
+      `${label} is of customer ${present} and cannot become one of customer ${wanted}.`,
+      'customerID',
+    )
+}
+
+/** Throws a conflict where a record changes its currency and keeps allocations. */
+export function checkCurrencyEdit(label: string, present: string, wanted: string, keepsSome: boolean): void {
+  if (wanted !== present && keepsSome)
+    throw conflict(
+      'currency_allocated',
+      `${label} is in ${present}; its currency can change only with an empty list of allocations.`,
+      'CurrencyCode',
+    )
+}
+
+/** Throws a conflict where allocations come to more than the amount of their record. */
+export function checkAllocated(allocatedMinor: bigint, record: { amountMinor: bigint; currency: string }): void {
+  if (allocatedMinor > record.amountMinor)
+    throw conflict(
+      'over_allocated',
+      `The allocations come to ${amountText(allocatedMinor, record.currency)}, more than the amount of ${amountText(record.amountMinor, record.currency)}.`,
+    )
+}

@@ -45,7 +45,7 @@ export interface MoneyChange {
     /** Drawn ahead for those that are new; what is missing is drawn. */
     ids?: readonly Id[]
   }
-  /** The record that gives is new, and its row says what is allocated of it. */
+  /** True where the row of a new payment was inserted with its final applied amount, so that it needs no update. */
   isGivenWritten?: boolean
   /** A credit note of the service that is deleted: what it had taken back of its invoice's taxes, which others may now take. */
   released?: { invoiceId: Id; taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[] }
@@ -84,39 +84,42 @@ export async function writeMoney(
   return after
 }
 
-/** What a record stood for, or stands for, with what is allocated of it or to it. */
+/** A record before or after an edit: what it stands for in the ledger, and its allocations. */
 interface EditSide<Allocation> {
+  customerId: CustomerId
   currency: string
+  amountMinor: bigint
   postings: readonly Posting[]
   allocations: readonly Allocation[]
 }
 
-/** Writes an edit of a record: where its currency changes, everything is taken back in the one and made anew in the other. */
+/**
+ * Writes an edit of a record: its allocations, the ledger and, by `writeRow`, its row. Where the currency changes, everything is taken back
+ * in the one and made anew in the other.
+ */
 export async function writeEdit(
   tx: Transaction,
   context: MoneyContext,
-  customerId: CustomerId,
-  { before, after }: { before: EditSide<AllocationState>; after: EditSide<WantedState> },
+  {
+    before,
+    after,
+    writeRow,
+  }: { before: EditSide<AllocationState>; after: EditSide<WantedState>; writeRow(): Promise<unknown> },
 ): Promise<void> {
-  if (before.currency === after.currency)
-    await writeMoney(tx, context, {
-      customerId,
-      currency: after.currency,
-      before: before.postings,
-      after: after.postings,
-      allocations: { before: before.allocations, after: after.allocations },
-    })
-  else {
-    const gone = { before: before.allocations, after: [] }
-    await writeMoney(tx, context, {
-      customerId,
-      currency: before.currency,
-      before: before.postings,
-      allocations: gone,
-    })
-    const made = { before: [], after: after.allocations }
-    await writeMoney(tx, context, { customerId, currency: after.currency, after: after.postings, allocations: made })
+  const { customerId } = before
+  // The amount rises before what is allocated of it does, and falls after.
+  const isRise = after.amountMinor > before.amountMinor
+  if (isRise) await writeRow()
+  const taken = { customerId, currency: before.currency, before: before.postings }
+  const made = { customerId, currency: after.currency, after: after.postings }
+  if (before.currency === after.currency) {
+    const allocations = { before: before.allocations, after: after.allocations }
+    await writeMoney(tx, context, { ...taken, ...made, allocations })
+  } else {
+    await writeMoney(tx, context, { ...taken, allocations: { before: before.allocations, after: [] } })
+    await writeMoney(tx, context, { ...made, allocations: { before: [], after: after.allocations } })
   }
+  if (!isRise) await writeRow()
 }
 
 async function taxedInvoices(tx: Transaction, ids: readonly Id[]): Promise<Map<Id, TaxedInvoice>> {

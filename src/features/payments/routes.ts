@@ -1,30 +1,19 @@
-import type { AllocationState } from '../../engine/money/allocation-effects.ts'
-import type { Problems } from '../../kernel/fault.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { pathId } from '../../platform/http/handle.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
-import {
-  noContent,
-  type Operation,
-  lookupOperation,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
-import { checkCustomerReference, foundCustomerId } from '../customers/record.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { recordKind } from '../../platform/http/record.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
-import type { GivenFilter } from '../money/adjustment-queries.ts'
+import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/allocate.ts'
-import { listAllocationsOfGiven } from '../money/allocation-queries.ts'
+import { completeGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
-import { chooseAsked } from '../money/choose.ts'
-import { answerGiven, GivenQuery } from '../money/given-list.ts'
+import { givenFilterOf, givenFilters } from '../money/filters.ts'
 import {
   countPayments,
   type DrawnIds,
   drawPaymentIds,
-  findPayment,
   listPayments,
   type NewPayment,
   type Payment,
@@ -34,103 +23,69 @@ import {
   checkFailing,
   editPayment,
   failPayment,
+  loadPayment,
   lockedPayment,
-  type PaymentRecord,
   removePayment,
-  unknownPayment,
-} from './actions.ts'
-import { sendReceipt } from './receipt.ts'
-import {
-  FailIn,
-  NewPaymentIn,
-  type PaymentBody,
-  paymentEtag,
-  paymentFromWire,
-  PaymentIn,
-  PaymentOut,
-  PaymentsOut,
-  paymentToWire,
-} from './wire.ts'
+} from '../money/payments.ts'
+import { sendReceipt } from '../money/receipt.ts'
+import { moneyEtag, type PaymentRecord } from '../money/records.ts'
+import { resolveAsked } from '../money/resolve.ts'
+import { paymentShape } from '../money/shapes.ts'
+import { FailIn, NewPaymentIn, type PaymentBody, paymentFromWire, PaymentIn } from './wire.ts'
 
 const tag = 'Payments'
 
-const paymentsOf = (db: Queryable, account: AccountId) => ({
-  kind: 'payment' as const,
-  counted: 'payments' as const,
-  list: (filter: GivenFilter, start: PageStart, limit: number) => listPayments(db, account, filter, start, limit),
-  count: (filter: GivenFilter) => countPayments(db, account, filter),
-  write: (payments: Payment[], allocationsOf: (id: Id) => readonly AllocationState[]) =>
-    PaymentsOut.write(payments.map((payment) => paymentToWire(payment, allocationsOf(payment.id)))),
+const payment = recordKind({
+  code: 'payment',
+  name: 'payment',
+  param: 'paymentID',
+  path: '/v1/payments',
+  out: paymentShape,
+  idOf: ({ id }) => id,
+  find: (db, { account }, id) => loadPayment(db, account.id, id),
+  lock: (tx, _context, id) => lockedPayment(tx, id),
+  etag: (row) => moneyEtag(paymentShape, row),
 })
 
-const reading = (publicUrl: string | undefined): Operation[] => [
-  readOperation({
+const list = {
+  tag,
+  out: paymentShape,
+  filters: givenFilters,
+  filterOf: givenFilterOf,
+  blocks: 'payments',
+  rows: listPayments,
+  count: countPayments,
+  complete: (db: Queryable, { account }: RequestContext, rows: Payment[]) =>
+    completeGiven(db, account.id, 'payment', rows),
+} as const
+
+const reading: Operation[] = [
+  listOperation({
+    ...list,
     id: 'listCustomerPayments',
-    method: 'GET',
     path: '/v1/customers/{customerID}/payments',
-    tag,
     summary: 'List the payments of a customer',
-    query: GivenQuery,
-    success: { status: 200, schema: PaymentsOut.schema },
-    record: (db, { account }, params) => foundCustomerId(db, account.id, params),
-    read: async (db, context, { params, query, url }) =>
-      answerGiven(
-        db,
-        context.account.id,
-        { query, url, publicUrl },
-        await foundCustomerId(db, context.account.id, params),
-        paymentsOf(db, context.account.id),
-      ),
+    parent: ofCustomerInPath,
   }),
-  readOperation({
-    id: 'listPayments',
-    method: 'GET',
-    path: '/v1/payments',
-    tag,
-    summary: 'List payments',
-    query: GivenQuery,
-    success: { status: 200, schema: PaymentsOut.schema },
-    read: (db, { account }, { query, url }) =>
-      answerGiven(db, account.id, { query, url, publicUrl }, null, paymentsOf(db, account.id)),
-  }),
-  lookupOperation({
-    id: 'getPayment',
-    method: 'GET',
-    path: '/v1/payments/{paymentID}',
-    tag,
-    summary: 'Read a payment',
-    success: { status: 200, schema: PaymentOut.schema },
-    read: async (db, { account }, { params }) => {
-      const id = pathId(params, 'paymentID', unknownPayment)
-      const [payment, allocations] = await Promise.all([
-        findPayment(db, account.id, id),
-        listAllocationsOfGiven(db, account.id, 'payment', [id]),
-      ])
-      if (!payment) throw unknownPayment(id)
-      return {
-        status: 200,
-        body: PaymentOut.write(paymentToWire(payment, allocations)),
-        etag: paymentEtag(payment, allocations),
-      }
-    },
-  }),
+  listOperation({ ...list, id: 'listPayments', path: '/v1/payments', summary: 'List payments' }),
+  payment.readOperation({ id: 'getPayment', tag, summary: 'Read a payment' }),
 ]
 
 /** A payment and its allocations, as a body asks for them. */
-interface Chosen {
+interface Resolved {
   wanted: NewPayment | undefined
   asked: Asked | undefined
   /** For a payment that is added. */
   ids: DrawnIds | undefined
 }
 
-async function choosePayment(
+async function resolvePayment(
   tx: Transaction,
   context: RequestContext,
   body: Partial<PaymentBody>,
   problems: Problems,
   present: PaymentRecord | null,
-): Promise<Chosen> {
+): Promise<Resolved> {
   const wanted = paymentFromWire(body, context.account, problems)
   const wish = {
     isAuto: body.AutoApply === true,
@@ -142,13 +97,13 @@ async function choosePayment(
   const [, , asked, ids] = await Promise.all([
     checkCustomerReference(tx, body.customerID, problems),
     checkCurrencyHeld(tx, body.CurrencyCode, problems),
-    chooseAsked(tx, wish, record, ENTRY_NAMES, problems),
+    resolveAsked(tx, wish, record, ENTRY_NAMES, problems),
     present ? undefined : drawPaymentIds(tx, wish.isAuto ? 0 : (wish.entries?.length ?? 0)),
   ])
   return { wanted, asked, ids }
 }
 
-const writing = (): Operation[] => [
+const writing: Operation[] = [
   writeOperation({
     id: 'addPayment',
     method: 'POST',
@@ -156,75 +111,46 @@ const writing = (): Operation[] => [
     tag,
     summary: 'Record a payment that was received elsewhere',
     body: NewPaymentIn,
-    success: { status: 201, schema: PaymentOut.schema },
-    references: (tx, context, { body }, problems) => choosePayment(tx, context, body, problems, null),
-    write: async (tx, context, { body }, _record, chosen: Chosen) => {
-      const record = await addPayment(tx, context, chosen.wanted as NewPayment, chosen.asked as Asked, chosen.ids)
+    success: { status: 201, schema: paymentShape.schema },
+    references: (tx, context, { body }, problems) => resolvePayment(tx, context, body, problems, null),
+    write: async (tx, context, { body }, _record, { wanted, asked, ids }: Resolved) => {
+      const record = await addPayment(tx, context, wanted as NewPayment, asked as Asked, ids)
       if (body.sendReceipt === true) await sendReceipt(tx, context, record)
-      const { payment, allocations } = record
-      return {
-        status: 201,
-        body: PaymentOut.write(paymentToWire(payment, allocations)),
-        etag: paymentEtag(payment, allocations),
-        headers: { location: `/v1/payments/${payment.id}` },
-      }
+      return payment.created(record, context)
     },
   }),
   writeOperation({
+    ...payment.editing,
     id: 'editPayment',
-    method: 'PUT',
-    path: '/v1/payments/{paymentID}',
     tag,
     summary: 'Correct a payment and its allocations',
     body: PaymentIn,
-    success: { status: 204 },
-    record: (tx, _context, { params }) => lockedPayment(tx, pathId(params, 'paymentID', unknownPayment)),
-    etag: ({ payment, allocations }: PaymentRecord) => paymentEtag(payment, allocations),
-    references: (tx, context, { body }, problems, present) => choosePayment(tx, context, body, problems, present),
-    write: async (tx, context, _input, present: PaymentRecord, chosen: Chosen) => {
-      const { payment, allocations } = await editPayment(
-        tx,
-        context,
-        present,
-        chosen.wanted as NewPayment,
-        chosen.asked as Asked,
-      )
-      return noContent(paymentEtag(payment, allocations))
-    },
+    references: (tx, context, { body }, problems, present) => resolvePayment(tx, context, body, problems, present),
+    write: async (tx, context, _input, present, { wanted, asked }: Resolved) =>
+      payment.edited(await editPayment(tx, context, present, wanted as NewPayment, asked as Asked)),
   }),
   writeOperation({
+    ...payment.editing,
     id: 'failPayment',
-    method: 'PUT',
     path: '/v1/payments/{paymentID}/fail',
     tag,
     summary: 'Tell that a recorded payment failed, as a cheque that bounced',
     body: FailIn,
-    success: { status: 204 },
-    record: (tx, _context, { params }) => lockedPayment(tx, pathId(params, 'paymentID', unknownPayment)),
-    etag: ({ payment, allocations }: PaymentRecord) => paymentEtag(payment, allocations),
-    write: async (tx, context, { body }, present: PaymentRecord) => {
+    write: async (tx, context, { body }, present) => {
       checkFailing(present, body.Date, context.moment.today)
-      const { payment, allocations } = await failPayment(tx, context, present, { on: body.Date, reason: body.Reason })
-      return noContent(paymentEtag(payment, allocations))
+      return payment.edited(await failPayment(tx, context, present, { on: body.Date, reason: body.Reason }))
     },
   }),
   writeOperation({
+    ...payment.deleting,
     id: 'deletePayment',
-    method: 'DELETE',
-    path: '/v1/payments/{paymentID}',
     tag,
     summary: 'Delete a recorded payment',
-    success: { status: 204 },
-    record: (tx, _context, { params }) => lockedPayment(tx, pathId(params, 'paymentID', unknownPayment)),
-    etag: ({ payment, allocations }: PaymentRecord) => paymentEtag(payment, allocations),
-    write: async (tx, context, _input, present: PaymentRecord) => {
+    write: async (tx, context, _input, present) => {
       await removePayment(tx, context, present)
       return noContent()
     },
   }),
 ]
 
-export const paymentOperations = (deps: { publicUrl: string | undefined }): Operation[] => [
-  ...reading(deps.publicUrl),
-  ...writing(),
-]
+export const paymentOperations = (): Operation[] => [...reading, ...writing]

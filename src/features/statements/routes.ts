@@ -1,12 +1,12 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import { invalid, missing } from '../../kernel/fault.ts'
+import { missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Account, RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
 import { listAnswer } from '../../platform/http/paging.ts'
-import { listQuery, pageOf } from '../../platform/http/query.ts'
+import { checkDates, listQuery, pageOf } from '../../platform/http/query.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { findLogo } from '../accounts/queries.ts'
 import { foundCustomerId, unknownCustomer } from '../customers/record.ts'
@@ -59,7 +59,7 @@ function periodOf(
 ): { from: IsoDate; to: IsoDate } {
   const to = query.to ?? moment.today
   const from = query.from ?? `${moment.today.slice(0, 8)}01`
-  if (from > to) throw invalid('dates_reversed', `from ${from} is after to ${to}.`, 'from')
+  checkDates({ from, to }, 'from', 'to')
   return { from, to }
 }
 

@@ -27,7 +27,7 @@ import type { Moment } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'
-import type { MadeCreditNote } from '../credit-notes/make.ts'
+import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { TERM_TYPES } from './wire.ts'
 
 const changeInputs = {

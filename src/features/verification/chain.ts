@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { saidOf } from '../ledger/post.ts'
+import { hashedTextOf } from '../ledger/post.ts'
 import { listNewestSeals } from '../ledger/seal-queries.ts'
 import { foldSeal } from '../ledger/seal.ts'
 import type { Check, GoOn, Tell } from './difference.ts'
@@ -99,7 +99,7 @@ function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: Ch
   const walk = walks.get(currency)
   if (walk?.link === link) {
     if (postedAt !== walk.postedAt) text('instant of posting', postedAt, `${walk.postedAt}, that of its link`)
-    walk.open.update(`\n${saidOf(entry)}`)
+    walk.open.update(`\n${hashedTextOf(entry)}`)
     return
   }
   const expected = (walk?.link ?? 0) + 1
@@ -113,7 +113,7 @@ function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: Ch
     postedAt,
     open: createHash('sha256')
       .update(head)
-      .update(`${postedAt}\n${saidOf(entry)}`),
+      .update(`${postedAt}\n${hashedTextOf(entry)}`),
     atSeal: isSealedHere ? head : (walk?.atSeal ?? null),
   })
 }

@@ -6,7 +6,7 @@ import { getAccount } from '../accounts/queries.ts'
 import { sealLedger } from '../ledger/seal.ts'
 import { invoiceOf, paymentOf } from '../money/money.testing.ts'
 import type { NewPayment } from '../money/payment-queries.ts'
-import { addPayment, failPayment, lockedPayment, settlePayment } from '../payments/actions.ts'
+import { addPayment, failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
 import { differencesOf } from '../subscriptions/billing.testing.ts'
 import { netOf } from './entries.ts'
 import type { PostedEntry } from './ledger-queries.ts'
@@ -41,9 +41,9 @@ const begin = (of: TestClient, customerID: number, invoiceID: number, outcome: '
       memo: null,
     }
     const target = { kind: 'invoice' as const, id: BigInt(invoiceID) }
-    const { payment } = await addPayment(tx, context, wanted, { list: [{ id: null, target, amountMinor: 1000n }] })
+    const payment = await addPayment(tx, context, wanted, { list: [{ id: null, target, amountMinor: 1000n }] })
     if (outcome === null) return
-    const begun = await lockedPayment(tx, payment.id)
+    const begun = (await lockedPayment(tx, payment.id))!
     if (outcome === 'settled') await settlePayment(tx, context, begun, '2027-01-22')
     else await failPayment(tx, context, begun, { on: '2027-01-23', reason: 'declined' })
   })

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import { type Answer, type Operation, type PathParams, readOperation } from './operation.ts'
+import { type Answer, type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
 import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
 import { isFirstPage, listQuery, pageOf } from './query.ts'
 
@@ -18,8 +18,9 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   out: RecordShape<Item>
   /** Filters of the query string, beside page and page_size. */
   filters?: Filters
-  /** Turns the query into conditions; throws 400 where they contradict each other. */
-  filterOf?(query: BodyOf<Filters>, context: RequestContext): Filter
+  /** Turns the query into conditions; throws 400 where they contradict each other, 404 where they name what does not exist. */
+  filterOf?(query: BodyOf<Filters>, context: RequestContext, db: Queryable): Filter | Promise<Filter>
+  refusals?: ReadOperation['refusals']
   /** Finds the record that the list belongs to (404) and returns the conditions that it adds. */
   parent?(db: Queryable, context: RequestContext, params: PathParams): Promise<Partial<Filter>>
   /** The list whose blocks are counted, so that deep pages of the whole list are fast. */
@@ -57,12 +58,13 @@ export function listOperation<
     success: { status: 200, schema: list.out.list.schema },
     // One statement then, which walks no further than its page: nothing is looked for before it, completed after it, or counted.
     ...(list.blocks && !parent && !list.complete ? { isLookup: isFirstPage } : {}),
+    ...(list.refusals ? { refusals: list.refusals } : {}),
     ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
     read: async (db, context, { params, query, url }) => {
       const { account, moment } = context
       const page = pageOf(query)
       const filter = {
-        ...list.filterOf?.(query as BodyOf<Filters>, context),
+        ...(await list.filterOf?.(query as BodyOf<Filters>, context, db)),
         ...(await parent?.(db, context, params)),
       } as Filter
       const blocks = isWhole(filter) ? list.blocks : undefined

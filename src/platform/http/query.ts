@@ -1,4 +1,5 @@
-import type { Problems } from '../../kernel/fault.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { invalid, type Problems } from '../../kernel/fault.ts'
 import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
 import { type Field, type Properties, type BodyOf, objectOf, optional, REFUSED, shown } from '../wire/read.ts'
 
@@ -45,6 +46,16 @@ export const isFirstPage = ({ page, page_size: _size, ...filters }: Record<strin
 
 /** The paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
+
+/** Throws 400 where the first of two inclusive days of a query lies after the last. */
+export function checkDates<First extends string, Last extends string>(
+  days: { readonly [Name in First | Last]?: IsoDate | null },
+  first: First,
+  last: Last,
+): void {
+  const { [first]: from, [last]: to } = days
+  if (from && to && from > to) throw invalid('dates_reversed', `${first} ${from} is after ${last} ${to}.`, first)
+}
 
 /** Query of operations without parameters: unknown ones are ignored as elsewhere, and refused in strict handling. */
 export const NO_QUERY = objectOf({})

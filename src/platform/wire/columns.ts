@@ -1,5 +1,8 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
-import { outList, outObject, type Shape } from './write.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { type Digits, minorDigits, outDate, outList, outNumber, outObject, type Shape } from './write.ts'
 
 /** Column of a record: the shape in which it is written, and the function that finds its value. */
 export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
@@ -29,7 +32,7 @@ export interface RecordShape<Row> {
 export const recordShape =
   <Row>() =>
   <Values extends Record<string, unknown>>(
-    name: string,
+    name: string | undefined,
     columns: { readonly [K in keyof Values]: Column<Row, Values[K]> },
   ): RecordShape<Row> => {
     const names = Object.keys(columns)
@@ -45,7 +48,8 @@ export const recordShape =
       let text = ''
       for (const { field, prefix, write: writeValue, valueOf } of writers) {
         const value = valueOf(row, writing)
-        if (value === undefined) throw new Error(`assertion failed: ${name} is answered without ${field}`)
+        if (value === undefined)
+          throw new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
         text += prefix + writeValue(value)
       }
       return `${text}}`
@@ -69,4 +73,16 @@ export const recordsColumn = <Row, Item>(
 ): Column<Row, string> => [
   { schema: item.list.schema, write: (text) => text },
   (row, writing) => item.list.write(itemsOf(row), writing),
+]
+
+/** Declares a column of an amount of minor units in the currency of its row. */
+export const amountColumn = <Row extends { currency: string }>(
+  minorOf: (row: Row) => bigint,
+  description?: string,
+): Column<Row, Digits> => [outNumber(description), (row) => minorDigits(minorOf(row), digitsOf(row.currency))]
+
+/** Declares a column of a calendar date, written in the zone of the reader's account. */
+export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string> => [
+  outDate('Calendar date'),
+  (row, { timeZone }) => dateWithOffset(dayOf(row), timeZone),
 ]

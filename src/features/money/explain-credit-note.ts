@@ -1,16 +1,17 @@
 import type { CreditLine } from '../../engine/subscription/credits.ts'
 import { taxShares } from '../../engine/money/credit-tax.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, type Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
-import { minorText } from '../../kernel/money.ts'
+import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listNoteTaxes, type NegativeAdjustment } from '../money/adjustment-queries.ts'
-import { listAllocationsOfGiven, listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
-import { listCreditLines } from './queries.ts'
+import { listNoteTaxes } from './adjustment-queries.ts'
+import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
+import { listCreditLines } from './credit-note-queries.ts'
+import type { NegativeRecord } from './records.ts'
+import { amountText } from './rules.ts'
 
-/** What a credit note gives back, and why: of one that the service made by its lines, of a caller's by where it is allocated. */
+/** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by where it is allocated. */
 
 export interface ExplainedTax {
   name: string
@@ -20,7 +21,7 @@ export interface ExplainedTax {
 }
 
 export interface ExplainedNote {
-  note: NegativeAdjustment
+  note: NegativeRecord
   netMinor: bigint
   taxes: ExplainedTax[]
   lines: CreditLine[]
@@ -31,8 +32,8 @@ const NOT_ALLOCATED = 'nothing of it is allocated to an invoice with taxes'
 const TAKEN_BACK = 'the taxes of the invoices that it is allocated to have been taken back already'
 const MEANS = 'the service applied it when an invoice was made, as a means of payment'
 
-/** Reads what the amounts of a note follow from. `Net` and `Taxes` come to its Amount. */
-export async function explainNote(db: Queryable, account: AccountId, note: NegativeAdjustment): Promise<ExplainedNote> {
+/** Explains the amounts of a note: its net amount and its taxes come to its amount. */
+export async function explainNote(db: Queryable, account: AccountId, note: NegativeRecord): Promise<ExplainedNote> {
   if (note.invoiceId === null) {
     const { taxes, whyNone } = await taxesOfCaller(db, account, note)
     return explained(note, taxes, [], whyNone)
@@ -46,10 +47,10 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
 async function taxesOfCaller(
   db: Queryable,
   account: AccountId,
-  note: NegativeAdjustment,
+  note: NegativeRecord,
 ): Promise<{ taxes: ExplainedTax[]; whyNone: string }> {
   const isTaking = (a: AllocationState) => a.takesTax && a.owedKind === 'invoice'
-  const allocations = await listAllocationsOfGiven(db, account, 'negative_adjustment', [note.id])
+  const { allocations } = note
   const own = allocations.filter(isTaking)
   const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
   const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
@@ -81,13 +82,13 @@ function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
 }
 
 function explained(
-  note: NegativeAdjustment,
+  note: NegativeRecord,
   taxes: ExplainedTax[],
   lines: CreditLine[],
   whyNone = NOT_ALLOCATED,
 ): ExplainedNote {
-  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
-  const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(note.currency))} ${note.currency}`
+  const taxMinor = sumMinor(taxes)
+  const text = (amountMinor: bigint) => amountText(amountMinor, note.currency)
   const netMinor = note.amountMinor - taxMinor
   const label = `Credit note ${note.ref} of ${text(note.amountMinor)}`
   const sentence =

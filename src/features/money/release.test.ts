@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { creditOf, ledgerOf, paymentOf } from '../money/money.testing.ts'
+import { creditOf, ledgerOf, paymentOf } from './money.testing.ts'
 import { codesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
 
 const service = await startTestService()

@@ -3,9 +3,9 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { momentOf, type RequestContext } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { invoiceOf, ledgerOf } from '../money/money.testing.ts'
+import { invoiceOf, ledgerOf } from './money.testing.ts'
 import { differencesOf } from '../subscriptions/billing.testing.ts'
-import { addPayment, failPayment, lockedPayment, settlePayment } from './actions.ts'
+import { addPayment, failPayment, lockedPayment, settlePayment } from './payments.ts'
 
 /** Payments whose outcome is not known yet: begun as a gateway will begin them, through the actions that it will use. */
 
@@ -24,7 +24,7 @@ async function begun() {
   const customerID: number = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body.customerID
   const invoiceID = await invoiceOf(client, customerID)
   const target = { kind: 'invoice' as const, id: BigInt(invoiceID) }
-  const { payment } = await acting(client, (tx, context) =>
+  const payment = await acting(client, (tx, context) =>
     addPayment(
       tx,
       context,
@@ -71,12 +71,12 @@ test('a pending payment covers its invoice, counts in balances, and can neither 
 test('received, it pays; returned after that, what it paid is open again on that day', async () => {
   const { client, id, invoice, shown, balances } = await begun()
   await client.put('/v1/clock', { Now: '2027-01-15' })
-  await acting(client, async (tx, context) => settlePayment(tx, context, await lockedPayment(tx, id), '2027-01-03'))
+  await acting(client, async (tx, context) => settlePayment(tx, context, (await lockedPayment(tx, id))!, '2027-01-03'))
   expect(await shown()).toMatchObject({ Status: 'Allocated' })
   expect(await invoice()).toMatchObject({ Status: 'Paid', TotalActualPaid: 115, TotalPendingPaid: 0 })
   expect(await balances()).toMatchObject({ Balance: 0, Pending: 0 })
   const failure = { on: '2027-01-13', reason: 'returned' }
-  await acting(client, async (tx, context) => failPayment(tx, context, await lockedPayment(tx, id), failure))
+  await acting(client, async (tx, context) => failPayment(tx, context, (await lockedPayment(tx, id))!, failure))
   expect(await shown()).toMatchObject({ Status: 'Failed', Allocations: [], Amount: 115 })
   expect(await invoice()).toMatchObject({ TotalActualPaid: 0, Balance: 115 })
   expect((await ledgerOf(service, client)).slice(2)).toEqual([
@@ -92,7 +92,7 @@ test('received, it pays; returned after that, what it paid is open again on that
 test('declined while it waits, clearing is empty again', async () => {
   const { client, id, balances } = await begun()
   const failure = { on: '2027-01-01', reason: 'declined' }
-  await acting(client, async (tx, context) => failPayment(tx, context, await lockedPayment(tx, id), failure))
+  await acting(client, async (tx, context) => failPayment(tx, context, (await lockedPayment(tx, id))!, failure))
   expect(await balances()).toMatchObject({ Balance: 115, Pending: 0, Unallocated: 0 })
   expect((await ledgerOf(service, client)).slice(4)).toEqual([
     '2027-01-01 payment_failed unapplied→clearing 11500',

@@ -6,7 +6,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import type { Asked } from './allocate.ts'
-import { listInvoicesByNumber, listOwed, type OwedDocument } from './record-queries.ts'
+import { listInvoicesByNumber, listOwed, type OwedDocument } from './open-queries.ts'
 
 /** From a caller's list of allocations to what it means. What an entry refers to and cannot be found is a 400 that names its place. */
 
@@ -38,7 +38,7 @@ export interface AskedOfGiven {
 }
 
 /** What a body asks for; undefined when something is wrong with it. Rule: a list is needed unless AutoApply is true; it may be empty. */
-export async function chooseAsked(
+export async function resolveAsked(
   tx: Transaction,
   { isAuto, order, entries }: AskedOfGiven,
   record: { currency: string | undefined; present: readonly AllocationState[] | null },
@@ -54,11 +54,11 @@ export async function chooseAsked(
     return undefined
   }
   if (record.currency === undefined) return undefined
-  return chooseAllocations(tx, entries, { currency: record.currency, present: record.present }, names, problems)
+  return resolveAllocations(tx, entries, { currency: record.currency, present: record.present }, names, problems)
 }
 
 /** The allocations that a list asks for; undefined when something is wrong with it. `present` are those of the record, none on add. */
-async function chooseAllocations(
+async function resolveAllocations(
   tx: Transaction,
   asked: readonly AskedEntry[],
   record: { currency: string; present: readonly AllocationState[] | null },
@@ -78,7 +78,7 @@ async function chooseAllocations(
   const seen = new Set<Id>()
   const wanted = asked.flatMap((entry, index): WantedAllocation[] => {
     const at = `${names.list}[${index}]`
-    const present = presentOf(entry, record.present, seen, at, problems)
+    const present = presentOf(entry.allocationId, record.present, seen, at, problems)
     const target = targetOf(entry, present, byNumber, at, names, problems)
     const amountMinor = amountIn(problems, `${at}.${names.amount}`, entry.amount, record.currency)
     if (target === undefined || amountMinor === undefined) return []
@@ -88,15 +88,15 @@ async function chooseAllocations(
   return problems.found.length > before ? undefined : { list: wanted, owed }
 }
 
-function presentOf(
-  { allocationId }: AskedEntry,
+/** Finds the allocation of the record that an entry edits. `present` is null on add, where an identifier names nothing. */
+export function presentOf(
+  allocationId: Id | null | undefined,
   present: readonly AllocationState[] | null,
   seen: Set<Id>,
   at: string,
   problems: Problems,
 ): AllocationState | undefined {
-  // On add there is nothing that an identifier could name, so it is not looked at.
-  if (present === null || allocationId === null) return undefined
+  if (present === null || allocationId == null) return undefined
   const field = `${at}.allocationID`
   if (seen.has(allocationId)) problems.add('duplicate', field, `Allocation ${allocationId} stands in the list twice.`)
   seen.add(allocationId)

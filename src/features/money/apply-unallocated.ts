@@ -2,15 +2,12 @@ import { takeFree } from '../../engine/money/allocating.ts'
 import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/money/allocation-effects.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { insertEvents } from '../events/queries.ts'
 import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
-import { allocationRecord } from './events.ts'
-import { type FreeRecord, listFree, listOwed, type OwedDocument } from './record-queries.ts'
+import { recordAllocations } from './allocation-event.ts'
+import { type GivenDocument, listFree, listOwed, type OwedDocument } from './open-queries.ts'
 import { writeDeltas, type WantedState } from './write.ts'
-
-/** Invoices that the rules make take the customer's unallocated money, in their own transaction. */
 
 type MadeInvoice = Issued['invoices'][number]
 
@@ -18,7 +15,7 @@ type MadeInvoice = Issued['invoices'][number]
  * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
  * credit notes, never bad debt; only the invoices being made; not where the account says so, and not those by hand.
  */
-export const takeUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isByHand }) => {
+export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isByHand }) => {
   if (isByHand || unapplied.length === 0 || !context.account.isAutoApply) return
   const rich = new Set(unapplied.map(({ customerId, currency }) => `${customerId} ${currency}`))
   const paid = made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`))
@@ -30,20 +27,22 @@ export const takeUnallocated: AfterIssue = async (tx, context, { invoices: made,
     tx.account,
     paid.map(({ id }) => ({ kind: 'invoice', id })),
   )
-  await writeTaken(tx, context, statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document]))))
+  await writeApplied(
+    tx,
+    context,
+    statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document]))),
+  )
 }
 
-interface TakenState {
-  currency: string
-  state: WantedState
-}
+/** An allocation to be made, in the currency of its documents. */
+type AppliedState = WantedState & { currency: string }
 
 function statesOf(
   { account }: IssueContext,
   paid: readonly MadeInvoice[],
-  free: readonly FreeRecord[],
+  free: readonly GivenDocument[],
   owed: ReadonlyMap<Id, OwedDocument>,
-): TakenState[] {
+): AppliedState[] {
   const groups = new Map<string, MadeInvoice[]>()
   for (const invoice of paid) {
     const key = `${invoice.customerId} ${invoice.currency}`
@@ -58,10 +57,11 @@ function statesOf(
       openMinor: owed.get(id)?.openMinor ?? 0n,
     }))
     return takeFree(money, targets, 'credit_notes_of_a_day').map(({ givenKind, givenId, target, amountMinor }) => {
-      const given = money.find(({ kind, id }) => kind === givenKind && id === givenId) as FreeRecord
+      const given = money.find(({ kind, id }) => kind === givenKind && id === givenId) as GivenDocument
       const document = owed.get(target.id) as OwedDocument
-      const state: WantedState = {
+      return {
         id: null,
+        currency,
         customerId,
         givenKind,
         givenId,
@@ -74,39 +74,22 @@ function statesOf(
         counts: given.counts,
         takesTax: false,
       }
-      return { currency, state }
     })
   })
 }
 
 /** Writes allocations of many customers at once; they take back no tax, so nothing else of theirs moves. */
-async function writeTaken(tx: Transaction, context: IssueContext, taken: readonly TakenState[]): Promise<void> {
-  if (taken.length === 0) return
-  const { moment } = context
-  const ids = await drawAllocationIds(tx, taken.length)
-  const states = taken.map(({ state, currency }, place) => ({ currency, state: { ...state, id: ids[place] as Id } }))
-  const made = states.map(({ state }) => state)
-  sendAllocations(tx, made, moment.now)
+async function writeApplied(tx: Transaction, context: IssueContext, wanted: readonly AppliedState[]): Promise<void> {
+  if (wanted.length === 0) return
+  const { now } = context.moment
+  const ids = await drawAllocationIds(tx, wanted.length)
+  const made = wanted.map((state, place) => ({ ...state, id: ids[place] as Id }))
+  sendAllocations(tx, made, now)
   writeDeltas(tx, context, appliedDeltas([], made))
   await post(
     tx,
-    states.map(({ currency, state }) => ({
-      customerId: state.customerId,
-      currency,
-      postings: postingsOfAllocations([state], new Map()),
-    })),
-    moment.now,
+    made.map((state) => ({ ...state, postings: postingsOfAllocations([state], new Map()) })),
+    now,
   )
-  await insertEvents(
-    tx,
-    states.map(({ state, currency }) => ({
-      type: 'allocation.created' as const,
-      recordId: state.id,
-      customerId: state.customerId,
-      happenedAt: moment.now,
-      actor: context.actor,
-      reason: null,
-      record: allocationRecord(state, currency),
-    })),
-  )
+  await recordAllocations(tx, context, 'allocation.created', made)
 }

@@ -4,10 +4,11 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
-import type { LinkedEntry } from '../money/allocation-wire.ts'
-import { listGiven } from '../money/record-queries.ts'
+import type { LinkedEntry } from './allocation-wire.ts'
+import { listGiven } from './open-queries.ts'
+import { presentOf } from './resolve.ts'
 
-/** The list of a positive adjustment: which money given pays it. What cannot be found is a 400 that names its place. */
+/** Resolves the list of a positive adjustment: which money given pays it. A reference that is not found is a 400 that names its place. */
 
 export interface WantedGiven {
   /** The allocation that the entry edits; null for a new one. */
@@ -16,8 +17,8 @@ export interface WantedGiven {
   amountMinor: bigint
 }
 
-/** What a list asks for; undefined when something is wrong with it. `present` are the allocations of the record. */
-export async function chooseGivens(
+/** Resolves the entries of a list; returns undefined when something is wrong with it. `present` are the allocations of the record. */
+export async function resolveGivens(
   tx: Transaction,
   entries: readonly LinkedEntry[],
   record: { currency: string; present: readonly AllocationState[] },
@@ -28,29 +29,13 @@ export async function chooseGivens(
   const seen = new Set<Id>()
   const wanted = entries.flatMap((entry, index): WantedGiven[] => {
     const at = `${list}[${index}]`
-    const present = presentOf(entry, record.present, seen, at, problems)
+    const present = presentOf(entry.allocationID, record.present, seen, at, problems)
     const given = givenOf(entry, present, at, problems)
     const amountMinor = amountIn(problems, `${at}.AmtAllocated`, entry.AmtAllocated, record.currency)
     return given && amountMinor !== undefined ? [{ id: present?.id ?? null, given, amountMinor }] : []
   })
   await checkGivensExist(tx, entries, list, problems)
   return problems.found.length > before ? undefined : wanted
-}
-
-function presentOf(
-  { allocationID }: LinkedEntry,
-  present: readonly AllocationState[],
-  seen: Set<Id>,
-  at: string,
-  problems: Problems,
-): AllocationState | undefined {
-  if (allocationID == null) return undefined
-  const field = `${at}.allocationID`
-  if (seen.has(allocationID)) problems.add('duplicate', field, `Allocation ${allocationID} stands in the list twice.`)
-  seen.add(allocationID)
-  const found = present.find(({ id }) => id === allocationID)
-  if (!found) problems.add('allocation_unknown', field, `There is no allocation ${allocationID} of this record.`)
-  return found
 }
 
 const refOf = ({ objectID, isAdjustment }: LinkedEntry): GivenRef | null =>

@@ -1,23 +1,19 @@
+import type { RequestContext } from '../../kernel/context.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { recordEvent } from '../events/record.ts'
-import { listInvoiceNumbers } from '../money/record-queries.ts'
 import { customerNameOf, queueDocumentMails } from '../outbox/mail.ts'
 import { receiptMail } from '../outbox/money-templates.ts'
-import type { PaymentRecord } from './actions.ts'
-import { PaymentOut, paymentToWire } from './wire.ts'
+import { listInvoiceNumbers } from './open-queries.ts'
+import { type PaymentRecord, recordMoneyEvent } from './records.ts'
+import { paymentShape } from './shapes.ts'
 
 /** Puts the receipt of a payment into the outbox, with what it paid. A customer without an Email gets none: the money is recorded all the same. */
-export async function sendReceipt(
-  tx: Transaction,
-  context: RequestContext,
-  { payment, allocations }: PaymentRecord,
-): Promise<void> {
+export async function sendReceipt(tx: Transaction, context: RequestContext, payment: PaymentRecord): Promise<void> {
   const customer = await findCustomer(tx, tx.account, payment.customerId)
   assert(customer, `the customer of payment ${payment.id} exists`)
   if (customer.email === null) return
+  const { allocations } = payment
   const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
   const numbers = new Map((await listInvoiceNumbers(tx, tx.account, invoices)).map(({ id, number }) => [id, number]))
   const paid = allocations.map(({ owedKind, owedId, amountMinor }) => ({
@@ -37,10 +33,5 @@ export async function sendReceipt(
       write: (sender) => receiptMail({ ...sender, customerName, date, currency, amountMinor, reference, paid }),
     },
   ])
-  await recordEvent(tx, context, {
-    type: 'payment.receipt_queued',
-    recordId: payment.id,
-    customerId: customer.id,
-    record: PaymentOut.write(paymentToWire(payment, allocations)),
-  })
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.receipt_queued', payment)
 }

@@ -1,6 +1,6 @@
-import type { CreditLine, OpenInvoice } from '../../engine/subscription/credits.ts'
+import type { CreditLine } from '../../engine/subscription/credits.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 
@@ -20,16 +20,6 @@ export const listCreditable = (db: Queryable, account: AccountId, invoiceIds: re
                   and (n.kind = 'bad_debt' or (n.invoice_id is null and not l.is_service_made))), 0))::bigint as "leftMinor"
       from invoices i where i.account_id = ${account} and i.invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by i.invoice_id`)
-
-/** A customer's open invoices in a currency; the customer is locked. */
-export const listOpenInvoices = (tx: Transaction, account: AccountId, customerId: CustomerId, currency: string) =>
-  tx.rows<OpenInvoice>(sql`
-    select invoice_id as "invoiceId", invoice_date as "invoiceDate",
-           total_minor - negative_minor - paid_minor - pending_minor as "openMinor"
-      from invoices
-     where account_id = ${account} and customer_id = ${customerId} and currency = ${currency} and issued_at is not null and cancelled_at is null
-       and total_minor - negative_minor - paid_minor - pending_minor > 0
-     order by invoice_date, invoice_id`)
 
 export interface CreditLineRow {
   line: number
@@ -76,3 +66,11 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
       from credit_note_lines l join charges c on c.account_id = ${account} and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
+
+/** Numbers of the credit notes that the service made for an invoice. */
+export const listNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
+  (
+    await db.rows<{ number: string }>(sql`
+      select ref as "number" from negative_adjustments where account_id = ${account} and invoice_id = ${invoiceId}
+       order by negative_adjustment_id`)
+  ).map(({ number }) => number)

@@ -3,15 +3,12 @@ import { allocationDay, type AllocationState } from '../../engine/money/allocati
 import { postingsOfPositive } from '../../engine/money/postings.ts'
 import { assert } from '../../kernel/assert.ts'
 import { later } from '../../kernel/calendar.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
-import { conflict } from '../../kernel/fault.ts'
-import type { Id } from '../../kernel/ids.ts'
-import { minorText } from '../../kernel/money.ts'
-import { sentenceList } from '../../kernel/text.ts'
-import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { lockCustomer } from '../customers/queries.ts'
-import { recordEvent } from '../events/record.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
 import {
   deletePositive,
   findPositive,
@@ -19,41 +16,41 @@ import {
   type NewPositive,
   type PositiveAdjustment,
   updatePositive,
-} from '../money/adjustment-queries.ts'
-import { dayAfter } from '../money/allocate.ts'
-import { listAllocationsOfOwed, listEndedAllocations } from '../money/allocation-queries.ts'
-import { type GivenDocument, listFree, listGiven } from '../money/record-queries.ts'
-import { checkNotLocked } from '../accounts/rules.ts'
-import { type WantedState, writeMoney } from '../money/write.ts'
-import type { WantedGiven } from './choose-givens.ts'
-import { PositiveOut, type PositiveRecord, positiveToWire } from './wire.ts'
+} from './adjustment-queries.ts'
+import { dayAfter } from './allocate.ts'
+import { listAllocationsOfOwed, listEndedAllocations } from './allocation-queries.ts'
+import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
+import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
+import type { WantedGiven } from './resolve-givens.ts'
+import { allocationNames, amountText, checkAllocated, labelOf } from './rules.ts'
+import { positiveShape } from './shapes.ts'
+import { type WantedState, writeEdit, writeMoney } from './write.ts'
 
 /** Positive adjustments: what is owed beside invoices. Each works on a locked customer, in one transaction. */
 
 /** Which money pays it: a list; what there is and as much unallocated money as is needed; or what there is. */
 export type PositiveAsked = { list: readonly WantedGiven[] } | { auto: 'caller' | 'service' } | { keep: true }
 
-/** The record, its customer locked before it is read for good; undefined where there is none. */
-export async function lockedPositive(tx: Transaction, id: Id): Promise<PositiveRecord | undefined> {
-  const found = await findPositive(tx, tx.account, id)
-  if (!found) return undefined
-  await lockCustomer(tx, tx.account, found.customerId)
-  const positive = await findPositive(tx, tx.account, id)
-  return positive && { positive, allocations: await listAllocationsOfOwed(tx, tx.account, 'positive_adjustment', [id]) }
-}
+/** Loads a positive adjustment with its allocations, in one exchange; undefined where there is none. */
+export const loadPositive = (db: Queryable, account: AccountId, id: Id): Promise<PositiveRecord | undefined> =>
+  withAllocations(findPositive(db, account, id), listAllocationsOfOwed(db, account, 'positive_adjustment', [id]))
 
-const recordPositive = (
+/** Locks the customer of a positive adjustment, and loads the adjustment; undefined where there is none. */
+export const lockedPositive = async (tx: Transaction, id: Id): Promise<PositiveRecord | undefined> =>
+  lockedRecord(tx, await findPositive(tx, tx.account, id), () => loadPositive(tx, tx.account, id))
+
+/** Loads a positive adjustment that was just written and records what happened to it. */
+async function recordWritten(
   tx: Transaction,
   context: RequestContext,
-  what: 'created' | 'updated' | 'deleted',
-  record: PositiveRecord,
-) =>
-  recordEvent(tx, context, {
-    type: `positive_adjustment.${what}`,
-    recordId: record.positive.id,
-    customerId: record.positive.customerId,
-    record: PositiveOut.write(positiveToWire(record, context.account.timeZone, context.moment.today)),
-  })
+  type: 'positive_adjustment.created' | 'positive_adjustment.updated',
+  id: Id,
+): Promise<PositiveRecord> {
+  const record = await loadPositive(tx, tx.account, id)
+  assert(record, `positive adjustment ${id} exists`)
+  await recordMoneyEvent(tx, context, positiveShape, type, record)
+  return record
+}
 
 /** Adds one of a locked customer. Rule: a refund takes unallocated money at once, unless the account says that none is taken by itself. */
 export async function addPositive(
@@ -79,42 +76,35 @@ export async function addPositive(
     after: postingsOfPositive(positive),
     allocations: { before: [], after },
   })
-  const record = (await lockedPositive(tx, id)) as PositiveRecord
-  await recordPositive(tx, context, 'created', record)
-  return record
+  return recordWritten(tx, context, 'positive_adjustment.created', id)
 }
 
-/** What of one can be edited. */
+/** Fields of a positive adjustment that can be edited. */
 export type PositiveEdit = Pick<PositiveAdjustment, 'dated' | 'dueDate' | 'amountMinor' | 'ref' | 'memo'>
 
 /** Corrects one and what pays it; a new day is one of its allocations too. */
 export async function editPositive(
   tx: Transaction,
   context: RequestContext,
-  present: PositiveRecord,
+  before: PositiveRecord,
   wanted: PositiveEdit,
   asked: PositiveAsked,
 ): Promise<PositiveRecord> {
-  const { positive: before, allocations } = present
   const positive: PositiveAdjustment = { ...before, ...wanted }
   if (positive.amountMinor !== before.amountMinor || positive.dated !== before.dated)
-    checkNotLocked(context.account.lockDate, [before.dated, positive.dated], `positive adjustment ${before.id}`)
-  const after = await planGivens(tx, context, positive, allocations, asked)
+    checkNotLocked(context.account.lockDate, [before.dated, positive.dated], labelOfPositive(before))
+  const after = await planGivens(tx, context, positive, before.allocations, asked)
   const ended = positive.dated === before.dated ? NO_ENDED : await endedOf(tx, context, positive)
-  // The amount rises before what is allocated to it does, and falls after.
-  const isRise = positive.amountMinor > before.amountMinor
-  if (isRise) await updatePositive(tx, positive)
-  await writeMoney(tx, context, {
-    customerId: before.customerId,
-    currency: before.currency,
-    before: postingsOfPositive(before),
-    after: postingsOfPositive(positive),
-    allocations: { before: [...allocations, ...ended.before], after: [...after, ...ended.after] },
+  await writeEdit(tx, context, {
+    before: {
+      ...before,
+      postings: postingsOfPositive(before),
+      allocations: [...before.allocations, ...ended.before],
+    },
+    after: { ...positive, postings: postingsOfPositive(positive), allocations: [...after, ...ended.after] },
+    writeRow: () => updatePositive(tx, positive),
   })
-  if (!isRise) await updatePositive(tx, positive)
-  const record = (await lockedPositive(tx, positive.id)) as PositiveRecord
-  await recordPositive(tx, context, 'updated', record)
-  return record
+  return recordWritten(tx, context, 'positive_adjustment.updated', before.id)
 }
 
 const NO_ENDED = { before: [], after: [] }
@@ -134,30 +124,32 @@ async function endedOf(tx: Transaction, { account }: RequestContext, positive: P
   return { before, after }
 }
 
+const labelOfPositive = ({ id }: { id: Id }): string => labelOf({ kind: 'positive_adjustment', id })
+
 /** Deletes one. Rule: not while money is allocated to it; the allocations are named. */
-export async function removePositive(tx: Transaction, context: RequestContext, present: PositiveRecord): Promise<void> {
-  const { positive, allocations } = present
-  if (allocations.length > 0) {
-    const named = allocations.map(({ id, givenKind, givenId }) => `${id} of ${WORD[givenKind]} ${givenId}`)
+export async function removePositive(
+  tx: Transaction,
+  context: RequestContext,
+  positive: PositiveRecord,
+): Promise<void> {
+  const label = labelOfPositive(positive)
+  if (positive.allocations.length > 0)
     throw conflict(
       'adjustment_allocated',
-      `Positive adjustment ${positive.id} has the allocation ${sentenceList(named)}; take it off before deleting.`,
+      `Positive adjustment ${positive.id} has the allocation ${allocationNames(positive.allocations)}; take it off before deleting.`,
     )
-  }
-  checkNotLocked(context.account.lockDate, [positive.dated], `positive adjustment ${positive.id}`)
-  const { customerId, currency } = positive
-  const ended = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id: positive.id })
+  checkNotLocked(context.account.lockDate, [positive.dated], label)
+  const { id, customerId, currency } = positive
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id })
   await writeMoney(tx, context, {
     customerId,
     currency,
     before: postingsOfPositive(positive),
     allocations: { before: ended, after: [] },
   })
-  await deletePositive(tx, positive.id)
-  await recordPositive(tx, context, 'deleted', present)
+  await deletePositive(tx, id)
+  await recordMoneyEvent(tx, context, positiveShape, 'positive_adjustment.deleted', positive)
 }
-
-const WORD = { payment: 'payment', negative_adjustment: 'negative adjustment' } as const
 
 /** An allocation to be, before its day is known. */
 interface Share extends WantedGiven {
@@ -199,7 +191,7 @@ async function sharesOf(
       ...share,
       amountMinor: changed.find(({ before }) => before.id === share.id)?.amountMinor ?? share.amountMinor,
     }))
-  const openMinor = cut.reduce((left, { amountMinor }) => left - amountMinor, positive.amountMinor)
+  const openMinor = positive.amountMinor - sumMinor(cut)
   const free = (await listFree(tx, [positive.customerId])).filter(({ currency }) => currency === positive.currency)
   const taken = takeFree(free, [{ kind: 'positive_adjustment', id: positive.id, openMinor }], 'payments')
   return [
@@ -266,30 +258,23 @@ function checkSums(
   shares: readonly Share[],
   givens: readonly GivenDocument[],
 ): void {
-  const text = (amountMinor: bigint) => `${minorText(amountMinor, digitsOf(positive.currency))} ${positive.currency}`
   for (const share of shares) if (!isKept(present, share)) checkGiven(positive, givenOf(givens, share))
-  const allocatedMinor = sumOf(shares)
-  if (allocatedMinor > positive.amountMinor)
-    throw conflict(
-      'over_allocated',
-      `The allocations come to ${text(allocatedMinor)}, more than the amount of ${text(positive.amountMinor)}.`,
-    )
-  for (const { kind, id, freeMinor } of givens) {
-    const hereMinor = sumOf(present.filter(({ givenKind, givenId }) => givenKind === kind && givenId === id))
-    const wantedMinor = sumOf(shares.filter(({ given }) => given.kind === kind && given.id === id))
-    if (wantedMinor > freeMinor + hereMinor)
+  checkAllocated(sumMinor(shares), positive)
+  for (const given of givens) {
+    const { kind, id, currency } = given
+    const hereMinor = sumMinor(present.filter(({ givenKind, givenId }) => givenKind === kind && givenId === id))
+    const wantedMinor = sumMinor(shares.filter((share) => share.given.kind === kind && share.given.id === id))
+    const freeMinor = given.freeMinor + hereMinor
+    if (wantedMinor > freeMinor)
       throw conflict(
         'too_little_unallocated',
-        `The ${WORD[kind]} ${id} has ${text(freeMinor + hereMinor)} unallocated; ${text(wantedMinor)} of it cannot be allocated.`,
+        `The ${labelOf(given)} has ${amountText(freeMinor, currency)} unallocated; ${amountText(wantedMinor, currency)} of it cannot be allocated.`,
       )
   }
 }
 
-const sumOf = (some: readonly { amountMinor: bigint }[]): bigint =>
-  some.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
-
 function checkGiven(positive: PositiveAdjustment, given: GivenDocument): void {
-  const label = `The ${WORD[given.kind]} ${given.id}`
+  const label = `The ${labelOf(given)}`
   if (given.customerId !== positive.customerId)
     throw conflict(
       'other_customer',

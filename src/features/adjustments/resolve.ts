@@ -1,17 +1,29 @@
+import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
-import { findNegative, findPositive, type NewNegative, type NewPositive } from '../money/adjustment-queries.ts'
+import type { NewNegative, NewPositive } from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'
-import { listAllocationsOfGiven, listAllocationsOfOwed } from '../money/allocation-queries.ts'
-import { chooseAsked } from '../money/choose.ts'
-import { addNegative, editNegative, lockedNegative, removeNegative } from '../money/negatives.ts'
-import { chooseGivens } from './choose-givens.ts'
-import { addPositive, editPositive, lockedPositive, type PositiveAsked, removePositive } from './positives.ts'
+import {
+  addNegative,
+  editNegative,
+  loadNegative,
+  lockedNegative,
+  removeNegative,
+} from '../money/negative-adjustments.ts'
+import {
+  addPositive,
+  editPositive,
+  loadPositive,
+  lockedPositive,
+  type PositiveAsked,
+  removePositive,
+} from '../money/positive-adjustments.ts'
+import { resolveGivens } from '../money/resolve-givens.ts'
+import { resolveAsked } from '../money/resolve.ts'
 import {
   type AddBody,
   type AdjustmentKind,
@@ -25,7 +37,7 @@ import {
   typeOf,
 } from './wire.ts'
 
-/** Adjustments of both kinds, as one door knows them: named by type, identifier and customer. */
+/** Adjustments of both kinds behind one door: named by type, identifier and customer, and handed to money/ by their kind. */
 
 export interface AdjustmentName {
   type: AdjustmentType
@@ -36,59 +48,41 @@ export interface AdjustmentName {
 const unknownAdjustment = ({ type, id, customerId }: AdjustmentName) =>
   missing('adjustment_unknown', `Customer ${customerId} has no ${type} adjustment ${id}.`, 'adjustmentID')
 
-/** The record that a name names. Throws missing, also for another customer's. */
-export async function foundAdjustment(
-  db: Queryable,
-  account: AccountId,
-  name: AdjustmentName,
-): Promise<AdjustmentRecord> {
-  const { type, id, customerId } = name
-  if (type === 'positive') {
-    const [positive, allocations] = await Promise.all([
-      findPositive(db, account, id),
-      listAllocationsOfOwed(db, account, 'positive_adjustment', [id]),
-    ])
-    if (positive?.customerId !== customerId) throw unknownAdjustment(name)
-    return { positive, allocations }
-  }
-  const [negative, allocations] = await Promise.all([
-    findNegative(db, account, id),
-    listAllocationsOfGiven(db, account, 'negative_adjustment', [id]),
-  ])
-  if (negative?.customerId !== customerId) throw unknownAdjustment(name)
-  return { negative, allocations }
-}
-
-/** The same with its customer locked. */
-export async function lockedAdjustment(tx: Transaction, name: AdjustmentName): Promise<AdjustmentRecord> {
-  const { type, id, customerId } = name
-  const record = type === 'positive' ? await lockedPositive(tx, id) : await lockedNegative(tx, id)
-  if (record && (isPositive(record) ? record.positive : record.negative).customerId === customerId) return record
+const ofName = (name: AdjustmentName, record: AdjustmentRecord | undefined): AdjustmentRecord => {
+  if (record?.customerId === name.customerId) return record
   throw unknownAdjustment(name)
 }
 
-/** The customer of a new adjustment, locked. Throws missing. */
+/** Finds the record that a name names. Throws missing, also for another customer's. */
+export const foundAdjustment = async (db: Queryable, account: AccountId, name: AdjustmentName) =>
+  ofName(name, await (name.type === 'positive' ? loadPositive : loadNegative)(db, account, name.id))
+
+/** Finds the record that a name names, with its customer locked. Throws missing, also for another customer's. */
+export const lockedAdjustment = async (tx: Transaction, name: AdjustmentName) =>
+  ofName(name, await (name.type === 'positive' ? lockedPositive : lockedNegative)(tx, name.id))
+
+/** Locks the customer of a new adjustment. Throws missing. */
 export async function lockedOwner(tx: Transaction, id: CustomerId): Promise<Customer> {
   const customer = await lockCustomer(tx, tx.account, id)
   if (!customer) throw unknownCustomer(id)
   return customer
 }
 
-/** Rules of both bodies: the kind fits the type; a positive one has a due date that is not before its date. */
+/** Adds problems of either body: the kind fits the type; a positive one has a due date that is not before its date. */
 function checkCommon(body: Partial<CommonBody>, problems: Problems): void {
   const { Type, AdjustmentType, Date: dated, DueDate } = body
   if (Type !== undefined && AdjustmentType !== undefined && typeOf(AdjustmentType) !== Type)
     problems.add('kind_mismatch', 'AdjustmentType', `AdjustmentType ${AdjustmentType} is no ${Type} adjustment.`)
   if (Type !== 'positive') return
   if (DueDate == null) {
-    // A date that could not be read has told its own problem.
+    // A date that could not be read has a problem of its own.
     if (!problems.found.some(({ field }) => field === 'DueDate'))
       problems.add('required', 'DueDate', 'DueDate is required of a positive adjustment.')
   } else if (dated !== undefined && DueDate < dated)
     problems.add('due_before_date', 'DueDate', `DueDate ${DueDate} is before Date ${dated}.`)
 }
 
-/** What of an adjustment a body says, beside its kind and its allocations. */
+/** The amount and the allocations that a body asks for, read against the record's currency; undefined where they are wrong. */
 interface Fields {
   amountMinor: bigint | undefined
   asked: Asked | undefined
@@ -96,7 +90,7 @@ interface Fields {
 }
 
 /** Reads the body of a new adjustment against its customer's currency. */
-export async function chooseAdded(
+export async function resolveAdded(
   tx: Transaction,
   body: Partial<AddBody>,
   customer: Customer | undefined,
@@ -112,36 +106,35 @@ export async function chooseAdded(
     entries: body.Allocations && owedEntries(body.Allocations),
   }
   const record = { currency, present: null }
-  const asked = await chooseAsked(tx, wish, record, linkedNames('Allocations'), problems)
+  const asked = await resolveAsked(tx, wish, record, linkedNames('Allocations'), problems)
   return { amountMinor, asked, askedOfPositive: undefined }
 }
 
 /** Reads the body of an edit against the record. */
-export async function chooseEdited(
+export async function resolveEdited(
   tx: Transaction,
   body: Partial<EditBody>,
   present: AdjustmentRecord | undefined,
   problems: Problems,
 ): Promise<Fields> {
   checkCommon(body, problems)
-  const found = present && (isPositive(present) ? present.positive : present.negative)
-  const amountMinor = amountIn(problems, 'Amount', body.Amount, found?.currency)
+  const amountMinor = amountIn(problems, 'Amount', body.Amount, present?.currency)
   const nothing = { amountMinor, asked: undefined, askedOfPositive: undefined }
-  if (!present || !found) return nothing
-  const record = { currency: found.currency, present: present.allocations }
+  if (!present) return nothing
+  const record = { currency: present.currency, present: present.allocations }
   const names = linkedNames('LinkedAllocations')
   const list = body.LinkedAllocations
   if (!isPositive(present)) {
     const wish = { isAuto: body.isAutoApply === true, order: 'by_date' as const, entries: list && owedEntries(list) }
-    return { ...nothing, asked: await chooseAsked(tx, wish, record, names, problems) }
+    return { ...nothing, asked: await resolveAsked(tx, wish, record, names, problems) }
   }
   if (body.isAutoApply === true) return { ...nothing, askedOfPositive: { auto: 'caller' } }
   if (list == null) return { ...nothing, askedOfPositive: { keep: true } }
-  const chosen = await chooseGivens(tx, list, record, names.list, problems)
+  const chosen = await resolveGivens(tx, list, record, names.list, problems)
   return { ...nothing, askedOfPositive: chosen && { list: chosen } }
 }
 
-/** Adds what a right body says. */
+/** Adds the adjustment that a body without problems describes. */
 export async function addAdjustment(
   tx: Transaction,
   context: RequestContext,
@@ -165,13 +158,13 @@ export async function addAdjustment(
   return addNegative(tx, context, { ...common, kind, invoiceId: null, subscriptionId: null }, asked as Asked)
 }
 
-/** Rule: a refund stays a refund, a credit note a credit note. */
+/** Throws a conflict where the kind changes: a refund stays a refund, a credit note a credit note. */
 function checkKind(now: AdjustmentKind, wanted: AdjustmentKind): void {
   if (now !== wanted)
     throw conflict('kind_fixed', `The kind of an adjustment cannot change from ${now} to ${wanted}.`, 'AdjustmentType')
 }
 
-/** Edits a record as a right body says. A credit note's number is generated: left out it stays. */
+/** Edits a record as a body without problems describes it. A credit note's number is generated: left out it stays. */
 export async function editAdjustment(
   tx: Transaction,
   context: RequestContext,
@@ -179,14 +172,13 @@ export async function editAdjustment(
   present: AdjustmentRecord,
   { amountMinor, asked, askedOfPositive }: Fields,
 ): Promise<AdjustmentRecord> {
+  checkKind(present.kind, body.AdjustmentType)
   const edit = { dated: body.Date, amountMinor: amountMinor as bigint, ref: body.Ref ?? null, memo: body.Memo ?? null }
   if (isPositive(present)) {
-    checkKind(present.positive.kind, body.AdjustmentType)
     const dueDate = body.DueDate as NewPositive['dueDate']
     return editPositive(tx, context, present, { ...edit, dueDate }, askedOfPositive as PositiveAsked)
   }
-  const { kind, currency, ref } = present.negative
-  checkKind(kind, body.AdjustmentType)
+  const { kind, currency, ref } = present
   const kept = kind === 'credit_note' && edit.ref === null ? ref : edit.ref
   return editNegative(tx, context, present, { ...edit, currency, ref: kept }, asked as Asked)
 }

@@ -1,3 +1,6 @@
+import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
+import { taxShares } from '../../engine/money/credit-tax.ts'
+import { postingsOfNegative } from '../../engine/money/postings.ts'
 import type { GivenBack, InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import {
   type CreditableInvoice,
@@ -7,24 +10,24 @@ import {
   placeCredits,
   planCreditNotes,
 } from '../../engine/subscription/credits.ts'
-import { taxShares } from '../../engine/money/credit-tax.ts'
-import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
-import { postingsOfNegative } from '../../engine/money/postings.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { writingOf } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
-import type { IssueContext } from '../invoices/issue.ts'
 import { addCredited } from '../invoices/issue-queries.ts'
-import { creditNumberExists, insertNegative, type NewNegative } from '../money/adjustment-queries.ts'
-import { negativeRecord } from '../money/negative-wire.ts'
-import { listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
-import { writeMoney } from '../money/write.ts'
-import { insertCreditLines, insertCreditTaxes, listCreditable, listOpenInvoices } from './queries.ts'
+import type { IssueContext } from '../invoices/issue.ts'
+import { creditNumberExists, insertNegative, type NewNegative } from './adjustment-queries.ts'
+import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
+import { insertCreditLines, insertCreditTaxes, listCreditable } from './credit-note-queries.ts'
+import { listOpen } from './open-queries.ts'
+import { creditNoteShape } from './shapes.ts'
+import { writeMoney } from './write.ts'
 
 /** Credit notes that a change of a subscription makes, placed where their money belongs, in the transaction of the change. */
 
@@ -94,7 +97,7 @@ async function writeNotes(
   notes: readonly PlannedCreditNote[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
-  const all = await listOpenInvoices(tx, tx.account, cause.customerId, cause.currency)
+  const all = await listOpenInvoices(tx, cause)
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
   const { placements, unallocatedMinor } = placeCredits(
     notes,
@@ -133,14 +136,21 @@ async function writeNotes(
       })),
     },
   })
-  await recordNotes(tx, context, cause, made, allocations)
+  await recordNoteEvents(tx, context, cause, made, allocations)
   return made
 }
 
+/** Lists the open invoices that credits can be placed on, by day and identifier. */
+const listOpenInvoices = async (tx: Transaction, { customerId, currency }: Cause): Promise<OpenInvoice[]> =>
+  (await listOpen(tx, customerId, currency))
+    .filter(({ kind }) => kind === 'invoice')
+    .toSorted((a, b) => (a.dated === b.dated ? Number(a.id - b.id) : a.dated < b.dated ? -1 : 1))
+    .map(({ id, dated, openMinor }) => ({ invoiceId: id, invoiceDate: dated, openMinor }))
+
 /** Writes the events of notes, with what each was allocated to. */
-const recordNotes = (
+const recordNoteEvents = (
   tx: Transaction,
-  { account, moment, actor }: IssueContext,
+  context: IssueContext,
   cause: Cause,
   made: readonly MadeCreditNote[],
   allocations: readonly AllocationState[],
@@ -151,13 +161,18 @@ const recordNotes = (
       type: 'credit_note.created' as const,
       recordId: note.id,
       customerId: cause.customerId,
-      happenedAt: moment.now,
-      actor,
+      happenedAt: context.moment.now,
+      actor: context.actor,
       reason: null,
-      record: negativeRecord(
-        { ...rowOf(cause, note, moment), id: note.id, appliedMinor: note.appliedMinor, createdAt: moment.now },
-        allocations.filter(({ givenId }) => givenId === note.id),
-        account.timeZone,
+      record: creditNoteShape.write(
+        {
+          ...rowOf(cause, note, context.moment),
+          id: note.id,
+          appliedMinor: note.appliedMinor,
+          createdAt: context.moment.now,
+          allocations: allocations.filter(({ givenId }) => givenId === note.id),
+        },
+        writingOf(context),
       ),
     })),
   )
@@ -221,9 +236,10 @@ async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<Credit
       taxes: own.map(({ name, rate, amountMinor, takenBackMinor }) => ({
         name,
         rate,
-        leftMinor: shares
-          .filter((share) => share.name === name && equals(share.rate, rate))
-          .reduce((left, share) => left - share.amountMinor, amountMinor - takenBackMinor),
+        leftMinor:
+          amountMinor -
+          takenBackMinor -
+          sumMinor(shares.filter((share) => share.name === name && equals(share.rate, rate))),
       })),
     }
   })

@@ -1,0 +1,103 @@
+import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/money/allocating.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
+import { IS_UNSETTLED } from './filter-queries.ts'
+
+/** Documents as allocating sees them: what is owed, what is open of it, and which money is free. The customer is locked by the caller. */
+
+/** A document that money can be allocated to, in whatever state; a draft has no `order`. */
+export interface OwedDocument extends OpenDocument {
+  customerId: CustomerId
+  currency: string
+  state: 'open' | 'draft' | 'cancelled'
+}
+
+const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
+const idsOf = (refs: readonly (OwedRef | GivenRef)[], wanted: OwedRef['kind'] | GivenRef['kind']): string =>
+  ids(refs.filter(({ kind }) => kind === wanted).map(({ id }) => id))
+
+/** Reads what is left of the amount of a document that money is owed by: less everything allocated to it, pending money too. */
+const openOf = (amount: Fragment): Fragment => fragment`(${amount} - paid_minor - pending_minor - negative_minor)`
+const INVOICE_OPEN = openOf(fragment`total_minor`)
+const POSITIVE_OPEN = openOf(fragment`amount_minor`)
+
+const listOwedWhere = (db: Queryable, account: AccountId, invoices: Fragment, positives: Fragment) =>
+  db.rows<OwedDocument>(sql`
+    select 'invoice' as "kind", invoice_id as "id", customer_id as "customerId", currency, invoice_date as "dated", number as "order",
+           ${INVOICE_OPEN} as "openMinor",
+           case when cancelled_at is not null then 'cancelled' when issued_at is null then 'draft' else 'open' end as "state"
+      from invoices where account_id = ${account} and ${invoices}
+    union all
+    select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 'open'
+      from positive_adjustments where account_id = ${account} and ${positives}`)
+
+/** Lists the documents that references name; those that do not exist are left out. */
+export const listOwed = (db: Queryable, account: AccountId, refs: readonly OwedRef[]) =>
+  listOwedWhere(
+    db,
+    account,
+    fragment`invoice_id = any(${idsOf(refs, 'invoice')}::bigint[])`,
+    fragment`positive_adjustment_id = any(${idsOf(refs, 'positive_adjustment')}::bigint[])`,
+  )
+
+/** Lists what of a customer and currency is open: issued invoices and positive adjustments that something is left of. */
+export const listOpen = (tx: Transaction, customerId: CustomerId, currency: string) => {
+  const ofCustomer = fragment`customer_id = ${customerId} and currency = ${currency}`
+  return listOwedWhere(
+    tx,
+    tx.account,
+    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null and ${INVOICE_OPEN} > 0`,
+    fragment`${ofCustomer} and ${POSITIVE_OPEN} > 0`,
+  )
+}
+
+/** Invoices by their numbers. */
+export const listInvoicesByNumber = (db: Queryable, account: AccountId, numbers: readonly bigint[]) =>
+  db.rows<{ id: InvoiceId; number: bigint }>(sql`
+    select invoice_id as "id", number from invoices where account_id = ${account} and number = any(${ids(numbers)}::bigint[])`)
+
+/** The numbers of invoices; drafts have none. */
+export const listInvoiceNumbers = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<{ id: InvoiceId; number: bigint | null }>(sql`
+    select invoice_id as "id", number from invoices where account_id = ${account} and invoice_id = any(${ids(invoiceIds)}::bigint[])`)
+
+/** Money given, in whatever state, with what it counts as where it is allocated. */
+export interface GivenDocument extends FreeMoney {
+  customerId: CustomerId
+  currency: string
+  counts: 'paid' | 'pending' | 'negative'
+  /** True of a credit note of a caller. */
+  takesTax: boolean
+  isFailed: boolean
+}
+
+const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, negatives: Fragment) =>
+  db.rows<GivenDocument>(sql`
+    select 'payment' as "kind", payment_id as "id", customer_id as "customerId", currency, dated, amount_minor - applied_minor as "freeMinor",
+           case when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts", false as "takesTax", failed_on is not null as "isFailed"
+      from payments where account_id = ${account} and ${payments}
+    union all
+    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative',
+           kind = 'credit_note' and invoice_id is null, false
+      from negative_adjustments where account_id = ${account} and ${negatives}`)
+
+/** Lists unallocated payments, pending ones too, and credit notes of customers; never bad debt, which the service does not apply. */
+export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) => {
+  const isFree = fragment`customer_id = any(${ids(customerIds)}::bigint[]) and amount_minor > applied_minor`
+  return listGivenWhere(
+    tx,
+    tx.account,
+    fragment`${isFree} and failed_on is null`,
+    fragment`${isFree} and kind = 'credit_note'`,
+  )
+}
+
+/** Lists the payments and negative adjustments that references name; those that do not exist are left out. */
+export const listGiven = (db: Queryable, account: AccountId, refs: readonly GivenRef[]) =>
+  listGivenWhere(
+    db,
+    account,
+    fragment`payment_id = any(${idsOf(refs, 'payment')}::bigint[])`,
+    fragment`negative_adjustment_id = any(${idsOf(refs, 'negative_adjustment')}::bigint[])`,
+  )

@@ -1,0 +1,227 @@
+import type { WantedAllocation } from '../../engine/money/allocating.ts'
+import { afterLock, postingsOfPayment } from '../../engine/money/postings.ts'
+import { assert } from '../../kernel/assert.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict, invalid } from '../../kernel/fault.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { checkNotLocked } from '../accounts/rules.ts'
+import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
+import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
+import {
+  type DrawnIds,
+  drawPaymentIds,
+  findPayment,
+  type NewPayment,
+  type Payment,
+  sendPayment,
+  sendPaymentDelete,
+  sendPaymentUpdate,
+} from './payment-queries.ts'
+import { lockedRecord, type PaymentRecord, recordMoneyEvent, withAllocations } from './records.ts'
+import { checkCurrencyEdit, checkSameCustomer, isPending, postedPayment } from './rules.ts'
+import { paymentShape } from './shapes.ts'
+import { type MoneyChange, type WantedState, writeEdit, writeMoney } from './write.ts'
+
+/** Payments: recorded, corrected, failed, begun and settled. Each works on a locked customer, in one transaction. */
+
+/** Loads a payment with its allocations, in one exchange; undefined where there is none. */
+export const loadPayment = (db: Queryable, account: AccountId, id: Id): Promise<PaymentRecord | undefined> =>
+  withAllocations(findPayment(db, account, id), listAllocationsOfGiven(db, account, 'payment', [id]))
+
+/** Locks the customer of a payment, and loads the payment; undefined where there is none. */
+export const lockedPayment = async (tx: Transaction, id: Id): Promise<PaymentRecord | undefined> =>
+  lockedRecord(tx, await findPayment(tx, tx.account, id), () => loadPayment(tx, tx.account, id))
+
+/** Loads a payment that was just written and records what happened to it. */
+async function recordWritten(
+  tx: Transaction,
+  context: RequestContext,
+  type: 'payment.updated' | 'payment.failed' | 'payment.settled',
+  id: Id,
+  reason?: string,
+): Promise<PaymentRecord> {
+  const record = await loadPayment(tx, tx.account, id)
+  assert(record, `payment ${id} exists`)
+  await recordMoneyEvent(tx, context, paymentShape, type, record, reason)
+  return record
+}
+
+const givenOf = (payment: NewPayment & { id: Id }, isWaiting: boolean): GivenMoney => ({
+  kind: 'payment',
+  id: payment.id,
+  customerId: payment.customerId,
+  currency: payment.currency,
+  dated: payment.dated,
+  amountMinor: payment.amountMinor,
+  counts: isWaiting ? 'pending' : 'paid',
+  takesTax: false,
+})
+
+/** Adds a payment of a locked customer: recorded, or begun where its origin says so. With identifiers drawn ahead it waits for nothing. */
+export async function addPayment(
+  tx: Transaction,
+  context: RequestContext,
+  wanted: NewPayment,
+  asked: Asked,
+  drawn?: DrawnIds,
+): Promise<PaymentRecord> {
+  checkNotLocked(context.account.lockDate, [wanted.dated], 'the payment')
+  const ids = drawn ?? (await drawPaymentIds(tx, 0))
+  const begun: Payment = {
+    ...wanted,
+    id: ids.payment,
+    appliedMinor: 0n,
+    settledOn: null,
+    failedOn: null,
+    failReason: null,
+    createdAt: context.moment.now,
+  }
+  const after = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)
+  const payment = { ...begun, appliedMinor: sumMinor(after) }
+  sendPayment(tx, payment)
+  const allocations = await writeMoney(tx, context, {
+    customerId: wanted.customerId,
+    currency: wanted.currency,
+    after: postingsOfPayment(postedPayment(payment)),
+    allocations: { before: [], after, ids: ids.allocations },
+    isGivenWritten: true,
+  })
+  const record = { ...payment, allocations }
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.created', record)
+  return record
+}
+
+/** Names of what of a payment would differ, as the interface spells it. */
+function differences(now: Payment, wanted: NewPayment): string[] {
+  return [
+    ...(wanted.amountMinor === now.amountMinor ? [] : ['Amount']),
+    ...(wanted.currency === now.currency ? [] : ['CurrencyCode']),
+    ...(wanted.paidAt === now.paidAt ? [] : ['Date']),
+    ...(wanted.method === now.method ? [] : ['Method']),
+  ]
+}
+
+/**
+ * Rule: a payment never changes customer; one that failed keeps all but Memo and Ref; one that a gateway or a batch processed keeps all but
+ * these and its allocations.
+ */
+function checkEdit(present: PaymentRecord, wanted: NewPayment, list: readonly WantedAllocation[] | null): void {
+  const label = `Payment ${present.id}`
+  const hasFailed = present.failedOn !== null
+  checkSameCustomer(label, present.customerId, wanted.customerId)
+  const changed = differences(present, wanted)
+  if ((hasFailed || present.origin !== 'recorded') && changed.length > 0) {
+    const why = hasFailed ? 'has failed' : 'was processed elsewhere'
+    throw conflict('payment_fixed', `${label} ${why}; its ${sentenceList(changed)} cannot change.`, changed[0] ?? null)
+  }
+  if (hasFailed && list !== null && list.length > 0)
+    throw conflict('payment_failed', `${label} has failed; nothing of it can be allocated.`, 'Allocations')
+  checkCurrencyEdit(label, present.currency, wanted.currency, (list ?? present.allocations).length > 0)
+}
+
+/** Corrects a payment and its allocations: the ledger follows what the payment is now, dated as what is corrected. */
+export async function editPayment(
+  tx: Transaction,
+  context: RequestContext,
+  before: PaymentRecord,
+  wanted: NewPayment,
+  asked: Asked,
+): Promise<PaymentRecord> {
+  checkEdit(before, wanted, 'list' in asked ? asked.list : null)
+  // The day of an instant that stays is the day it was, whatever zone the account is in by now.
+  const dated = wanted.paidAt === before.paidAt ? before.dated : wanted.dated
+  const payment: Payment = { ...before, ...wanted, dated, origin: before.origin }
+  const isMoved =
+    payment.amountMinor !== before.amountMinor || payment.dated !== before.dated || payment.currency !== before.currency
+  if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, payment.dated], `payment ${before.id}`)
+  const kept = payment.currency === before.currency ? before.allocations : []
+  const after =
+    before.failedOn === null
+      ? await planAllocations(tx, context, givenOf(payment, isPending(payment)), kept, asked)
+      : []
+  await writeEdit(tx, context, {
+    before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
+    after: { ...payment, postings: postingsOfPayment(postedPayment(payment)), allocations: after },
+    writeRow: async () => sendPaymentUpdate(tx, payment),
+  })
+  return recordWritten(tx, context, 'payment.updated', payment.id)
+}
+
+/** Deletes a recorded payment: its entries are reversed and its allocations freed. */
+export async function removePayment(tx: Transaction, context: RequestContext, payment: PaymentRecord): Promise<void> {
+  if (payment.origin !== 'recorded')
+    throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere and cannot be deleted.`)
+  checkNotLocked(context.account.lockDate, [payment.dated], `payment ${payment.id}`)
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })
+  await writeMoney(tx, context, {
+    customerId: payment.customerId,
+    currency: payment.currency,
+    before: postingsOfPayment(postedPayment(payment)),
+    allocations: { before: [...payment.allocations, ...ended], after: [] },
+  })
+  sendPaymentDelete(tx, payment.id)
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.deleted', payment)
+}
+
+/** Writes that the outcome of a payment is known: its row, its allocations and the difference in the ledger. */
+async function writeOutcome(
+  tx: Transaction,
+  context: RequestContext,
+  before: PaymentRecord,
+  outcome: Pick<Payment, 'failedOn' | 'failReason'> | Pick<Payment, 'settledOn'>,
+  after: readonly WantedState[],
+): Promise<void> {
+  const payment: Payment = { ...before, ...outcome }
+  const change: MoneyChange = {
+    customerId: payment.customerId,
+    currency: payment.currency,
+    before: postingsOfPayment(postedPayment(before)),
+    after: postingsOfPayment(postedPayment(payment)),
+    allocations: { before: before.allocations, after },
+  }
+  await writeMoney(tx, context, change)
+  sendPaymentUpdate(tx, payment)
+}
+
+/**
+ * Fails a payment that was declined or returned. Rule: it loses its allocations, dated the day on which that is known, and what it paid is
+ * open again; it keeps its amount. A day whose books are closed becomes the day after.
+ */
+export async function failPayment(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  { on, reason }: { on: IsoDate; reason: string },
+): Promise<PaymentRecord> {
+  if (payment.failedOn !== null) throw conflict('payment_failed', `Payment ${payment.id} has failed already.`)
+  const earliest = later(payment.dated, payment.settledOn ?? payment.dated)
+  const failedOn = afterLock(later(on, earliest), context.account.lockDate)
+  const ended = payment.allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) }))
+  await writeOutcome(tx, context, payment, { failedOn, failReason: reason }, ended)
+  return recordWritten(tx, context, 'payment.failed', payment.id, reason)
+}
+
+/** Throws where a caller reports a failure of a payment that was not recorded by one, or one that lies after today. */
+export function checkFailing(payment: PaymentRecord, on: IsoDate, today: IsoDate): void {
+  if (payment.origin !== 'recorded')
+    throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere; its outcome is told by that.`)
+  if (on > today) throw invalid('date_in_future', `Date ${on} lies after today, ${today}.`, 'Date')
+}
+
+/** Settles a payment that waited: it is received, and what it is allocated to counts as paid from now on. */
+export async function settlePayment(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  on: IsoDate,
+): Promise<PaymentRecord> {
+  assert(isPending(payment), `payment ${payment.id} waits for its outcome`)
+  const settledOn = afterLock(later(on, payment.dated), context.account.lockDate)
+  const paid = payment.allocations.map((a) => ({ ...a, counts: 'paid' as const }))
+  await writeOutcome(tx, context, payment, { settledOn }, paid)
+  return recordWritten(tx, context, 'payment.settled', payment.id)
+}

@@ -1,0 +1,44 @@
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
+import { conflict } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { OnCancel } from '../invoices/by-hand.ts'
+import { recordAllocations } from './allocation-event.ts'
+import { listAllocationsOfOwed } from './allocation-queries.ts'
+import { listNotesFor } from './credit-note-queries.ts'
+import { allocationNames } from './rules.ts'
+import { writeMoney } from './write.ts'
+
+/**
+ * Releases what the service allocated to an invoice before the invoice is cancelled: the customer can use it elsewhere. Throws a conflict
+ * that names what a caller allocated, a pending payment, or a note that the service made for the invoice: these stand against cancelling.
+ */
+export const releaseForCancellation: OnCancel = async (tx, context, invoice) => {
+  const notes = await listNotesFor(tx, tx.account, invoice.id)
+  if (notes.length > 0)
+    throw conflict(
+      'invoice_credited',
+      `Invoice ${invoice.id} has the credit note ${sentenceList(notes)}; it cannot be cancelled until that is deleted.`,
+    )
+  const before = await listAllocationsOfOwed(tx, tx.account, 'invoice', [invoice.id])
+  refuseWhere(invoice.id, 'invoice_allocated', before, ({ isServiceMade }) => !isServiceMade)
+  refuseWhere(invoice.id, 'invoice_pending', before, ({ counts }) => counts === 'pending')
+  if (before.length === 0) return
+  const { customerId, currency } = invoice
+  await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] } })
+  const released = before.map((allocation) => ({ ...allocation, currency }))
+  await recordAllocations(tx, context, 'allocation.deleted', released)
+}
+
+function refuseWhere(
+  invoiceId: bigint,
+  code: string,
+  allocations: readonly AllocationState[],
+  isStanding: (allocation: AllocationState) => boolean,
+): void {
+  const standing = allocations.filter(isStanding)
+  if (standing.length > 0)
+    throw conflict(
+      code,
+      `Invoice ${invoiceId} has the allocation ${allocationNames(standing)}; take it off before cancelling.`,
+    )
+}
