@@ -115,7 +115,7 @@ const resumeBilling: OnReturn = async (...returned) => {
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
 const CALLS_BACK = {
   customers: { onReturn: resumeBilling },
-  invoices: { onCancel: freeCredits, afterIssue: AFTER_ISSUE },
+  invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE },
   events: { writeIssuedRecords },
 }
 

@@ -105,6 +105,20 @@ describe('arrows', () => {
     expect([...new Set(broken)]).toEqual([])
   })
 
+  test('the doors of money only speak HTTP, and go to money, never past it', () => {
+    const doors = SOURCES.filter((path) => ['payments', 'credit-notes', 'adjustments'].includes(featureOf(path)))
+    expect(doors.length).toBeGreaterThan(5)
+    const others = doors.filter((path) => !/\/(wire|routes|record|resolve)\.ts$/.test(path))
+    const past = doors.flatMap((path) =>
+      importsOf(path)
+        .filter((name) => /^\.\.\/\w/.test(name) && !/^\.\.\/(money|customers|currencies)\//.test(name))
+        .map((name) => `${path} → ${name}`),
+    )
+    expect([...others, ...past]).toEqual([])
+    const money = SOURCES.filter((path) => featureOf(path) === 'money').flatMap(importsOf)
+    expect(money.filter((name) => /\/(payments|credit-notes|adjustments)\//.test(name))).toEqual([])
+  })
+
   test('features are flat, and nothing is only passed on by an index file', () => {
     const deep = SOURCES.filter((path) => layerOf(path) === 'features' && path.split('/').length > 4)
     expect([...deep, ...SOURCES.filter((path) => path.endsWith('/index.ts'))]).toEqual([])

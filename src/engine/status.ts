@@ -25,6 +25,14 @@ export function subscriptionStatus(facts: {
   return 'Active'
 }
 
+/** Computes what is owed of an invoice: when pending payments are counted, and when they are not. */
+export const invoiceBalances = (
+  invoice: Readonly<Record<'totalMinor' | 'negativeMinor' | 'paidMinor' | 'pendingMinor', bigint>>,
+): { balanceMinor: bigint; actualBalanceMinor: bigint } => {
+  const actualBalanceMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor
+  return { actualBalanceMinor, balanceMinor: actualBalanceMinor - invoice.pendingMinor }
+}
+
 export type InvoiceStatus = 'Cancelled' | 'Draft' | 'Paid' | 'Pending' | 'Past Due' | 'Due'
 
 /** Rule: Cancelled; Draft; Paid when nothing is owed; Pending when pending payments cover it; Past Due after its due date; else Due. */

@@ -1,4 +1,5 @@
 import { assert } from './assert.ts'
+import { minorText } from './money.ts'
 
 export interface CurrencyInfo {
   /** ISO 4217 alphabetic code. */
@@ -195,3 +196,7 @@ export function digitsOf(code: string): CurrencyInfo['digits'] {
   assert(currency, `${code} is a known currency`)
   return currency.digits
 }
+
+/** Writes an amount of minor units with its currency: "1.50 USD". */
+export const amountText = (amountMinor: bigint, currency: string): string =>
+  `${minorText(amountMinor, digitsOf(currency))} ${currency}`

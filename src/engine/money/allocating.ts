@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 
@@ -51,9 +52,6 @@ export interface AllocationPlan {
   added: { target: OwedRef; amountMinor: bigint; isServiceMade: boolean }[]
 }
 
-const sum = (some: readonly { amountMinor: bigint }[]): bigint =>
-  some.reduce((total, { amountMinor }) => total + amountMinor, 0n)
-
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
@@ -106,7 +104,7 @@ export function planAutoApply(
   isServiceMade = false,
 ): AllocationPlan {
   const plan: AllocationPlan = { removed: [], changed: [], added: [] }
-  let over = sum(existing) - amountMinor
+  let over = sumMinor(existing) - amountMinor
   for (const allocation of existing.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
     if (over <= 0n) break
     const cut = least(over, allocation.amountMinor)
@@ -123,7 +121,7 @@ export function planAutoApply(
       })
     }
   }
-  let left = amountMinor - sum(existing)
+  let left = amountMinor - sumMinor(existing)
   for (const document of inOrder(open, order)) {
     if (left <= 0n) break
     const amount = least(left, document.openMinor)

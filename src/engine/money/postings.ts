@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
 import { decimalText, type Decimal } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -138,7 +139,7 @@ export interface PostedInvoice {
 export function postingsOfInvoice({ id, issuedOn, cancelledOn, totalMinor, taxes }: PostedInvoice): Posting[] {
   if (issuedOn === null) return []
   const about: About = { recordType: 'invoice', recordId: id }
-  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  const taxMinor = sumMinor(taxes)
   const parts = (event: 'invoice_issued' | 'invoice_cancelled', side: 'debit' | 'credit', dated: IsoDate) => [
     ...entry(event, about, totalMinor - taxMinor, dated),
     ...taxes.flatMap((tax) => entry(event, about, tax.amountMinor, dated, { posted: postedTax(tax), side })),
@@ -196,7 +197,7 @@ export interface PostedNegative {
 export function postingsOfNegative({ id, kind, dated, amountMinor, taxes }: PostedNegative): Posting[] {
   const about: About = { recordType: 'negative_adjustment', recordId: id }
   if (kind === 'bad_debt') return entry('bad_debt_written_off', about, amountMinor, dated)
-  const taxMinor = taxes.reduce((sum, tax) => sum + tax.amountMinor, 0n)
+  const taxMinor = sumMinor(taxes)
   return [
     ...entry('credit_note_made', about, amountMinor - taxMinor, dated),
     ...taxes.flatMap((tax) =>

@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import { daysBetween, type IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 
@@ -58,8 +59,8 @@ export function makeStatement(
     ...period,
     openingMinor,
     lines,
-    debitsMinor: lines.reduce((sum, { debitMinor }) => sum + debitMinor, 0n),
-    creditsMinor: lines.reduce((sum, { creditMinor }) => sum + creditMinor, 0n),
+    debitsMinor: sumMinor(lines, 'debitMinor'),
+    creditsMinor: sumMinor(lines, 'creditMinor'),
     closingMinor: lines.at(-1)?.balanceMinor ?? openingMinor,
     laterMinor,
   }

@@ -1,7 +1,7 @@
 import { daysBetween, type IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, ONE } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { amountOf, rateOf } from '../../kernel/money.ts'
+import { amountOf, rateOf, sumMinor } from '../../kernel/money.ts'
 import type { ChargeKind } from './charges.ts'
 import type { GivenBack, InvoicedCharge } from './coverage.ts'
 
@@ -103,10 +103,10 @@ function creditLine({ charge, from, until }: GivenBack, digits: number): CreditL
 }
 
 function noteFor(invoice: CreditableInvoice, lines: readonly CreditLine[]): PlannedCreditNote {
-  const wanted = lines.reduce((sum, { netMinor }) => sum + netMinor, 0n)
+  const wanted = sumMinor(lines, 'netMinor')
   const netMinor = mostNet(invoice, wanted)
   const taxes = taxesOn(invoice, netMinor)
-  const taxMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  const taxMinor = sumMinor(taxes)
   return {
     invoiceId: invoice.invoiceId,
     lines: netMinor === wanted ? [...lines] : cutLines(lines, netMinor),
@@ -125,8 +125,7 @@ const taxesOn = (invoice: CreditableInvoice, netMinor: bigint) =>
 
 /** The largest net amount up to the wanted one that, with its taxes, the invoice still allows: taxes grow with it, so halving finds it. */
 function mostNet(invoice: CreditableInvoice, wanted: bigint): bigint {
-  const fits = (net: bigint): boolean =>
-    taxesOn(invoice, net).reduce((sum, { amountMinor }) => sum + amountMinor, net) <= invoice.leftMinor
+  const fits = (net: bigint): boolean => net + sumMinor(taxesOn(invoice, net)) <= invoice.leftMinor
   if (fits(wanted)) return wanted
   let low = 0n
   let high = wanted

@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import { earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { ChargeKind, PlannedCharge } from './charges.ts'
 
@@ -5,7 +6,7 @@ import type { ChargeKind, PlannedCharge } from './charges.ts'
 
 /** Rule: when an invoice would be negative, its negative lines all become credits; the others are invoiced. */
 export function splitNegative(charges: readonly PlannedCharge[]): { kept: PlannedCharge[]; negative: PlannedCharge[] } {
-  const netMinor = charges.reduce((sum, charge) => sum + charge.netMinor, 0n)
+  const netMinor = sumMinor(charges, 'netMinor')
   if (netMinor >= 0n) return { kept: [...charges], negative: [] }
   const isNegative = (charge: PlannedCharge): boolean => charge.netMinor < 0n
   return { kept: charges.filter((charge) => !isNegative(charge)), negative: charges.filter(isNegative) }

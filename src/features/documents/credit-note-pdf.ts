@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
 import { drawTable, type Row } from '../../platform/pdf/table.ts'
 import type { CreditNoteDocument } from './document.ts'
@@ -48,7 +49,7 @@ function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: Cred
     value: formats.amount(amountMinor, currency),
   }))
   if (lines.length === 0) return drawSums(letter, [total, ...taxLines])
-  const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0n)
+  const netMinor = sumMinor(lines, 'netMinor')
   drawSums(letter, [{ name: words.subtotal, value: formats.amount(netMinor, currency) }, ...taxLines, total])
 }
 

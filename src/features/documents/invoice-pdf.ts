@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
 import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
 import type { DocumentLine, DocumentTax, InvoiceDocument } from './document.ts'
@@ -58,7 +59,7 @@ function drawLines({ sheet, words, formats }: Letter, { lines, currency }: Invoi
 
 function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: InvoiceDocument): void {
   const { words, formats } = letter
-  const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0n)
+  const netMinor = sumMinor(lines, 'netMinor')
   const taxLine = ({ name, rate, taxNumber, baseMinor, amountMinor }: DocumentTax): SumLine => ({
     name: words.taxLabel(name, formats.rate(rate)),
     details: [words.taxOn(formats.amount(baseMinor, currency)), taxNumber && words.taxNumber(taxNumber)],

@@ -1,3 +1,4 @@
+import { invoiceBalances } from '../../engine/status.ts'
 import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
@@ -45,7 +46,7 @@ export async function loadInvoiceDocument(
     taxes: lines.taxes,
     totalMinor: invoice.totalMinor,
     applied,
-    balanceMinor: invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor,
+    balanceMinor: invoiceBalances(invoice).balanceMinor,
     bankDetails,
   }
 }

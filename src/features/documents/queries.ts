@@ -1,3 +1,4 @@
+import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -37,7 +38,7 @@ export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id
 export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
   db.rows<Applied>(sql`
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
-           coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as "isPending", l.amount_minor as "amountMinor"
+           coalesce(${IS_UNSETTLED}, false) as "isPending", l.amount_minor as "amountMinor"
       from allocations l
       left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       left join negative_adjustments n

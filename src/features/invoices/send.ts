@@ -1,3 +1,4 @@
+import { invoiceBalances } from '../../engine/status.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -37,7 +38,7 @@ async function queueInvoice(
   { invoice, customer }: InvoiceParts,
   to: string,
 ): Promise<void> {
-  const balanceMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor
+  const { balanceMinor } = invoiceBalances(invoice)
   const number = invoice.number as bigint
   await queueDocumentMails(tx, context, [
     mailOfInvoice({ ...customer, ...invoice, number, balanceMinor, to, cc: customer.emailCc }),

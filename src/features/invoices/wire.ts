@@ -1,6 +1,6 @@
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
-import { invoiceStatus } from '../../engine/status.ts'
+import { invoiceStatus, invoiceBalances } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
@@ -145,8 +145,7 @@ export function balancesOf(
   today: IsoDate,
 ) {
   const digits = digitsOf(invoice.currency)
-  const actualBalanceMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor
-  const balanceMinor = actualBalanceMinor - invoice.pendingMinor
+  const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
   const { isCancelled, isDraft, dueDate } = invoice
   return {
     Status: invoiceStatus({ isCancelled, isDraft, dueDate, today, balanceMinor, actualBalanceMinor }),

@@ -1,3 +1,4 @@
+import { amountText } from '../../kernel/currencies.ts'
 import {
   type AllocationPlan,
   type ApplyOrder,
@@ -16,7 +17,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
 import { listOpen, listOwed, type OwedDocument } from './open-queries.ts'
-import { amountText, checkAllocated, labelOf } from './rules.ts'
+import { checkAllocated, labelOf } from './rules.ts'
 import type { MoneyContext, WantedState } from './write.ts'
 
 /** Plans what a record's money is allocated to, checked against the documents as they stand; the caller has locked the customer. */

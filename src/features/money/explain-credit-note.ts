@@ -1,3 +1,4 @@
+import { amountText } from '../../kernel/currencies.ts'
 import type { CreditLine } from '../../engine/subscription/credits.ts'
 import { taxShares } from '../../engine/money/credit-tax.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
@@ -9,7 +10,6 @@ import { listNoteTaxes } from './adjustment-queries.ts'
 import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
 import type { NegativeRecord } from './records.ts'
-import { amountText } from './rules.ts'
 
 /** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by where it is allocated. */
 

@@ -1,3 +1,4 @@
+import { amountText } from '../../kernel/currencies.ts'
 import { planAutoApply, takeFree } from '../../engine/money/allocating.ts'
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { postingsOfPositive } from '../../engine/money/postings.ts'
@@ -22,7 +23,7 @@ import { listAllocationsOfOwed, listEndedAllocations } from './allocation-querie
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import type { WantedGiven } from './resolve-givens.ts'
-import { allocationNames, amountText, checkAllocated, labelOf } from './rules.ts'
+import { allocationNames, checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
 import { type WantedState, writeEdit, writeMoney } from './write.ts'
 

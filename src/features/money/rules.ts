@@ -1,10 +1,9 @@
 import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { PostedPayment } from '../../engine/money/postings.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
+import { amountText } from '../../kernel/currencies.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { minorText } from '../../kernel/money.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Payment } from './payment-queries.ts'
 
@@ -51,10 +50,6 @@ export const labelOf = ({ kind, id }: { kind: GivenKind | OwedKind; id: Id }): s
 /** Lists allocations in a sentence: "5 of payment 3 and 6 of negative adjustment 4". */
 export const allocationNames = (allocations: readonly AllocationState[]): string =>
   sentenceList(allocations.map(({ id, givenKind, givenId }) => `${id} of ${labelOf({ kind: givenKind, id: givenId })}`))
-
-/** Writes an amount of minor units with its currency: "1.50 USD". */
-export const amountText = (amountMinor: bigint, currency: string): string =>
-  `${minorText(amountMinor, digitsOf(currency))} ${currency}`
 
 /** Throws a conflict where a record would come to be of another customer. */
 export function checkSameCustomer(label: string, present: CustomerId, wanted: CustomerId): void {

@@ -1,3 +1,4 @@
+import { sumMinor } from '../../kernel/money.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
 import { type Rendered, render } from './templates.ts'
@@ -111,7 +112,7 @@ interface ReceiptNames {
 
 function receiptValues(facts: ReceiptFacts, formats: Formats, names: ReceiptNames): Shown {
   const money = (minor: bigint) => formats.money(minor, facts.currency)
-  const restMinor = facts.paid.reduce((left, { amountMinor }) => left - amountMinor, facts.amountMinor)
+  const restMinor = facts.amountMinor - sumMinor(facts.paid)
   return [
     [names.date, formats.longDate(facts.date)],
     [names.amount, money(facts.amountMinor)],

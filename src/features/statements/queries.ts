@@ -1,3 +1,4 @@
+import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { Movement } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
@@ -36,7 +37,7 @@ const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
            case when cancelled_on is not null then greatest(cancelled_on, invoice_date) end as until
       from invoices where ${theirs} and issued_at is not null),
   p as materialized (
-    select payment_id as id, ref, dated, failed_on, failed_on is null and origin <> 'recorded' and settled_on is null as is_pending, method,
+    select payment_id as id, ref, dated, failed_on, failed_on is null and ${IS_UNSETTLED} as is_pending, method,
            amount_minor as amount
       from payments where ${theirs}),
   n as materialized (

@@ -1,4 +1,5 @@
-import { amountText, type Check, type Tell } from './difference.ts'
+import { amountText } from '../../kernel/currencies.ts'
+import { type Check, type Tell } from './difference.ts'
 import { type CheckedBalance, listBalanceDifferences } from './ledger-queries.ts'
 import { eachPage } from './pages.ts'
 import { listCustomerPage } from './queries.ts'

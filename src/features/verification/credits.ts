@@ -1,8 +1,8 @@
 import { recomputeCredit } from '../../engine/subscription/credits.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
+import { digitsOf, amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import { rateOf } from '../../kernel/money.ts'
-import { amountText, type Check, type Tell } from './difference.ts'
+import { rateOf, sumMinor } from '../../kernel/money.ts'
+import { type Check, type Tell } from './difference.ts'
 import { eachPage, groupBy } from './pages.ts'
 import {
   type CheckedNote,
@@ -50,7 +50,7 @@ export function checkNote(
     if (!line.isOfItsInvoice)
       text(`line ${line.line}`, `charge ${line.chargeId}`, `a charge of invoice ${note.invoiceId}`)
   }
-  const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0n)
+  const netMinor = sumMinor(lines, 'netMinor')
   for (const { name, rate, amountMinor } of taxes) {
     const most = rateOf(netMinor, rate)
     if (amountMinor < 0n || amountMinor > most)
@@ -61,12 +61,7 @@ export function checkNote(
       )
   }
   // What a caller gives has an amount and no lines.
-  if (note.invoiceId !== null)
-    amount(
-      'total',
-      note.amountMinor,
-      taxes.reduce((sum, tax) => sum + tax.amountMinor, netMinor),
-    )
+  if (note.invoiceId !== null) amount('total', note.amountMinor, netMinor + sumMinor(taxes))
   else if (lines.length + taxes.length > 0) text('invoice', 'none', 'one, for it has lines or taxes')
   amount('what is allocated of it', note.appliedMinor, note.allocatedMinor)
   if (note.allocatedMinor > note.amountMinor)

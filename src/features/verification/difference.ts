@@ -1,6 +1,4 @@
-import { digitsOf } from '../../kernel/currencies.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { minorText } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 
 /** What a verification says: a place where the books do not follow from their own facts. */
@@ -50,9 +48,6 @@ export interface Check {
 
 /** Called between pages; throws where the work is not wanted any more. */
 export type GoOn = () => void
-
-export const amountText = (amountMinor: bigint, currency: string): string =>
-  `${minorText(amountMinor, digitsOf(currency))} ${currency}`
 
 /** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
 export function differenceText({ recordType, recordId, customerId, what, says, should }: Difference): string {

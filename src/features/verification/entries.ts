@@ -1,3 +1,4 @@
+import { amountText } from '../../kernel/currencies.ts'
 import {
   LEDGER_ACCOUNTS,
   LEDGER_EVENTS,
@@ -9,7 +10,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { amountText, type Check, type GoOn, type Tell } from './difference.ts'
+import { type Check, type GoOn, type Tell } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import {
   listEntriesOfRecords,

@@ -1,4 +1,5 @@
-import { amountText, type Check, type Tell } from './difference.ts'
+import { amountText } from '../../kernel/currencies.ts'
+import { type Check, type Tell } from './difference.ts'
 import { NOTHING_APPLIED } from './invoices.ts'
 import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositivePage } from './ledger-queries.ts'
 import { eachPage } from './pages.ts'

@@ -1,8 +1,9 @@
+import { amountText } from '../../kernel/currencies.ts'
 import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
-import { amountText, type Check, type Tell } from './difference.ts'
+import { type Check, type Tell } from './difference.ts'
 import { eachPage, groupBy } from './pages.ts'
 import {
   type AppliedTo,

@@ -81,16 +81,6 @@ export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
   },
 })
 
-/** Writes a value in one of two shapes. */
-export const outEither = <A, B>(
-  first: Shape<A>,
-  isFirst: (value: A | B) => value is A,
-  second: Shape<B>,
-): Shape<A | B> =>
-  shape({ anyOf: [first.schema, second.schema] }, (value) =>
-    isFirst(value) ? first.write(value) : second.write(value as B),
-  )
-
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
 /** An object with declared fields, written in their order. A named one becomes a component of the OpenAPI document. */
