@@ -63,7 +63,7 @@ const reading: Operation[] = [
   }),
 ]
 
-/** A credit note and its allocations, as a body asks for them. */
+/** Credit note and allocations that a body asks for; undefined where they are wrong. */
 interface Resolved {
   wanted: NewNegative | undefined
   asked: Asked | undefined

@@ -8,14 +8,14 @@ import { type EntryRow, entriesStatement, type HasUnapplied, type ChainLink } fr
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
 
-/** What is posted for one customer and currency. */
+/** Postings of one customer and currency. */
 export interface CustomerPostings {
   customerId: CustomerId
   currency: string
   postings: readonly Posting[]
 }
 
-/** Posts, and tells which of these customers have unallocated money of the currency now. Nothing to post writes nothing. */
+/** Posts, and returns which of these customers have unallocated money of the currency now. Nothing to post writes nothing. */
 export async function post(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Promise<HasUnapplied[]> {
   const statement = statementOf(tx, all, at)
   return statement ? tx.rows<HasUnapplied>(statement) : []
@@ -76,7 +76,7 @@ function move(link: ChainLink, { debit, credit, amountMinor }: Posting): void {
   else if (credit === 'clearing') link.clearingMinor -= amountMinor
 }
 
-/** The text of an entry that its link hashes. What it is made of stands in the row, so that anybody can hash it again. */
+/** Writes the text of an entry that its link hashes. All of it stands in the row, so that anybody can hash it again. */
 export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
   [
     e.isReversal ? `${e.event}_reversed` : e.event,

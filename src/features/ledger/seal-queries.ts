@@ -5,7 +5,7 @@ import { sql } from '../../platform/database/sql.ts'
 
 /** Seals of the ledger: the heads of all chains of an account, as they were on a night, hashed together. */
 
-/** Heads that moved since the last seal. Those that a money write holds just now wait for the next one: a seal waits for nobody. */
+/** Seals the heads that moved since the last seal. Those that a money write holds just now wait for the next one: a seal waits for nobody. */
 export const sealHeads = (tx: Transaction, account: AccountId) =>
   tx.rows(sql`
     with free as (
@@ -22,7 +22,7 @@ export interface SealedHead {
   sealedHead: string
 }
 
-/** Sealed heads by customer and currency. */
+/** Lists sealed heads by customer and currency. */
 export const listSealedHeads = (
   db: Queryable,
   account: AccountId,
@@ -41,7 +41,7 @@ export interface Seal {
   seal: Buffer
 }
 
-/** The newest seals of an account, the last one first. */
+/** Lists the newest seals of an account, the last one first. */
 export const listNewestSeals = (db: Queryable, account: AccountId, limit: number) =>
   db.rows<Seal>(sql`
     select ledger_seal_id as "id", heads, seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)

@@ -5,7 +5,7 @@ import type { Database, Queryable } from '../../platform/database/database.ts'
 import { insertSeal, listNewestSeals, listSealedHeads, type SealedHead, sealHeads } from './seal-queries.ts'
 
 /**
- * The nightly seal of an account's ledger. A chain by itself does not tell that its newest entries were cut off together with its head; a
+ * Nightly seal of an account's ledger. A chain by itself does not show that its newest entries were cut off together with its head; a
  * seal remembers how far each chain was, and every seal is hashed onto the one before it.
  */
 
@@ -18,7 +18,7 @@ export interface SealedLedger {
 /** Heads read at once. */
 const PAGE_SIZE = 5000
 
-/** The hash of the seal before it and of every sealed head: a line each of customer, currency, links and head in hexadecimal. */
+/** Hashes the seal before it and every sealed head: a line each of customer, currency, links and head in hexadecimal. */
 export async function foldSeal(db: Queryable, account: AccountId, before: Buffer): Promise<SealedLedger> {
   const hash = createHash('sha256').update(before)
   let heads = 0n

@@ -17,7 +17,7 @@ export interface NegativeAdjustment {
   currency: string
   amountMinor: bigint
   appliedMinor: bigint
-  /** A credit note's number. */
+  /** The number of a credit note. */
   ref: string | null
   memo: string | null
   /** The invoice that a credit note of the service credits; null for one of a caller. */
@@ -58,7 +58,7 @@ export const creditNumberExists = async (tx: Transaction, numberKey: string): Pr
 
 export type NewNegative = Omit<NegativeAdjustment, 'id' | 'appliedMinor' | 'createdAt'>
 
-/** Nothing of it is allocated yet: what is comes with its allocations. Its document will show the account and the customer as they are now. */
+/** Inserts a negative adjustment of which nothing is allocated yet. Its document will show the account and the customer as they are now. */
 export const insertNegative = async (tx: Transaction, row: NewNegative, at: Instant): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
@@ -73,14 +73,14 @@ export const insertNegative = async (tx: Transaction, row: NewNegative, at: Inst
     )
   ).id
 
-/** Its allocations are moved with it: before, where the amount rises, else after. */
+/** Updates the row of a negative adjustment. `writeEdit` decides whether that comes before its allocations or after them. */
 export const updateNegative = (tx: Transaction, row: NegativeAdjustment) =>
   tx.rows(sql`
     update negative_adjustments set ref = ${row.ref}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
            memo = ${row.memo}
      where account_id = ${tx.account} and negative_adjustment_id = ${row.id}`)
 
-/** The taxes that a credit note of the service took back, each with its number on the invoice; none of a caller's. */
+/** Lists the taxes that a credit note of the service took back, each with its number on the invoice; a caller's note has none. */
 export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<{ name: string; rate: Decimal; taxNumber: string | null; amountMinor: bigint }>(sql`
     select c.name, c.rate, c.amount_minor as "amountMinor",
@@ -91,7 +91,7 @@ export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
      where c.account_id = ${account} and c.credit_note_id = ${noteId}
      order by c.line`)
 
-/** What a credit note of the service gave back of charges; none of a caller's. */
+/** Lists what a credit note of the service gave back of charges; a caller's note has none. */
 export const listNoteCharges = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<{ chargeId: Id; netMinor: bigint }>(sql`
     select charge_id as "chargeId", net_minor as "netMinor" from credit_note_lines
@@ -148,7 +148,7 @@ export const updatePositive = (tx: Transaction, row: PositiveAdjustment) =>
 export const deletePositive = (tx: Transaction, id: Id) =>
   tx.rows(sql`delete from positive_adjustments where account_id = ${tx.account} and positive_adjustment_id = ${id}`)
 
-/** An adjustment of either kind, as lists show it. */
+/** Adjustment of either kind, as lists show it. */
 export interface ListedAdjustment {
   type: 'positive' | 'negative'
   id: Id

@@ -3,7 +3,7 @@ import { mailIssued } from '../invoices/send.ts'
 import { applyUnallocated } from './apply-unallocated.ts'
 
 /**
- * The steps after issuing, in their order: first what pays invoices, last the mail, which says what is left to pay. Declared here because
+ * Steps after issuing, in their order: first what pays invoices, last the mail, which shows what is left to pay. Declared here because
  * money stands above invoices: features above it import the list, invoices by hand get it from app.ts.
  */
 export const AFTER_ISSUE: readonly AfterIssue[] = [applyUnallocated, mailIssued]

@@ -34,7 +34,7 @@ export interface GivenMoney {
   takesTax: boolean
 }
 
-/** A caller's list; AutoApply over open documents in some order; or what there is, kept. */
+/** Allocations asked for: a caller's list; AutoApply over open documents in some order; or the present ones, kept. */
 export type Asked =
   | {
       list: readonly WantedAllocation[]
@@ -68,7 +68,7 @@ export async function planAllocations(
   return after
 }
 
-/** Limit: a record has at most so many allocations (400); what is only kept is never refused. */
+/** Throws 400 where a record would have more allocations than the limit; what is only kept is never refused. */
 function checkCount(kept: number, added: number): void {
   if (added === 0 || kept + added <= ALLOCATIONS_MAX) return
   throw invalid(

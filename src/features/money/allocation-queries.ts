@@ -7,7 +7,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { IS_UNSETTLED } from './filter-queries.ts'
 
-/** What joins money given to money owed. Rows that a failed payment ended stay as history and are read by nobody but the ledger's checks. */
+/** Allocations join money given to money owed. Those that a failed payment ended stay as history: only edits, deletes and checks read them. */
 
 // What callers allocate of their credit notes takes tax back; a note of the service has taken its own, and what the service applies is a
 // means of payment.
@@ -29,7 +29,7 @@ const listWhere = (db: Queryable, account: Id, condition: Fragment) =>
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
 
-/** What is allocated of given documents of one kind, in the order made. */
+/** Lists what is allocated of given documents of one kind, in the order made. */
 export const listAllocationsOfGiven = (
   db: Queryable,
   account: Id,
@@ -51,7 +51,7 @@ export async function completeGiven<Row extends { id: Id }>(
   return [...found.values()]
 }
 
-/** What is allocated to owed documents of one kind, in the order made. */
+/** Lists what is allocated to owed documents of one kind, in the order made. */
 export const listAllocationsOfOwed = (
   db: Queryable,
   account: Id,
@@ -60,7 +60,7 @@ export const listAllocationsOfOwed = (
 ) => listWhere(db, account, fragment`l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`)
 
 /**
- * What was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with
+ * Lists what was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with
  * the record when it is deleted.
  */
 export const listEndedAllocations = (
@@ -74,7 +74,7 @@ export const listEndedAllocations = (
        and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
      order by l.allocation_id`)
 
-/** An invoice's frozen taxes, each with what credit notes of the service have taken back of it. */
+/** Frozen tax of an invoice, with what credit notes of the service have taken back of it. */
 export interface TaxOfInvoice {
   invoiceId: InvoiceId
   totalMinor: bigint
@@ -128,7 +128,7 @@ export const sendAllocationUpdates = (tx: Transaction, rows: readonly Allocation
 export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): void =>
   tx.send(sql`delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])`)
 
-/** How much more, or less, of given documents is allocated. */
+/** Change of what is allocated of a given document. */
 export interface GivenDelta {
   id: Id
   amountMinor: bigint
@@ -146,7 +146,7 @@ export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[])
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
      where n.account_id = ${tx.account} and n.negative_adjustment_id = d.id`)
 
-/** How much more, or less, is allocated to owed documents, by what it counts as. */
+/** Change of what is allocated to an owed document, by what it counts as. */
 export interface OwedDelta {
   id: Id
   paidMinor: bigint

@@ -15,13 +15,13 @@ import type { AskedEntry, EntryNames } from './resolve.ts'
 
 /** Lists of allocations as bodies carry them. */
 
-/** Allocations that a record may have. */
+/** Most allocations that a record may have. */
 export const ALLOCATIONS_MAX = 1000
 
-/** An amount of money that is given or allocated: over 0; its decimals are checked against its currency. */
+/** Declares an amount that is given or allocated: over 0; its decimals are checked against its currency elsewhere. */
 export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })
 
-/** Invoice numbers are numbers that some clients send as text. */
+/** Declares an invoice number, which some clients send as text. */
 const invoiceNumber = (): Field<bigint | null> => {
   const plain = reference()
   return {
@@ -73,7 +73,7 @@ const LISTS = ['Allocations', 'allocations', 'LinkedAllocations']
 
 /**
  * Rule: where AutoApply is true the list is neither needed nor read, so nothing in it can be wrong; but that of a positive adjustment
- * says what pays it, whatever else may pay the rest.
+ * names what pays it, whatever else may pay the rest.
  */
 export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
   ...body,

@@ -13,7 +13,7 @@ type MadeInvoice = Issued['invoices'][number]
 
 /**
  * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
- * credit notes, never bad debt; only the invoices being made; not where the account says so, and not those by hand.
+ * credit notes, never bad debt; only the invoices being made; not where the account has turned it off, and not those by hand.
  */
 export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isByHand }) => {
   if (isByHand || unapplied.length === 0 || !context.account.isAutoApply) return
@@ -34,7 +34,7 @@ export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made
   )
 }
 
-/** An allocation to be made, in the currency of its documents. */
+/** Allocation to be made, in the currency of its documents. */
 type AppliedState = WantedState & { currency: string }
 
 function statesOf(

@@ -5,8 +5,8 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { column, sql } from '../../platform/database/sql.ts'
 
 /**
- * What of invoices no credit note has given back yet. Rule: the Total less bad debt on it, less credit notes of the service for it and
- * what callers have allocated to it of theirs; what the service applied of those is a means of payment and counts not.
+ * Lists how much of invoices no credit note has given back yet. Rule: the Total less bad debt on it, less credit notes of the service for it and
+ * what callers have allocated to it of theirs; what the service applied of those is a means of payment and does not count.
  */
 export const listCreditable = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<{ invoiceId: InvoiceId; leftMinor: bigint }>(sql`
@@ -57,7 +57,7 @@ export const insertCreditTaxes = (tx: Transaction, account: AccountId, noteId: I
     select ${account}, ${noteId}, * from unnest(${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
       ${column(taxes, 'rate')}::numeric[], ${column(taxes, 'amountMinor')}::bigint[])`)
 
-/** The lines of a note of the service, with the kinds of the charges they give back. */
+/** Lists the lines of a note of the service, with the kinds of the charges they give back. */
 export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<CreditLine>(sql`
     select l.charge_id as "chargeId", c.kind, l.name, l.period_from as "from", l.period_until as "until", l.whole_from as "wholeFrom",
@@ -67,7 +67,7 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
 
-/** Numbers of the credit notes that the service made for an invoice. */
+/** Lists the numbers of the credit notes that the service made for an invoice. */
 export const listNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
   (
     await db.rows<{ number: string }>(sql`

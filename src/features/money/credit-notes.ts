@@ -56,7 +56,7 @@ export interface MadeCreditNote {
   appliedMinor: bigint
 }
 
-/** Makes the notes, in the order of the invoices they credit, and answers them. */
+/** Makes the notes and returns them in the order of the invoices they credit. */
 export async function makeCreditNotes(
   tx: Transaction,
   context: IssueContext,
@@ -177,7 +177,7 @@ const recordNoteEvents = (
     })),
   )
 
-/** A note as it is written. */
+/** Builds the row of a note. */
 const rowOf = (
   { customerId, subscriptionId, currency }: Cause,
   { number, memo, planned }: Omit<MadeCreditNote, 'id'>,
@@ -200,7 +200,7 @@ type TaxNumbers = Awaited<ReturnType<typeof taxNumbersOf>>
 
 const taxNumbersOf = (tx: Transaction, invoiceIds: readonly Id[]) => listTaxesOfInvoices(tx, tx.account, invoiceIds)
 
-/** What a note of the service posts: net against revenue, and each of the invoice's own taxes. */
+/** Builds the postings of a note of the service: net against revenue, and each of the invoice's own taxes. */
 const postingsOf = (id: Id, planned: PlannedCreditNote, { moment }: IssueContext, numbers: TaxNumbers) =>
   postingsOfNegative({
     id,
@@ -221,7 +221,7 @@ const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
   ...new Set(charges.map(({ invoiceId }) => invoiceId).filter((id) => id !== null)),
 ]
 
-/** What invoices still allow to be credited, in all and of each tax: callers' credit notes have taken their shares. */
+/** Reads what invoices still allow to be credited, in all and of each tax, less the shares that callers' credit notes have taken. */
 async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<CreditableInvoice[]> {
   if (ids.length === 0) return []
   const taxes = await listTaxesOfInvoices(tx, tx.account, ids)
@@ -294,7 +294,7 @@ async function writeNote(
   return { ...note, id }
 }
 
-/** CN- and the next number of the account's own sequence; numbers that callers gave to notes of theirs are passed over. */
+/** Takes the next number of the account's own sequence, with CN- before it; numbers that callers gave to their notes are passed over. */
 async function freeNumber(tx: Transaction): Promise<string> {
   for (;;) {
     const number = `CN-${await takeCreditNumber(tx, tx.account)}`

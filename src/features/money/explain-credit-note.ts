@@ -71,7 +71,7 @@ async function taxesOfCaller(
   return { taxes: given, whyNone: taxes.length > 0 ? TAKEN_BACK : NOT_ALLOCATED }
 }
 
-/** Shares of several allocations to one invoice, one sum for each of its taxes. */
+/** Adds up the shares of several allocations to one invoice, one sum for each of its taxes. */
 function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
   const sums = new Map<string, ExplainedTax>()
   for (const { name, rate, amountMinor, invoiceId } of shares) {

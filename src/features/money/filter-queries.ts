@@ -17,11 +17,11 @@ export interface GivenFilter {
 /** True of a payment that was begun elsewhere and is not settled. Whether it failed is another question. */
 export const IS_UNSETTLED = fragment`(origin <> 'recorded' and settled_on is null)`
 
-/** The same rule as `allocatedStatus` in rules.ts. */
+/** SQL of the rule `allocatedStatus` in rules.ts. */
 export const ALLOCATED_STATUS = fragment`
   case when applied_minor = 0 then 'Unallocated' when applied_minor < amount_minor then 'Partial' else 'Allocated' end`
 
-/** The same rule as `paymentStatus` in rules.ts. */
+/** SQL of the rule `paymentStatus` in rules.ts. */
 export const PAYMENT_STATUS = fragment`
   case when failed_on is not null then 'Failed' when ${IS_UNSETTLED} then 'Pending' else ${ALLOCATED_STATUS} end`
 

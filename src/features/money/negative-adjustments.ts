@@ -106,7 +106,7 @@ function differences(now: NegativeAdjustment, wanted: NegativeEdit): string[] {
   ]
 }
 
-/** Corrects one and its allocations: the ledger follows what it is now, dated as what is corrected. */
+/** Corrects a negative adjustment and its allocations: the ledger follows what it is now, dated as what is corrected. */
 export async function editNegative(
   tx: Transaction,
   context: RequestContext,
@@ -139,7 +139,7 @@ export async function editNegative(
   return record
 }
 
-/** Deletes one: its entries are reversed and its allocations freed. What a note of the service took of an invoice's taxes is free again. */
+/** Deletes a negative adjustment: its entries are reversed and its allocations freed. What a note of the service took of an invoice's taxes is free again. */
 export async function removeNegative(
   tx: Transaction,
   context: RequestContext,

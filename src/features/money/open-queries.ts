@@ -6,7 +6,7 @@ import { IS_UNSETTLED } from './filter-queries.ts'
 
 /** Documents as allocating sees them: what is owed, what is open of it, and which money is free. The customer is locked by the caller. */
 
-/** A document that money can be allocated to, in whatever state; a draft has no `order`. */
+/** Document that money can be allocated to, in whatever state; a draft has no `order`. */
 export interface OwedDocument extends OpenDocument {
   customerId: CustomerId
   currency: string
@@ -17,7 +17,7 @@ const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
 const idsOf = (refs: readonly (OwedRef | GivenRef)[], wanted: OwedRef['kind'] | GivenRef['kind']): string =>
   ids(refs.filter(({ kind }) => kind === wanted).map(({ id }) => id))
 
-/** Reads what is left of the amount of a document that money is owed by: less everything allocated to it, pending money too. */
+/** Builds the SQL of what is open of a document: its amount less everything allocated to it, pending money too. */
 const openOf = (amount: Fragment): Fragment => fragment`(${amount} - paid_minor - pending_minor - negative_minor)`
 const INVOICE_OPEN = openOf(fragment`total_minor`)
 const POSITIVE_OPEN = openOf(fragment`amount_minor`)
@@ -52,12 +52,12 @@ export const listOpen = (tx: Transaction, customerId: CustomerId, currency: stri
   )
 }
 
-/** Invoices by their numbers. */
+/** Finds invoices by their numbers. */
 export const listInvoicesByNumber = (db: Queryable, account: AccountId, numbers: readonly bigint[]) =>
   db.rows<{ id: InvoiceId; number: bigint }>(sql`
     select invoice_id as "id", number from invoices where account_id = ${account} and number = any(${ids(numbers)}::bigint[])`)
 
-/** The numbers of invoices; drafts have none. */
+/** Lists the numbers of invoices; drafts have none. */
 export const listInvoiceNumbers = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<{ id: InvoiceId; number: bigint | null }>(sql`
     select invoice_id as "id", number from invoices where account_id = ${account} and invoice_id = any(${ids(invoiceIds)}::bigint[])`)

@@ -61,7 +61,7 @@ const givenOf = (payment: NewPayment & { id: Id }, isWaiting: boolean): GivenMon
   takesTax: false,
 })
 
-/** Adds a payment of a locked customer: recorded, or begun where its origin says so. With identifiers drawn ahead it waits for nothing. */
+/** Adds a payment of a locked customer: recorded, or begun elsewhere, by its origin. With identifiers drawn ahead it waits for nothing. */
 export async function addPayment(
   tx: Transaction,
   context: RequestContext,
@@ -95,7 +95,7 @@ export async function addPayment(
   return record
 }
 
-/** Names of what of a payment would differ, as the interface spells it. */
+/** Names the fields of a payment that would differ, as the interface spells them. */
 function differences(now: Payment, wanted: NewPayment): string[] {
   return [
     ...(wanted.amountMinor === now.amountMinor ? [] : ['Amount']),
@@ -106,7 +106,7 @@ function differences(now: Payment, wanted: NewPayment): string[] {
 }
 
 /**
- * Rule: a payment never changes customer; one that failed keeps all but Memo and Ref; one that a gateway or a batch processed keeps all but
+ * Throws a conflict where an edit is refused. Rule: a payment never changes customer; one that failed keeps all but Memo and Ref; one that a gateway or a batch processed keeps all but
  * these and its allocations.
  */
 function checkEdit(present: PaymentRecord, wanted: NewPayment, list: readonly WantedAllocation[] | null): void {

@@ -29,7 +29,7 @@ import { type WantedState, writeEdit, writeMoney } from './write.ts'
 
 /** Positive adjustments: what is owed beside invoices. Each works on a locked customer, in one transaction. */
 
-/** Which money pays it: a list; what there is and as much unallocated money as is needed; or what there is. */
+/** Money that is to pay a positive adjustment: a list; the present allocations and as much unallocated money as is needed; or the present ones. */
 export type PositiveAsked = { list: readonly WantedGiven[] } | { auto: 'caller' | 'service' } | { keep: true }
 
 /** Loads a positive adjustment with its allocations, in one exchange; undefined where there is none. */
@@ -53,7 +53,7 @@ async function recordWritten(
   return record
 }
 
-/** Adds one of a locked customer. Rule: a refund takes unallocated money at once, unless the account says that none is taken by itself. */
+/** Adds a positive adjustment of a locked customer. Rule: a refund takes unallocated money at once, unless the account has turned that off. */
 export async function addPositive(
   tx: Transaction,
   context: RequestContext,
@@ -83,7 +83,7 @@ export async function addPositive(
 /** Fields of a positive adjustment that can be edited. */
 export type PositiveEdit = Pick<PositiveAdjustment, 'dated' | 'dueDate' | 'amountMinor' | 'ref' | 'memo'>
 
-/** Corrects one and what pays it; a new day is one of its allocations too. */
+/** Corrects a positive adjustment and what pays it; its allocations move to a new day with it. */
 export async function editPositive(
   tx: Transaction,
   context: RequestContext,
@@ -110,7 +110,7 @@ export async function editPositive(
 
 const NO_ENDED = { before: [], after: [] }
 
-/** What failed payments had been allocated to it, before and on its new day. Rule: no entry is dated before its document. */
+/** Lists the ended allocations of failed payments to it, as they are and on its new day. Rule: no entry is dated before its document. */
 async function endedOf(tx: Transaction, { account }: RequestContext, positive: PositiveAdjustment) {
   const before = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id: positive.id })
   if (before.length === 0) return NO_ENDED
@@ -127,7 +127,7 @@ async function endedOf(tx: Transaction, { account }: RequestContext, positive: P
 
 const labelOfPositive = ({ id }: { id: Id }): string => labelOf({ kind: 'positive_adjustment', id })
 
-/** Deletes one. Rule: not while money is allocated to it; the allocations are named. */
+/** Deletes a positive adjustment. Rule: not while money is allocated to it; the allocations are named. */
 export async function removePositive(
   tx: Transaction,
   context: RequestContext,
@@ -152,12 +152,12 @@ export async function removePositive(
   await recordMoneyEvent(tx, context, positiveShape, 'positive_adjustment.deleted', positive)
 }
 
-/** An allocation to be, before its day is known. */
+/** Allocation to be made or kept, before its day is known. */
 interface Share extends WantedGiven {
   isServiceMade: boolean
 }
 
-/** The allocations that it is to have. Throws a conflict for money that cannot pay it and sums that are too high. */
+/** Plans the allocations that it is to have. Throws a conflict for money that cannot pay it and sums that are too high. */
 async function planGivens(
   tx: Transaction,
   context: RequestContext,
@@ -213,7 +213,7 @@ const shareOf = ({ id, givenKind, givenId, amountMinor, isServiceMade }: Allocat
   isServiceMade,
 })
 
-/** The allocation that an entry leaves as it is. Rule: one whose money and amount stay, stays whose it is. */
+/** Finds the allocation that an entry leaves as it is. Rule: one whose money and amount stay, stays whose it is. */
 const isKept = (present: readonly AllocationState[], { id, given, amountMinor }: WantedGiven) =>
   present.find(
     (a) => a.id === id && a.givenKind === given.kind && a.givenId === given.id && a.amountMinor === amountMinor,
@@ -252,7 +252,7 @@ function stateOf(
   }
 }
 
-/** Rule: only money of the same customer and currency that has not failed; neither amount is ever exceeded, and both are named. */
+/** Throws a conflict for money of another customer or currency, money that failed, and sums over either amount; both amounts are named. */
 function checkSums(
   positive: PositiveAdjustment,
   present: readonly AllocationState[],

@@ -13,7 +13,7 @@ import type { Payment } from './payment-queries.ts'
 
 /** Money records of all kinds: each together with its allocations, loaded in one exchange and locked by its customer. */
 
-/** A record with what is allocated of it, or to it. */
+/** Row of a record with what is allocated of it, or to it. */
 export type Allocated<Row> = Row & { allocations: readonly AllocationState[] }
 
 export type PaymentRecord = Allocated<Payment>

@@ -8,9 +8,9 @@ import { amountIn } from '../../platform/wire/amounts.ts'
 import type { Asked } from './allocate.ts'
 import { listInvoicesByNumber, listOwed, type OwedDocument } from './open-queries.ts'
 
-/** From a caller's list of allocations to what it means. What an entry refers to and cannot be found is a 400 that names its place. */
+/** Resolves a caller's list of allocations. A reference that is not found is a 400 that names its place in the list. */
 
-/** One entry of a list as sent, whichever door it came through. */
+/** Entry of a list as sent, whichever door it came through. */
 export interface AskedEntry {
   allocationId: Id | null
   invoiceId: Id | null
@@ -19,7 +19,7 @@ export interface AskedEntry {
   amount: Decimal
 }
 
-/** What this door calls the fields, for problems that name them. */
+/** Names of the fields at one door, for problems that name them. */
 export interface EntryNames {
   list: string
   amount: string
@@ -28,16 +28,16 @@ export interface EntryNames {
   positive: string
 }
 
-/** What a body says of the allocations of money given. */
+/** Allocations of money given, as a body asks for them. */
 export interface AskedOfGiven {
   isAuto: boolean
-  /** What AutoApply means at this door. */
+  /** Order in which AutoApply pays documents at this door. */
   order: ApplyOrder
   /** Absent or null where there is no list, or none that could be read. */
   entries: readonly AskedEntry[] | null | undefined
 }
 
-/** What a body asks for; undefined when something is wrong with it. Rule: a list is needed unless AutoApply is true; it may be empty. */
+/** Resolves what a body asks for; returns undefined when something is wrong with it. Rule: a list is needed unless AutoApply is true; it may be empty. */
 export async function resolveAsked(
   tx: Transaction,
   { isAuto, order, entries }: AskedOfGiven,
@@ -48,7 +48,7 @@ export async function resolveAsked(
   if (isAuto) return { auto: order }
   if (entries == null) {
     const { list } = names
-    // A list that could not be read has told its own problem.
+    // A list that could not be read has a problem of its own.
     if (!problems.found.some(({ field }) => field?.startsWith(list)))
       problems.add('required', list, `${list} is required unless AutoApply is true; it may be empty.`)
     return undefined
@@ -57,7 +57,7 @@ export async function resolveAsked(
   return resolveAllocations(tx, entries, { currency: record.currency, present: record.present }, names, problems)
 }
 
-/** The allocations that a list asks for; undefined when something is wrong with it. `present` are those of the record, none on add. */
+/** Resolves the entries of a list; returns undefined when something is wrong with it. `present` are those of the record, null on add. */
 async function resolveAllocations(
   tx: Transaction,
   asked: readonly AskedEntry[],

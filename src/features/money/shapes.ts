@@ -11,7 +11,7 @@ import { allocatedStatus, GIVEN_STATUSES, paymentStatus } from './rules.ts'
 
 /** Money records as answers and events show them. A negative adjustment has two shapes, one for each of its doors. */
 
-/** An allocation in the currency of its documents. */
+/** Allocation in the currency of its documents. */
 export type AllocationOf = AllocationState & { currency: string }
 
 const amountMinor = amountColumn<{ currency: string; amountMinor: bigint }>((row) => row.amountMinor)

@@ -25,17 +25,17 @@ import {
   sendAllocationUpdates,
 } from './allocation-queries.ts'
 
-/** The one way in which money records change what they are joined to, and what the ledger says of them. */
+/** Writes of money: the one way in which allocations, the sums that documents keep of them, and the ledger change. */
 
 export type MoneyContext = Pick<RequestContext, 'account' | 'moment'>
 
-/** An allocation as it is to be; without an identifier it is made. */
+/** Allocation as it is to be; without an identifier it is made. */
 export type WantedState = Omit<AllocationState, 'id'> & { id: Id | null }
 
 export interface MoneyChange {
   customerId: CustomerId
   currency: string
-  /** What the records themselves stood for in the ledger, and stand for now; allocations are seen to here. */
+  /** Postings that the records themselves stood for, and stand for now; those of allocations are computed here. */
   before?: readonly Posting[]
   after?: readonly Posting[]
   /** The allocations that are touched, as they are, and as they are to be: one that is left out is taken away. */
@@ -47,13 +47,13 @@ export interface MoneyChange {
   }
   /** True where the row of a new payment was inserted with its final applied amount, so that it needs no update. */
   isGivenWritten?: boolean
-  /** A credit note of the service that is deleted: what it had taken back of its invoice's taxes, which others may now take. */
+  /** Taxes of its invoice that a deleted credit note of the service had taken back, which other notes may now take. */
   released?: { invoiceId: Id; taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[] }
 }
 
 /**
  * Writes a change of one locked customer: allocations, the sums that documents keep of them, and the difference in the ledger. The records
- * themselves are written by the caller: before this where they are new, after it where they go. Answers the allocations as they now are.
+ * themselves are written by the caller: before this where they are new, after it where they go. Returns the allocations as they now are.
  */
 export async function writeMoney(
   tx: Transaction,
@@ -84,7 +84,7 @@ export async function writeMoney(
   return after
 }
 
-/** A record before or after an edit: what it stands for in the ledger, and its allocations. */
+/** Record before or after an edit: what it stands for in the ledger, and its allocations. */
 interface EditSide<Allocation> {
   customerId: CustomerId
   currency: string
@@ -133,7 +133,7 @@ async function taxedInvoices(tx: Transaction, ids: readonly Id[]): Promise<Map<I
   )
 }
 
-/** The facts of taxes as they are when a note of the service is gone. */
+/** Computes the facts of taxes as they are when a note of the service is gone. */
 function withoutReleased(taxed: Map<Id, TaxedInvoice>, released: MoneyChange['released']): Map<Id, TaxedInvoice> {
   const invoice = released && taxed.get(released.invoiceId)
   if (!released || !invoice) return taxed

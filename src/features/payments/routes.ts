@@ -71,7 +71,7 @@ const reading: Operation[] = [
   payment.readOperation({ id: 'getPayment', tag, summary: 'Read a payment' }),
 ]
 
-/** A payment and its allocations, as a body asks for them. */
+/** Payment and allocations that a body asks for; undefined where they are wrong. */
 interface Resolved {
   wanted: NewPayment | undefined
   asked: Asked | undefined
