@@ -46,7 +46,7 @@ const pay = async (client: TestClient, customerID: number, amount: number, more:
 const balanceOf = async (client: TestClient, customerID: number) =>
   (await client.get(`/v1/customers/${customerID}`)).body.Balance
 
-/** What is allocated, as short rows: the other side, whether that is an adjustment, how much. */
+/** Shows allocations as short rows: the other side, whether that is an adjustment, how much. */
 const rowsOf = ({ allocations }: { allocations: any[] }) =>
   allocations.map(({ objectID, isAdjustment, amountApplied }) => [objectID, isAdjustment, amountApplied])
 
