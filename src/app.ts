@@ -33,6 +33,8 @@ import { AFTER_ISSUE } from './features/money/after-issue.ts'
 import { noteOperations } from './features/notes/routes.ts'
 import { ledgerOperations } from './features/ledger/routes.ts'
 import { statementOperations } from './features/statements/routes.ts'
+import { subscriptionComponentOperations } from './features/usage/component-routes.ts'
+import { usageOperations } from './features/usage/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
@@ -128,6 +130,8 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...noteOperations(),
   ...customFieldOperations(),
   ...subscriptionOperations(deps),
+  ...subscriptionComponentOperations(),
+  ...usageOperations(deps),
   ...invoiceOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.invoices }),
   ...paymentOperations(),
   ...creditNoteOperations(),

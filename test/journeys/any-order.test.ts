@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  addPackage,
-  checkBooks,
-  day,
-  invoicesOf,
-  moveTo,
-  readSubscription,
-  subscribe,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { addPackage, checkBooks, day, invoicesOf, moveTo, readSubscription, subscribe } from '../support/shop.ts'
 import { addDays } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { startTestService, type TestClient } from '../support/app.ts'

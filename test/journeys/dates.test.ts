@@ -1,14 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  addTax,
-  checkBooks,
-  day,
-  invoicesOf,
-  moveTo,
-  readSubscription,
-  rowsOf,
-  subscribe,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { addTax, checkBooks, day, invoicesOf, moveTo, readSubscription, rowsOf, subscribe } from '../support/shop.ts'
 import { startTestService } from '../support/app.ts'
 
 /** Stories of one subscription each, from its first day to the last invoice of its time, every amount worked out by hand. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addCustomer, addTax, checkBooks, moveTo, rowsOf } from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addTax, checkBooks, moveTo, rowsOf } from '../support/shop.ts'
 import { startTestService } from '../support/app.ts'
 import { bookOf } from './year.testing.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { asPreview, day, invoicesOf, moveTo } from '../../src/features/subscriptions/billing.testing.ts'
+import { asPreview, day, invoicesOf, moveTo } from '../support/shop.ts'
 import { addComponent, use } from '../../src/features/subscriptions/components.testing.ts'
 import { addDays, type IsoDate } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { addCustomer, addTax } from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addTax } from '../support/shop.ts'
 import { type Reply, startTestService, type TestClient } from '../support/app.ts'
 import { openMoneyBooks } from '../support/money-books.ts'
 

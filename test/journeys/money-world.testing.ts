@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { addDays } from '../../src/kernel/calendar.ts'
-import { addCustomer, addPackage, addTax } from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addPackage, addTax } from '../support/shop.ts'
 import type { Reply, TestClient, TestService } from '../support/app.ts'
 import { type MoneyBooks } from '../support/money-books.ts'
 import {

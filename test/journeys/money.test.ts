@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  addTax,
-  checkBooks,
-  invoicesOf,
-  moveTo,
-  rowsOf,
-  subscribe,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { addTax, checkBooks, invoicesOf, moveTo, rowsOf, subscribe } from '../support/shop.ts'
 import { startTestService } from '../support/app.ts'
 
 /** Currencies without, with two and with three decimals, taxes and their rounding. */

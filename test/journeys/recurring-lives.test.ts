@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  addCustomer,
-  addTax,
-  asPreview,
-  day,
-  differencesOf,
-  invoicesOf,
-  moveTo,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addTax, asPreview, day, differencesOf, invoicesOf, moveTo } from '../support/shop.ts'
 import { addDays, type IsoDate } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { startTestService, type TestClient } from '../support/app.ts'

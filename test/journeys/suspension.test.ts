@@ -9,7 +9,7 @@ import {
   readSubscription,
   rowsOf,
   type RateWish,
-} from '../../src/features/subscriptions/billing.testing.ts'
+} from '../support/shop.ts'
 import { addComponent, TIERS, use } from '../../src/features/subscriptions/components.testing.ts'
 import { startTestService } from '../support/app.ts'
 

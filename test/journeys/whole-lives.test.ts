@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addCustomer, addTax, differencesOf, invoicesOf } from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, addTax, differencesOf, invoicesOf } from '../support/shop.ts'
 import { addDays, type IsoDate } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { startTestService } from '../support/app.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addPackage, addTax, moveTo } from '../../src/features/subscriptions/billing.testing.ts'
+import { addPackage, addTax, moveTo } from '../support/shop.ts'
 import { addComponent, modify, TIERS } from '../../src/features/subscriptions/components.testing.ts'
 import { startTestService } from '../support/app.ts'
 import { balanceOf, bookOf, done, notesOf, subscribeNew, useOn } from './year.testing.ts'

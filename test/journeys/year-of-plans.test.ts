@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addPackage, addTax, day, moveTo } from '../../src/features/subscriptions/billing.testing.ts'
+import { addPackage, addTax, day, moveTo } from '../support/shop.ts'
 import { startTestService } from '../support/app.ts'
 import { balanceOf, bookOf, done, notesOf, subscribeNew } from './year.testing.ts'
 

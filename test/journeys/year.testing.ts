@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { addCustomer, invoicesOf, readSubscription } from '../../src/features/subscriptions/billing.testing.ts'
+import { addCustomer, invoicesOf, readSubscription } from '../support/shop.ts'
 import { use } from '../../src/features/subscriptions/components.testing.ts'
 import { digitsOf } from '../../src/kernel/currencies.ts'
 import { minorText } from '../../src/kernel/money.ts'

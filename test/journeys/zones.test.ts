@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  checkBooks,
-  invoicesOf,
-  moveTo,
-  readSubscription,
-  rowsOf,
-  subscribe,
-} from '../../src/features/subscriptions/billing.testing.ts'
+import { checkBooks, invoicesOf, moveTo, readSubscription, rowsOf, subscribe } from '../support/shop.ts'
 import { startTestService } from '../support/app.ts'
 
 /** Accounts that live in time zones: their days decide, and no change of clocks or zones moves one. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { creditOf, ledgerOf, moneyShop, paymentOf } from '../money/money.testing.ts'
-import { codesOf } from '../subscriptions/billing.testing.ts'
+import { codesOf } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 const shop = (count?: number) => moneyShop(service, count)

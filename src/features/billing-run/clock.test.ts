@@ -5,16 +5,7 @@ import { addDays } from '../../kernel/calendar.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Database } from '../../platform/database/database.ts'
-import {
-  addPackage,
-  checkBooks,
-  day,
-  invoicesOf,
-  moveTo,
-  rowsOf,
-  shop,
-  subscribe,
-} from '../subscriptions/billing.testing.ts'
+import { addPackage, checkBooks, day, invoicesOf, moveTo, rowsOf, shop, subscribe } from '../../../test/support/shop.ts'
 import { moveClock } from './clock.ts'
 import { insertSubscribers, rateTermOf, startClockProcess } from './run.testing.ts'
 

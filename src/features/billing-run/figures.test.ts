@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { addPackage, shop } from '../subscriptions/billing.testing.ts'
+import { addPackage, shop } from '../../../test/support/shop.ts'
 import { insertSubscribers, rateTermOf } from './run.testing.ts'
 import { insertRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'

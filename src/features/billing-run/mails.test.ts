@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { invoicesOf, subscribe } from '../subscriptions/billing.testing.ts'
+import { invoicesOf, subscribe } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 const sending = await startTestService({ hasMailServer: true })

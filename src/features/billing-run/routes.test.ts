@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ORDER_OF_DAY } from '../../duties.ts'
 import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
-import { shop } from '../subscriptions/billing.testing.ts'
+import { shop } from '../../../test/support/shop.ts'
 import { workRun } from './run.ts'
 import { sleepUntil } from './run.testing.ts'
 

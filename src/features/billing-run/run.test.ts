@@ -4,15 +4,7 @@ import { startTestService } from '../../../test/support/app.ts'
 import { scheduleRuns } from './duties.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import {
-  addCustomer,
-  addPackage,
-  addTax,
-  checkBooks,
-  invoicesOf,
-  moveTo,
-  rowsOf,
-} from '../subscriptions/billing.testing.ts'
+import { addCustomer, addPackage, addTax, checkBooks, invoicesOf, moveTo, rowsOf } from '../../../test/support/shop.ts'
 import { releaseRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
 import { countRows, insertSubscribers, newRun, rateTermOf, sleepUntil, startWorkerProcess } from './run.testing.ts'

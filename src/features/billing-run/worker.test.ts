@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { workerDuties } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { startWorker, type Worker } from '../../worker.ts'
-import { addPackage, checkBooks } from '../subscriptions/billing.testing.ts'
+import { addPackage, checkBooks } from '../../../test/support/shop.ts'
 import { insertSubscribers, rateTermOf } from './run.testing.ts'
 
 const service = await startTestService()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { creditOf, invoiceOf, ledgerOf, moneyShop, paymentOf } from '../money/money.testing.ts'
-import { codesOf, moveTo, shop as subscriptionShop } from '../subscriptions/billing.testing.ts'
+import { codesOf, moveTo, shop as subscriptionShop } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 const shop = (count?: number) => moneyShop(service, count)

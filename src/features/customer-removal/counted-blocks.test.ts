@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
 import { paymentOf } from '../money/money.testing.ts'
-import { moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { moveTo, shop } from '../../../test/support/shop.ts'
 
 /** Counts of blocks follow what is deleted, without a trigger: each deletion corrects them itself. */
 

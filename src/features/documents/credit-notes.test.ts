@@ -5,7 +5,7 @@ import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { loadNegative } from '../money/negative-adjustments.ts'
 import type { NegativeRecord } from '../money/records.ts'
-import { invoicesOf, subscribe } from '../subscriptions/billing.testing.ts'
+import { invoicesOf, subscribe } from '../../../test/support/shop.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { invoicesOf, moveTo, subscribe } from '../subscriptions/billing.testing.ts'
+import { invoicesOf, moveTo, subscribe } from '../../../test/support/shop.ts'
 import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { sql } from '../../platform/database/sql.ts'

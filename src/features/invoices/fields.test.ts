@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
 import { paymentOf } from '../money/money.testing.ts'
-import { addPackage } from '../subscriptions/billing.testing.ts'
+import { addPackage } from '../../../test/support/shop.ts'
 import { EDITABLE, FIELD_NAMES, type PlainFields } from './fields.ts'
 import { spellingOf } from './fields-wire.ts'
 

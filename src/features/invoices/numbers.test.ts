@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
-import { addCustomer, addPackage, checkBooks, invoicesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { addCustomer, addPackage, checkBooks, invoicesOf, moveTo, shop } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { addTax, day, moveTo, rowsOf, shop, subscribe } from '../subscriptions/billing.testing.ts'
+import { addTax, day, moveTo, rowsOf, shop, subscribe } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

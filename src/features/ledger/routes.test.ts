@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { creditOf, ledgerOf, moneyShop } from '../money/money.testing.ts'
-import { differencesOf } from '../subscriptions/billing.testing.ts'
+import { differencesOf } from '../../../test/support/shop.ts'
 import { hashedTextOf } from './post.ts'
 import type { EntryRow } from './queries.ts'
 

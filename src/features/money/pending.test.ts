@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { momentOf, type RequestContext } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { invoiceOf, ledgerOf } from './money.testing.ts'
-import { differencesOf } from '../subscriptions/billing.testing.ts'
+import { differencesOf } from '../../../test/support/shop.ts'
 import { addPayment, failPayment, lockedPayment, settlePayment } from './payments.ts'
 
 /** Payments whose outcome is not known yet: begun as a gateway will begin them, through the actions that it will use. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { creditOf, ledgerOf, paymentOf } from './money.testing.ts'
-import { codesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { codesOf, moveTo, shop } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

@@ -11,7 +11,7 @@ import { type Customer, lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringAmounts, recurringContext } from './bill.ts'
-import { type Chosen, composeRecurring } from './choose.ts'
+import { type Chosen, composeRecurring } from './resolve.ts'
 import { cursorOf, nextActionOn, statusOf, termsOf } from './facts.ts'
 import { findLoaded, type Loaded, loadRecurring } from './load.ts'
 import {

@@ -28,7 +28,7 @@ import {
   writtenRecurring,
 } from './actions.ts'
 import { recurringAmounts, recurringContext } from './bill.ts'
-import { type Chosen, chooseRecurring } from './choose.ts'
+import { type Chosen, chooseRecurring } from './resolve.ts'
 import { findLoaded, type Loaded, loadRecurring } from './load.ts'
 import { writeRecurringPreview } from './preview.ts'
 import { countRecurring, listRecurring, type RecurringInvoice } from './queries.ts'

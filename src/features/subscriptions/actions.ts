@@ -1,3 +1,4 @@
+import { stateOf } from './state.ts'
 import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -6,12 +7,11 @@ import type { OnReturn } from '../customers/actions.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { applyPlans, billSubscription, planContext, planSubscriptionReturn } from './bill.ts'
-import { updateShown } from './component-queries.ts'
-import type { ComponentBody } from './component-wire.ts'
-import { writeComponents } from './component-write.ts'
-import { lockCustomersOf } from './usage-queries.ts'
-import { recordOpening } from './usage-write.ts'
-import { type Chosen, composeSubscription } from './choose.ts'
+import { updateShown } from '../subscription-components/queries.ts'
+import type { ComponentBody } from '../subscription-components/wire.ts'
+import { writeComponentsOf } from './written-components.ts'
+import { recordOpening } from '../subscription-components/count-usage.ts'
+import { type Chosen, composeSubscription } from './resolve.ts'
 import {
   findSubscription,
   insertSubscription,
@@ -20,6 +20,7 @@ import {
   type ShownSubscription,
   type SubscriptionView,
   withShownComponents,
+  lockCustomersOf,
 } from './queries.ts'
 import { type SubscriptionBody, SubscriptionOut, subscriptionToWire } from './wire.ts'
 
@@ -76,11 +77,14 @@ export async function addSubscription(
   const { row, set } = composeSubscription(chosen, body, context)
   const id = await insertSubscription(tx, tx.account, row, context.moment.now)
   if (set.components.length > 0) {
-    await writeComponents(tx, [{ subscriptionId: id, before: [], after: set.components }], context.moment.today)
+    await writeComponentsOf(tx, [{ subscriptionId: id, before: [], after: set.components }], context.moment.today)
     await updateShown(tx, tx.account, id, shownOf(body.componentUsage ?? []))
-    if (set.opening.length > 0) await recordOpening(tx, context, id, set.opening)
   }
-  const added = await reread(tx, id)
+  let added = await reread(tx, id)
+  if (set.opening.length > 0) {
+    await recordOpening(tx, context, { subscription: added, state: stateOf(added) }, set.opening)
+    added = await reread(tx, id)
+  }
   await record(tx, context, 'subscription.created', added)
   await billSubscription(tx, context, added)
   const subscription = await reread(tx, id)

@@ -17,8 +17,9 @@ import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import { rateMatcher, taxedAmounts, type TaxRate } from '../invoices/lines.ts'
 import { listPendingOffers, updateTaken } from './change-queries.ts'
-import { listStoredComponents } from './component-queries.ts'
-import { type ComponentsMoved, writeComponents } from './component-write.ts'
+import { listStoredComponents } from '../subscription-components/queries.ts'
+import type { ComponentsMoved } from '../subscription-components/write.ts'
+import { writeComponentsOf } from './written-components.ts'
 import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, nextActionOn, packageOf, stateOf } from './state.ts'
@@ -254,7 +255,7 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
   for (const { taken } of changed) if (taken) await updateTaken(tx, tx.account, taken)
   const events = changed.flatMap((plan) => eventsOf(plan, context))
   if (events.length > 0) await insertEvents(tx, events)
-  await writeComponents(
+  await writeComponentsOf(
     tx,
     plans.flatMap(({ moved }) => moved ?? []),
     context.moment.today,

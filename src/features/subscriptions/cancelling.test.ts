@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { codesOf, day, moveTo, readSubscription, rowsOf, shop, subscribe } from './billing.testing.ts'
+import { codesOf, day, moveTo, readSubscription, rowsOf, shop, subscribe } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

@@ -1,3 +1,4 @@
+import { listRateTerms } from '../packages/queries.ts'
 import {
   changeAtRenewal,
   changeEndDate,
@@ -38,10 +39,10 @@ import {
   ReactivateIn,
   type ChangeBody,
 } from './change-wire.ts'
-import { PERIODS_MAX, trialEnd } from './choose.ts'
+import { PERIODS_MAX, trialEnd } from './resolve.ts'
 import { chooseOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
-import { listRateTerms, type Subscription } from './queries.ts'
-import { withOpeningKept } from './usage-write.ts'
+import { type Subscription } from './queries.ts'
+import { withOpeningKept } from '../subscription-components/count-usage.ts'
 import { subscriptionEtag } from './wire.ts'
 
 const tag = 'Subscriptions'

@@ -11,12 +11,13 @@ import { makeCreditNotes, type MadeCreditNote } from '../money/credit-notes.ts'
 import type { EventType } from '../events/queries.ts'
 import { issue, type IssueContext } from '../invoices/issue.ts'
 import { record, reread, type shownOf } from './actions.ts'
-import { keepOpening, recordOpening } from './usage-write.ts'
+import { keepOpening, recordOpening } from '../subscription-components/count-usage.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
-import type { OpeningUsage } from './component-choose.ts'
-import { raiseRevision, updateShown } from './component-queries.ts'
-import { writeComponents } from './component-write.ts'
+import type { OpeningUsage } from '../subscription-components/resolve.ts'
+import { updateShown } from '../subscription-components/queries.ts'
+import { raiseRevision } from './state-queries.ts'
+import { writeComponentsOf } from './written-components.ts'
 import { creditNegativeLines } from './corrections.ts'
 import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
 import { nextActionOn, type OfferIds, stateOf } from './state.ts'
@@ -73,7 +74,10 @@ export async function changeSubscription(
     await keepShown(tx, subject, planned.shown)
     await raiseRevision(tx, tx.account, given.id)
   }
-  if (planned.opening && planned.opening.length > 0) await recordOpening(tx, context, given.id, planned.opening)
+  if (planned.opening && planned.opening.length > 0) {
+    const changed = await reread(tx, given.id)
+    await recordOpening(tx, context, { subscription: changed, state: stateOf(changed) }, planned.opening)
+  }
   // Lead days can make the next period due on the day of the change.
   await billSubscription(tx, issuing, await reread(tx, given.id))
   const subscription = await reread(tx, given.id)
@@ -121,7 +125,7 @@ export async function writeChange(
   const { subscription: s } = subject
   const { plan } = change
   await updateChanged(tx, tx.account, s.id, changedRow(subject, change, context.moment.today), context.moment.now)
-  await writeComponents(
+  await writeComponentsOf(
     tx,
     [{ subscriptionId: s.id, before: subject.components, after: plan.components }],
     context.moment.today,

@@ -3,7 +3,7 @@ import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { moveClock } from '../billing-run/clock.ts'
-import { invoicesOf, shop } from './billing.testing.ts'
+import { invoicesOf, shop } from '../../../test/support/shop.ts'
 import { addComponent, TIERS } from './components.testing.ts'
 
 const service = await startTestService()

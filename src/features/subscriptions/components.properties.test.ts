@@ -6,7 +6,7 @@ import { addDays } from '../../kernel/calendar.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { listCharges } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
-import { asPreview, day, invoicesOf, moveTo, shop } from './billing.testing.ts'
+import { asPreview, day, invoicesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, modify, TIERS, use } from './components.testing.ts'
 
 /** Whatever happens to components and their usage: nothing is a server error, previews come true, and every amount follows from its facts. */

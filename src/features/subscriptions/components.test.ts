@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from './billing.testing.ts'
+import { checkBooks, codesOf, day, invoicesOf, moveTo, readSubscription, shop } from '../../../test/support/shop.ts'
 import { addComponent, linesOf, modify, pricesOf, TIERS, use } from './components.testing.ts'
 
 const service = await startTestService()

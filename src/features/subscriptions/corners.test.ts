@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { addPackage, codesOf, day, differencesOf, moveTo, readSubscription, rowsOf, shop } from './billing.testing.ts'
+import {
+  addPackage,
+  codesOf,
+  day,
+  differencesOf,
+  moveTo,
+  readSubscription,
+  rowsOf,
+  shop,
+} from '../../../test/support/shop.ts'
 import { addComponent, linesOf, modify, TIERS, use } from './components.testing.ts'
 
 /** Where two rules of subscriptions meet: suspensions and rises, starts to come and usage, ends and pending changes. */

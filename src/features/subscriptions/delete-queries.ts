@@ -2,6 +2,7 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { deleteUsage } from '../subscription-components/usage-queries.ts'
 import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 
 /** Deletes subscriptions with all that they are made of. Reports of usage have no foreign key, so they are deleted by name. */
@@ -12,9 +13,7 @@ export async function deleteSubscriptions(
 ): Promise<void> {
   if (ids.length === 0) return
   const list = arrayLiteral(ids)
-  await tx.rows(
-    sql`delete from usage_entries where account_id = ${account} and subscription_id = any(${list}::bigint[])`,
-  )
+  await deleteUsage(tx, account, ids)
   await tx.rows(
     sql`delete from subscriptions where account_id = ${account} and subscription_id = any(${list}::bigint[])`,
   )

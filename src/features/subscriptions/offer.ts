@@ -1,16 +1,17 @@
+import { listRateTerms, type SoldTerm } from '../packages/queries.ts'
 import { isSameTerm, type PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { ChangeBody } from './change-wire.ts'
-import { checkTerm, checkTermFields, chooseVersion, trialEnd } from './choose.ts'
-import { listRateTerms, type RateTerm, type Subscription } from './queries.ts'
+import { checkTerm, checkTermFields, chooseVersion, trialEnd } from './resolve.ts'
+import { type Subscription } from './queries.ts'
 import type { OfferIds } from './state.ts'
 
 /** From the body of a change of package or term to what it offers. Problems (400) are gathered, conflicts (409) thrown after. */
 
 export interface FoundOffer {
-  terms: RateTerm[]
+  terms: SoldTerm[]
 }
 
 type Body = Partial<ChangeBody>
@@ -51,7 +52,7 @@ export async function findTermOffer(
 const isTermGiven = (body: Body): boolean =>
   body.packageRateTermID != null || body.Term != null || body.TermType != null
 
-const isPresentTerm = (term: RateTerm, s: Subscription): boolean =>
+const isPresentTerm = (term: SoldTerm, s: Subscription): boolean =>
   term.term !== null && term.termType !== null && isSameTerm({ term: term.term, termType: term.termType }, s)
 
 export interface ChosenOffer {
@@ -110,7 +111,7 @@ export function chooseOffer({ terms }: FoundOffer, s: Subscription, body: Change
   }
 }
 
-function chosenTerm(offered: readonly RateTerm[], s: Subscription, body: ChangeBody): RateTerm | undefined {
+function chosenTerm(offered: readonly SoldTerm[], s: Subscription, body: ChangeBody): SoldTerm | undefined {
   if (body.packageRateTermID)
     return offered.find(({ packageRateTermId }) => packageRateTermId === body.packageRateTermID)
   if (body.Term != null) return offered.find(({ term, termType }) => term === body.Term && termType === body.TermType)

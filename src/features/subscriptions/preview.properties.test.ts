@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addDays, addMonths } from '../../kernel/calendar.ts'
-import { addCustomer, addPackage, addTax, asPreview, checkBooks, day, invoicesOf, moveTo } from './billing.testing.ts'
+import {
+  addCustomer,
+  addPackage,
+  addTax,
+  asPreview,
+  checkBooks,
+  day,
+  invoicesOf,
+  moveTo,
+} from '../../../test/support/shop.ts'
 
 /** Whatever is sold, what a preview shows is what is then made: lines, taxes, totals, dates, currency. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
-import { asPreview, day, moveTo, readSubscription, rowOf, shop } from './billing.testing.ts'
+import { asPreview, day, moveTo, readSubscription, rowOf, shop } from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

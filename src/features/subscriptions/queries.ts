@@ -2,11 +2,11 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, NOTHING, sql, arrayLiteral } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
-import { listStoredComponents, type StoredComponent } from './component-queries.ts'
+import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
@@ -228,72 +228,23 @@ export const listOpenSubscriptions = (tx: Transaction, account: AccountId, custo
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
      where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or b.due_on is not null) order by s.subscription_id`)
 
-/** The rate term that a new subscription would use, with all that its price follows from. */
-export interface RateTerm {
-  packageId: Id
-  packageName: string
-  isPackageActive: boolean
-  packageVersionId: Id
-  versionNo: number
-  isVersionActive: boolean
-  packageRateId: Id | null
-  setupFeeMinor: bigint | null
-  trialFeeMinor: bigint | null
-  trialPeriod: number | null
-  trialPeriodType: TermType | null
-  packageRateTermId: Id | null
-  price: Decimal | null
-  term: number | null
-  termType: TermType | null
-}
-
-/**
- * A version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices by a
- * statement of its own: one that waits for a lock goes on with rates and terms as they were before it waited.
- */
-export async function listRateTerms(
+/** Locks the customers of subscriptions in identifier order, as every writer does. */
+export async function lockCustomersOf(
   tx: Transaction,
   account: AccountId,
-  versionId: Id,
-  currency: string,
-): Promise<RateTerm[]> {
+  ids: readonly SubscriptionId[],
+): Promise<void> {
   await tx.rows(sql`
-    select 1 from packages p join package_versions v on v.account_id = ${account} and v.package_id = p.package_id
-     where p.account_id = ${account} and v.package_version_id = ${versionId} for share of p, v`)
-  return tx.rows<RateTerm>(sql`
-    select p.package_id as "packageId", p.name as "packageName", p.is_active as "isPackageActive", v.package_version_id as "packageVersionId",
-           v.version_no as "versionNo", v.is_active as "isVersionActive", r.package_rate_id as "packageRateId",
-           r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", r.trial_period as "trialPeriod",
-           r.trial_period_type as "trialPeriodType", t.package_rate_term_id as "packageRateTermId", t.price, t.term, t.term_type as "termType"
-      from package_versions v join packages p on p.account_id = ${account} and p.package_id = v.package_id
-      left join package_rates r on r.account_id = ${account} and r.package_version_id = v.package_version_id and r.currency = ${currency}
-      left join package_rate_terms t on t.account_id = ${account} and t.package_rate_id = r.package_rate_id
-     where v.account_id = ${account} and v.package_version_id = ${versionId}
-     order by t.package_rate_term_id`)
+    select c.customer_id as "id" from customers c
+     where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
+             where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[]))
+     order by c.customer_id for no key update of c`)
 }
 
-export const findVersionById = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
-    db,
-    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
-         where account_id = ${account} and package_version_id = ${id}`,
-  )
-
-/** The version of a package with a number, or its default. */
-export const findVersionOfPackage = (db: Queryable, account: AccountId, packageId: Id, versionNo: number | null) =>
-  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
-    db,
-    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
-         where account_id = ${account} and package_id = ${packageId}
-           and (version_no = ${versionNo}::integer or (${versionNo}::integer is null and is_default))`,
-  )
-
-export const packageExists = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
-  (await db.rows(sql`select 1 from packages where account_id = ${account} and package_id = ${id}`)).length > 0
-
-export const rateTermExists = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
-  (await db.rows(sql`select 1 from package_rate_terms where account_id = ${account} and package_rate_term_id = ${id}`))
-    .length > 0
+export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<Subscription>(sql`
+    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
+     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 export type NewSubscription = Pick<
   Subscription,

@@ -10,7 +10,7 @@ import {
   readSubscription,
   rowsOf,
   shop,
-} from './billing.testing.ts'
+} from '../../../test/support/shop.ts'
 
 const service = await startTestService()
 

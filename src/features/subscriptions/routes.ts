@@ -21,11 +21,9 @@ import { addSubscription, lockedSubscription, reread, unknownSubscription } from
 import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
-import { listStoredComponents } from './component-queries.ts'
-import { componentOperations } from './component-routes.ts'
-import { usageOperations } from './usage-routes.ts'
+import { listStoredComponents } from '../subscription-components/queries.ts'
 import { detailOperations } from './detail-routes.ts'
-import { type Chosen, chooseReferences, composeSubscription } from './choose.ts'
+import { type Chosen, chooseReferences, composeSubscription } from './resolve.ts'
 import { writePreview } from './preview.ts'
 import {
   countSubscriptions,
@@ -222,6 +220,4 @@ export const subscriptionOperations = (deps: { publicUrl: string | undefined }):
   ...changing(),
   ...detailOperations(),
   ...changeOperations(),
-  ...componentOperations(),
-  ...usageOperations(deps),
 ]

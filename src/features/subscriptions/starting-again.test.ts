@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { checkBooks, codesOf, day, moveTo, readSubscription, rowsOf, shop } from './billing.testing.ts'
+import { checkBooks, codesOf, day, moveTo, readSubscription, rowsOf, shop } from '../../../test/support/shop.ts'
 
 /** A subscription that ended and was started again on a day to come: what may still be changed of that day. */
 

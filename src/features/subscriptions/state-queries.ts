@@ -66,3 +66,19 @@ export async function updateEnds(tx: Transaction, account: AccountId, states: re
         as r(id, end_date, cancelled_on, pending_kind, pending_on, is_end_recorded)
      where s.account_id = ${account} and s.subscription_id = r.id`)
 }
+
+/** Raises the revision of a subscription's components: billing looks for them from then on, and ETags change. */
+export const raiseRevision = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
+  tx.rows(sql`
+    update subscriptions set components_revision = components_revision + 1 where account_id = ${account} and subscription_id = ${id}`)
+
+/** Sets the days on which subscriptions are next due. */
+export const updateDueOn = (
+  tx: Transaction,
+  account: AccountId,
+  rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
+) =>
+  tx.rows(sql`
+    update subscription_billing s set due_on = r.due_on
+      from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
+     where s.account_id = ${account} and s.subscription_id = r.id`)

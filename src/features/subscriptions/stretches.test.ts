@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { addCustomer, moveTo, rowsOf } from './billing.testing.ts'
+import { addCustomer, moveTo, rowsOf } from '../../../test/support/shop.ts'
 
 /** What a period that a change cut off may bring later: nothing, whatever became of the terms after it. */
 

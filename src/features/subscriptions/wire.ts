@@ -36,8 +36,8 @@ import {
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import type { StoredComponent } from './component-queries.ts'
-import { componentList } from './component-wire.ts'
+import type { StoredComponent } from '../subscription-components/queries.ts'
+import { componentList } from '../subscription-components/wire.ts'
 import { type ShownSubscription, type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
 import { cancellationDayOf, nextInvoiceShown, stateOf } from './state.ts'
 

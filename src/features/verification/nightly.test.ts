@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { shop } from '../subscriptions/billing.testing.ts'
+import { shop } from '../../../test/support/shop.ts'
 import { nightOf, type NightlyDeps, verifyNightly } from './nightly.ts'
 import { listVerificationFigures } from './queries.ts'
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { addCustomer, addTax, differencesOf, moveTo, shop } from '../subscriptions/billing.testing.ts'
+import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, modify, TIERS, use } from '../subscriptions/components.testing.ts'
 import { tamperWith, told } from './tamper.testing.ts'
 import { verifyAccount } from './verify.ts'

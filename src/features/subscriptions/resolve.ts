@@ -1,3 +1,11 @@
+import {
+  findVersionById,
+  findVersionOfPackage,
+  listRateTerms,
+  packageExists,
+  rateTermExists,
+  type SoldTerm,
+} from '../packages/queries.ts'
 import { conflict, Problems } from '../../kernel/fault.ts'
 import { addDays, addMonths, type IsoDate, partsOf, type TermType } from '../../kernel/calendar.ts'
 import { isMoreDueThan } from '../../engine/subscription/plan-due.ts'
@@ -7,18 +15,14 @@ import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
-import { type ComponentSet, composeComponents, findComponents, type WishedComponent } from './component-choose.ts'
-import { nextActionOn, stateOf } from './state.ts'
 import {
-  findVersionById,
-  findVersionOfPackage,
-  listRateTerms,
-  type NewSubscription,
-  packageExists,
-  type RateTerm,
-  rateTermExists,
-  type Subscription,
-} from './queries.ts'
+  type ComponentSet,
+  composeComponents,
+  findComponents,
+  type WishedComponent,
+} from '../subscription-components/resolve.ts'
+import { nextActionOn, stateOf } from './state.ts'
+import { type NewSubscription, type Subscription } from './queries.ts'
 import type { SubscriptionBody } from './wire.ts'
 
 /** From the body of an add to the subscription it means: version, term, dates. Problems (400) are gathered, conflicts (409) thrown after. */
@@ -27,7 +31,7 @@ export const PERIODS_MAX = 1000
 
 export interface Chosen {
   customer: Customer
-  terms: RateTerm[]
+  terms: SoldTerm[]
   components: WishedComponent[]
 }
 
@@ -125,13 +129,13 @@ export async function chooseVersion(tx: Transaction, body: Body, problems: Probl
 const termText = (term: number | null, termType: TermType | null): string =>
   plural(term ?? 0, (termType ?? 'days').slice(0, -1))
 
-const termNames = (terms: readonly RateTerm[]) =>
+const termNames = (terms: readonly SoldTerm[]) =>
   terms.filter(({ term }) => term !== null).map(({ term, termType }) => termText(term, termType))
 
 export async function checkTerm(
   tx: Transaction,
   body: Body,
-  terms: readonly RateTerm[],
+  terms: readonly SoldTerm[],
   problems: Problems,
 ): Promise<void> {
   const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
@@ -172,12 +176,12 @@ export async function checkTerm(
   }
 }
 
-export const trialEnd = (start: IsoDate, rate: RateTerm | undefined): IsoDate | null => {
+export const trialEnd = (start: IsoDate, rate: SoldTerm | undefined): IsoDate | null => {
   if (!rate?.trialPeriod || rate.trialPeriodType === null) return null
   return rate.trialPeriodType === 'months' ? addMonths(start, rate.trialPeriod) : addDays(start, rate.trialPeriod)
 }
 
-function checkDates(body: Body, rate: RateTerm | undefined, today: IsoDate, problems: Problems): void {
+function checkDates(body: Body, rate: SoldTerm | undefined, today: IsoDate, problems: Problems): void {
   if (problems.found.some(({ field }) => field === 'StartDate')) return
   const start = body.StartDate ?? today
   if (body.EndDate != null && body.EndDate <= start)
@@ -194,7 +198,7 @@ function checkDates(body: Body, rate: RateTerm | undefined, today: IsoDate, prob
 }
 
 /** The rate term that is meant; conflicts where none can be used. */
-function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): RateTerm {
+function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): SoldTerm {
   const [first] = terms
   if (!first?.isPackageActive)
     throw conflict(
@@ -319,7 +323,7 @@ const customerFacts = (customer: Customer) => ({
   paymentTermDays: customer.paymentTermDays,
 })
 
-const rateFacts = (rate: RateTerm) => ({
+const rateFacts = (rate: SoldTerm) => ({
   packageId: rate.packageId,
   packageVersionId: rate.packageVersionId,
   packageRateTermId: rate.packageRateTermId!,

@@ -7,7 +7,7 @@ import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/c
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
-import { listOpenUsage } from './usage-cycle-queries.ts'
+import { listOpenUsage } from './cycle-queries.ts'
 
 /** The components of subscriptions: whole chunks a statement. */
 
@@ -334,21 +334,6 @@ export const updateShown = (
       from unnest(${column(shown, 'componentId')}::bigint[], ${column(shown, 'memo')}::text[], ${column(shown, 'isSetUnits')}::boolean[])
         as r(component, memo, is_set)
      where c.account_id = ${account} and c.subscription_id = ${subscriptionId} and c.component_id = r.component`)
-
-/** Tells that what a subscription has was changed, and that billing must look for components. */
-export const raiseRevision = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
-  tx.rows(sql`
-    update subscriptions set components_revision = components_revision + 1 where account_id = ${account} and subscription_id = ${id}`)
-
-export const updateDueOn = (
-  tx: Transaction,
-  account: AccountId,
-  rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
-) =>
-  tx.rows(sql`
-    update subscription_billing s set due_on = r.due_on
-      from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
-     where s.account_id = ${account} and s.subscription_id = r.id`)
 
 /** A component that may be attached: one row for each version in question, with its prices in the customer's currency. */
 export interface AttachableVersion {

@@ -2,15 +2,8 @@ import type { ComponentState } from '../../engine/subscription/components.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import {
-  type ComponentChange,
-  insertComponents,
-  moveComponents,
-  movesOf,
-  raiseRevision,
-  updateComponents,
-} from './component-queries.ts'
-import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './usage-cycle-queries.ts'
+import { type ComponentChange, insertComponents, moveComponents, movesOf, updateComponents } from './queries.ts'
+import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
 
 /** What a plan made of a subscription's components: only what became another is written. */
 export interface ComponentsMoved {
@@ -30,13 +23,16 @@ interface Sorted {
   gone: Pick<UsageCycleRow, 'subscriptionId' | 'componentId' | 'from'>[]
 }
 
-/** Writes what plans made of components, of one subscription or of thousands, in a few statements. */
+/**
+ * Writes components as plans left them, of one subscription or of thousands, in a few statements. Returns the subscriptions that got a
+ * component they did not have.
+ */
 export async function writeComponents(
   tx: Transaction,
   moved: readonly ComponentsMoved[],
   today: IsoDate,
-): Promise<void> {
-  if (moved.length === 0) return
+): Promise<Set<SubscriptionId>> {
+  if (moved.length === 0) return new Set()
   const sorted: Sorted = { added: [], moved: [], changed: [], open: [], cycles: [], gone: [] }
   for (const one of moved)
     for (const state of one.after) {
@@ -51,7 +47,7 @@ export async function writeComponents(
   // One that a report has closed meanwhile is not found open.
   if ((await updateOpenUsage(tx, tx.account, open)) !== open.length) cycles.push(...open)
   await upsertUsageCycles(tx, tx.account, cycles)
-  for (const id of new Set(added.map(({ subscriptionId }) => subscriptionId))) await raiseRevision(tx, tx.account, id)
+  return new Set(added.map(({ subscriptionId }) => subscriptionId))
 }
 
 function sortComponent(

@@ -21,7 +21,7 @@ import {
   type TaxRate,
   type WrittenLine,
 } from '../invoices/lines.ts'
-import { PERIODS_MAX } from '../subscriptions/choose.ts'
+import { PERIODS_MAX } from '../subscriptions/resolve.ts'
 import { cursorOf, nextActionOn, termsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
 import type { RecurringFields, RecurringInvoice } from './queries.ts'

@@ -5,8 +5,8 @@ import { noContent, type Operation, readOperation, writeOperation } from '../../
 import { listAnswer } from '../../platform/http/paging.ts'
 import { pageOf } from '../../platform/http/query.ts'
 import { decimalDigits } from '../../platform/wire/write.ts'
-import { unknownSubscription } from './actions.ts'
-import { recordOf } from './change-routes.ts'
+import { unknownSubscription } from '../subscriptions/actions.ts'
+import { recordOf } from '../subscriptions/change-routes.ts'
 import {
   type BulkBody,
   BULK_BYTES_MAX,
@@ -17,11 +17,11 @@ import {
   type UsageBody,
   UsageOut,
   UsageQuery,
-} from './component-wire.ts'
-import { findSubscription, type SubscriptionView } from './queries.ts'
-import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './usage.ts'
-import { countUsage, listUsage } from './usage-queries.ts'
-import type { UsageReport } from './usage-write.ts'
+} from '../subscription-components/wire.ts'
+import { findSubscription, type SubscriptionView } from '../subscriptions/queries.ts'
+import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
+import { countUsage, listUsage } from '../subscription-components/usage-queries.ts'
+import type { UsageReport } from '../subscription-components/count-usage.ts'
 
 const tag = 'Usage'
 const param = 'subscriptionID'

@@ -7,15 +7,13 @@ import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import { add, type Decimal, decimalText, equals, ZERO } from '../../kernel/decimal.ts'
 import { conflict, Fault } from '../../kernel/fault.ts'
-import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import type { ComponentId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
-import { listStoredComponents } from './component-queries.ts'
-import { listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './usage-cycle-queries.ts'
-import type { OpeningUsage } from './component-choose.ts'
-import { findSubscription, type Subscription } from './queries.ts'
-import { stateOf } from './state.ts'
+import { listStoredComponents } from './queries.ts'
+import { listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
+import type { OpeningUsage } from './resolve.ts'
 import {
   deleteOpening,
   insertUsage,
@@ -43,7 +41,7 @@ export interface UsageReport {
 
 /** A subscription whose usage is counted. */
 export interface CountedSubscription {
-  subscription: Pick<Subscription, 'id' | 'customerId' | 'isEndRecorded'>
+  subscription: { id: SubscriptionId; customerId: CustomerId; isEndRecorded: boolean }
   state: SubscriptionState
   components: Map<ComponentId, ComponentState>
 }
@@ -315,27 +313,24 @@ export async function keepOpening(
   if (dropped.length > 0) await deleteOpening(tx, id, dropped)
 }
 
-/** Rule: the number of a metered component counts as usage when it is added. */
+/** Counts the numbers of metered components as their opening usage. Rule: a metered component's number is usage when it is added. */
 export async function recordOpening(
   tx: Transaction,
   context: RequestContext,
-  id: SubscriptionId,
+  { subscription, state }: Pick<CountedSubscription, 'subscription' | 'state'>,
   opening: readonly OpeningUsage[],
 ): Promise<void> {
-  const subscription = await findSubscription(tx, tx.account, id)
-  assert(subscription, `subscription ${id} exists`)
+  const { id, customerId } = subscription
   const stored = (await listStoredComponents(tx, tx.account, [id])).get(id) ?? []
-  const state = stateOf(subscription)
   const components = new Map(stored.map((one) => [one.state.componentId, one.state]))
   const day = later(context.moment.today, state.startDate)
   const tallies = new UsageTallies()
-  const counted = { subscription, state, components }
   const entries = opening.map(({ componentId, units, memo }) =>
     tallies.count(
-      counted,
+      { subscription, state, components },
       { subscriptionId: id, componentId, units, isSet: false, day, key: null, memo, field: '' },
       day,
     ),
   )
-  await keepUsage(tx, context, entries, tallies, () => subscription.customerId)
+  await keepUsage(tx, context, entries, tallies, () => customerId)
 }

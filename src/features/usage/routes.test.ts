@@ -11,8 +11,8 @@ import {
   moveTo,
   readSubscription,
   shop,
-} from './billing.testing.ts'
-import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from './components.testing.ts'
+} from '../../../test/support/shop.ts'
+import { addComponent, type ComponentWish, linesOf, modify, TIERS, use } from '../subscriptions/components.testing.ts'
 
 const service = await startTestService()
 

@@ -12,8 +12,8 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { bracketFromJson } from '../invoices/brackets.ts'
-import { type AttachableVersion, listAttachable, type StoredComponent } from './component-queries.ts'
-import type { ComponentBody } from './component-wire.ts'
+import { type AttachableVersion, listAttachable, type StoredComponent } from './queries.ts'
+import type { ComponentBody } from './wire.ts'
 
 /** From a list of components in a body to what it offers. Problems (400) are gathered, conflicts (409) thrown after. */
 

@@ -1,16 +1,16 @@
 import { planModified } from '../../engine/subscription/component-changes.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { shownOf } from './actions.ts'
-import { answerChange, checkRunning, recordOf } from './change-routes.ts'
-import { changeSubscription } from './change.ts'
-import { ChangePreviewOut, PreviewQuery } from './change-wire.ts'
-import { findComponents, wantedComponents } from './component-choose.ts'
-import { listStoredComponents } from './component-queries.ts'
-import { ModifyIn } from './component-wire.ts'
-import type { Subscription } from './queries.ts'
-import { subscriptionEtag } from './wire.ts'
+import { shownOf } from '../subscriptions/actions.ts'
+import { answerChange, checkRunning, recordOf } from '../subscriptions/change-routes.ts'
+import { changeSubscription } from '../subscriptions/change.ts'
+import { ChangePreviewOut, PreviewQuery } from '../subscriptions/change-wire.ts'
+import { findComponents, wantedComponents } from '../subscription-components/resolve.ts'
+import { listStoredComponents } from '../subscription-components/queries.ts'
+import { ModifyIn } from '../subscription-components/wire.ts'
+import type { Subscription } from '../subscriptions/queries.ts'
+import { subscriptionEtag } from '../subscriptions/wire.ts'
 
-export const componentOperations = (): Operation[] => [
+export const subscriptionComponentOperations = (): Operation[] => [
   writeOperation({
     id: 'modifyComponents',
     method: 'PUT',

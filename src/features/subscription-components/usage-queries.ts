@@ -1,10 +1,9 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
-import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { SUBSCRIPTION_COLUMNS, subscriptionJoined, type Subscription } from './queries.ts'
 
 /** Reports of usage as they came. */
 
@@ -149,24 +148,6 @@ export const countUsage = async (
     ).n,
   )
 
-/** Locks the customers of subscriptions in identifier order, as every writer does; answers which subscriptions there are. */
-export async function lockCustomersOf(
-  tx: Transaction,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-): Promise<void> {
-  await tx.rows<{ id: CustomerId }>(sql`
-    select c.customer_id as "id" from customers c
-     where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
-             where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[]))
-     order by c.customer_id for no key update of c`)
-}
-
-export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
-     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
-
 /** Which of some components there are at all. */
 export const listComponentIds = async (
   db: Queryable,
@@ -179,4 +160,10 @@ export const listComponentIds = async (
         sql`select component_id as "id" from components where account_id = ${account} and component_id = any(${arrayLiteral(ids)}::bigint[])`,
       )
     ).map(({ id }) => id),
+  )
+
+/** Deletes all reports of some subscriptions, which have no foreign key that would take them along. */
+export const deleteUsage = (tx: Transaction, account: AccountId, ids: readonly SubscriptionId[]) =>
+  tx.rows(
+    sql`delete from usage_entries where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[])`,
   )

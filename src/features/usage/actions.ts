@@ -7,28 +7,31 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { record, reread } from './actions.ts'
-import { billSubscription, isDue } from './bill.ts'
-import { checkPaused, subjectFrom, subjectOf, writeChange } from './change.ts'
-import { checkOptIn } from './component-choose.ts'
+import { record, reread } from '../subscriptions/actions.ts'
+import { billSubscription, isDue } from '../subscriptions/bill.ts'
+import { checkPaused, subjectFrom, subjectOf, writeChange } from '../subscriptions/change.ts'
+import { checkOptIn } from '../subscription-components/resolve.ts'
 import {
   clearSetUnits,
   listStoredComponents,
-  raiseRevision,
   type StoredComponent,
-  updateDueOn,
   updateShown,
-} from './component-queries.ts'
-import { type ShownSubscription, type SubscriptionView, withShownComponents } from './queries.ts'
-import { nextActionOn, stateOf } from './state.ts'
+} from '../subscription-components/queries.ts'
+import {
+  type ShownSubscription,
+  type SubscriptionView,
+  withShownComponents,
+  listSubscriptionsByIds,
+  lockCustomersOf,
+} from '../subscriptions/queries.ts'
+import { nextActionOn, stateOf } from '../subscriptions/state.ts'
+import { raiseRevision, updateDueOn } from '../subscriptions/state-queries.ts'
 import {
   type KnownKey,
   listComponentIds,
   listKnownKeys,
-  listSubscriptionsByIds,
-  lockCustomersOf,
   type UsageEntry,
-} from './usage-queries.ts'
+} from '../subscription-components/usage-queries.ts'
 import {
   checkBegun,
   componentOf,
@@ -40,7 +43,7 @@ import {
   UsageTallies,
   type UsageReport,
   UsedKeys,
-} from './usage-write.ts'
+} from '../subscription-components/count-usage.ts'
 
 /** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
 

@@ -1,0 +1,13 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { type ComponentsMoved, writeComponents } from '../subscription-components/write.ts'
+import { raiseRevision } from './state-queries.ts'
+
+/** Writes components as plans left them, and raises the revision of the subscriptions that got one more. */
+export async function writeComponentsOf(
+  tx: Transaction,
+  moved: readonly ComponentsMoved[],
+  today: IsoDate,
+): Promise<void> {
+  for (const id of await writeComponents(tx, moved, today)) await raiseRevision(tx, tx.account, id)
+}
