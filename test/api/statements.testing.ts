@@ -123,6 +123,7 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [ACCOUNT, any(), { fromId: 0n, skip: 0 }, 1, '2027-01-01']
   yield [ACCOUNT, { status }, { fromId: 0n, skip: 0 }, 1, '2027-01-01']
   yield [ACCOUNT, [any()], [any()], [any()], [any()]]
+  yield [ACCOUNT, [any()]]
   yield [ACCOUNT, [any()], false]
   yield [ACCOUNT, 1n, [any()], [any()]]
   yield [ACCOUNT, 1n, null, null, null]
