@@ -167,7 +167,7 @@ export async function checkBooks(service: TestService, client: TestClient): Prom
   expect(await differencesOf(service, client)).toEqual([])
 }
 
-/** What a verification of the account finds; nothing in a healthy one. */
+/** Verifies the account and returns the differences found; nothing in a healthy one. */
 export async function differencesOf(service: Pick<TestService, 'db'>, client: TestClient): Promise<Difference[]> {
   const differences: Difference[] = []
   await verifyAccount(service.db, client.id, (difference) => differences.push(difference))

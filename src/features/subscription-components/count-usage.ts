@@ -25,7 +25,7 @@ import {
 
 /** Counting reports of usage: for which cycle each counts, and what it makes of that cycle's total. */
 
-/** One report of usage, as a body says it. */
+/** A report of usage with the facts of its body. */
 export interface UsageReport {
   subscriptionId: SubscriptionId
   componentId: ComponentId
@@ -35,7 +35,7 @@ export interface UsageReport {
   day: IsoDate | null
   key: string | null
   memo: string | null
-  /** Where it stands in the body; empty for a body that is one entry. */
+  /** The path of the entry in the body; empty for a body that is one entry. */
   field: string
 }
 
@@ -178,7 +178,7 @@ interface Tally {
   cycles: Map<IsoDate, CycleUsage>
 }
 
-/** What reports make of cycles: summed here, and written to their components once however many reports there are. */
+/** Totals of the cycles that reports change: summed here, and written to their components once however many reports there are. */
 export class UsageTallies {
   readonly #tallies = new Map<ComponentState, Tally>()
 
@@ -272,7 +272,7 @@ export async function keepUsage(
   )
 }
 
-/** One report as its event tells it: JSON, put together by hand because there are ten thousand in a request. */
+/** Writes a report as its event holds it: JSON, put together by hand because there are ten thousand in a request. */
 const toldOf = ({ componentId, units, isSet, day, key, memo }: UsageEntry, id: Id): string =>
   `{"usageID":${id},"componentID":${componentId},"NumUnits":${decimalText(units)},"isSetUnits":${isSet},"Date":"${day}","UsageKey":${JSON.stringify(key)},"Memo":${JSON.stringify(memo)}}`
 

@@ -13,7 +13,7 @@ export interface UsageCycleRow extends CycleUsage {
   componentId: ComponentId
 }
 
-/** What stands and what was cancelled of a cycle that is invoiced; no row where no invoice of it was cancelled. */
+/** Amounts of an invoiced cycle that stand and that were cancelled; no row where no invoice of it was cancelled. */
 const cancelledOfCycle = (account: AccountId): Fragment => fragment`
       left join lateral (
         select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,

@@ -206,7 +206,7 @@ const owedText = (rises: readonly OwedRise[]): string =>
         })),
       )
 
-/** What billing writes of components. Neighbours mostly stand at the same: their texts are made once. */
+/** Columns of components that billing writes. Neighbours mostly stand at the same: their texts are made once. */
 export function movesOf(changes: readonly ComponentChange[]): ComponentMove[] {
   const known = new Map<string, string>()
   const textOf = (cycles: readonly InvoicedCycle[]): string => {
@@ -278,7 +278,7 @@ export async function updateComponents(
      where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
 }
 
-/** Where a component stands after billing that changed nothing else of it. */
+/** Position of a component after billing that changed nothing else of it. */
 export interface ComponentMove {
   subscriptionId: SubscriptionId
   componentId: ComponentId
@@ -322,7 +322,7 @@ export const clearSetUnits = (
       from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[]) as r(subscription, component)
      where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
 
-/** What callers see of a component beside its billing. */
+/** Fields of a component that callers see and billing does not need. */
 export const updateShown = (
   tx: Transaction,
   account: AccountId,

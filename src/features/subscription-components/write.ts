@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type ComponentChange, insertComponents, moveComponents, movesOf, updateComponents } from './queries.ts'
 import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
 
-/** What a plan made of a subscription's components: only what became another is written. */
+/** Components of a subscription before and after a plan: only what became another is written. */
 export interface ComponentsMoved {
   subscriptionId: SubscriptionId
   before: readonly ComponentState[]

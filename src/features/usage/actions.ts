@@ -54,7 +54,7 @@ const hasKey = (report: UsageReport): report is UsageReport & { key: string } =>
 const knownKeysOf = (tx: Transaction, reports: readonly UsageReport[]) =>
   listKnownKeys(tx, tx.account, reports.filter(hasKey))
 
-/** What entries of one subscription refer to. */
+/** References of the entries of one subscription. */
 export interface ReportedUsage {
   reports: readonly UsageReport[]
   components: readonly StoredComponent[]
@@ -176,7 +176,7 @@ async function moveDueOn(
   if (rows.length > 0) await updateDueOn(tx, tx.account, rows)
 }
 
-/** What entries of many subscriptions refer to, with the customers locked. */
+/** References of the entries of many subscriptions, with the customers locked. */
 export interface FoundUsage {
   counted: Map<SubscriptionId, CountedSubscription>
   dueOn: Map<SubscriptionId, IsoDate | null>
