@@ -66,14 +66,14 @@ const outcomeAsJson = ({ account, invoices, differences, listed, kinds }: Outcom
   AccountID: account,
   Invoices: invoices,
   Differences: differences,
-  List: listed.map(({ check, customerId, recordType, recordId, what, says, should }) => ({
+  List: listed.map(({ check, customerId, recordType, recordId, what, stored, expected }) => ({
     Check: check,
     customerID: customerId,
     RecordType: recordType,
     RecordID: recordId,
     What: what,
-    Says: says,
-    Should: should,
+    Says: stored,
+    Should: expected,
   })),
   More: kinds
     .filter(({ count }) => count > NAMED_OF_A_KIND)

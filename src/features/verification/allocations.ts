@@ -27,8 +27,8 @@ export const allocations: Check = {
 }
 
 function checkAllocation(one: CheckedAllocation, tell: Tell): void {
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, stored, expected })
   const side = (kind: keyof typeof WORDS, id: bigint, customerId: bigint | null) => {
     if (customerId === null) text(WORDS[kind], String(id), 'one that exists')
     else if (customerId !== one.customerId)

@@ -32,14 +32,14 @@ function checkBalance(row: CheckedBalance, tell: Tell): void {
   const { customerId, currency } = row
   const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
     if (saysMinor === shouldMinor) return
-    const says = amountText(saysMinor, currency)
+    const stored = amountText(saysMinor, currency)
     tell({
       customerId,
       recordType: 'customer',
       recordId: customerId,
       what,
-      says,
-      should: amountText(shouldMinor, currency),
+      stored,
+      expected: amountText(shouldMinor, currency),
     })
   }
   amount('receivable', row.receivable, row.receivableOpen)

@@ -94,8 +94,8 @@ interface Walk {
 
 function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: ChainedEntry, tell: Tell): void {
   const { customerId, currency, link, postedAt } = entry
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId, recordType: 'ledger_entry', recordId: entry.id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId, recordType: 'ledger_entry', recordId: entry.id, what, stored, expected })
   const walk = walks.get(currency)
   if (walk?.link === link) {
     if (postedAt !== walk.postedAt) text('instant of posting', postedAt, `${walk.postedAt}, that of its link`)
@@ -124,8 +124,8 @@ function compareHeads(walks: ReadonlyMap<string, Walk>, heads: readonly ChainHea
     const walk = walks.get(currency)
     const head = heads.find((one) => one.currency === currency)
     const customerId = head?.customerId ?? walk!.customerId
-    const text = (what: string, says: string, should: string) =>
-      tell({ customerId, recordType: 'customer', recordId: customerId, what, says, should })
+    const text = (what: string, stored: string, expected: string) =>
+      tell({ customerId, recordType: 'customer', recordId: customerId, what, stored, expected })
     const last = walk?.link ?? 0
     const end = walk?.open.digest() ?? Buffer.alloc(0)
     if (!head) {
@@ -142,7 +142,7 @@ function compareSealed(
   { currency, sealedLinks, sealedHead }: ChainHead,
   last: number,
   atSeal: Buffer | null,
-  text: (what: string, says: string, should: string) => void,
+  text: (what: string, stored: string, expected: string) => void,
 ): void {
   if (sealedLinks === 0) return
   if (last < sealedLinks)
@@ -159,12 +159,12 @@ async function checkSeal(tx: Transaction, tell: Tell): Promise<void> {
   const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0))
   if (!newest && should.heads === 0n) return
   const about = { customerId: null, recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
-  if (!newest) tell({ ...about, what: 'newest seal', says: 'none', should: `one of ${should.heads} chains` })
+  if (!newest) tell({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })
   else if (!newest.seal.equals(should.seal) || newest.heads !== should.heads)
     tell({
       ...about,
       what: 'newest seal',
-      says: `${shortOf(newest.seal)} of ${newest.heads} chains`,
-      should: `${shortOf(should.seal)} of ${should.heads}`,
+      stored: `${shortOf(newest.seal)} of ${newest.heads} chains`,
+      expected: `${shortOf(should.seal)} of ${should.heads}`,
     })
 }

@@ -23,17 +23,17 @@ export function checkCharge(charge: Charge, { customerId, currency, tell }: Char
   const { id, netMinor, from, until } = charge
   const about = { customerId, recordType: 'charge', recordId: id } as const
   if (from !== null && until !== null && from >= until) {
-    tell({ ...about, what: 'days', says: `${from} until ${until}`, should: 'at least one day' })
+    tell({ ...about, what: 'days', stored: `${from} until ${until}`, expected: 'at least one day' })
     return
   }
   const should = recomputeCharge(factsOf(charge, currency))
   const line = roundToMinor(multiply(charge.unitPrice, charge.quantity), digitsOf(currency))
   const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) =>
-    tell({ ...about, what, says: amountText(saysMinor, currency), should: amountText(shouldMinor, currency) })
+    tell({ ...about, what, stored: amountText(saysMinor, currency), expected: amountText(shouldMinor, currency) })
   if (should !== netMinor) amount('amount', netMinor, should)
   else if (line !== netMinor) amount('unit price × quantity', line, netMinor)
   if (isPackageKind(charge.kind) && charge.brackets !== null)
-    tell({ ...about, what: 'brackets', says: 'some', should: 'none, for a package has a price' })
+    tell({ ...about, what: 'brackets', stored: 'some', expected: 'none, for a package has a price' })
 }
 
 /** Charges on no invoice were billed at 0.00, or a correction downward that turned into a credit note; they have no tax. */
@@ -48,13 +48,13 @@ export const zeroCharges: Check = {
           checkCharge(charge, { customerId, currency, tell })
           const about = { customerId, recordType: 'charge', recordId: charge.id } as const
           if (charge.netMinor > 0n)
-            tell({ ...about, what: 'invoice', says: 'none', should: 'one, for its amount is above 0' })
+            tell({ ...about, what: 'invoice', stored: 'none', expected: 'one, for its amount is above 0' })
           if (charge.grossMinor !== charge.netMinor)
             tell({
               ...about,
               what: 'amount with tax',
-              says: amountText(charge.grossMinor, currency),
-              should: amountText(charge.netMinor, currency),
+              stored: amountText(charge.grossMinor, currency),
+              expected: amountText(charge.netMinor, currency),
             })
         }
       },
@@ -75,8 +75,8 @@ export const orphans: Check = {
             recordType: 'charge',
             recordId: id,
             what: of === null ? 'subscription' : 'invoice',
-            says: of === null ? 'one that is not there' : String(of),
-            should: 'one that exists',
+            stored: of === null ? 'one that is not there' : String(of),
+            expected: 'one that exists',
           })
       },
     )
@@ -90,8 +90,8 @@ export const orphans: Check = {
             recordType: 'invoice',
             recordId: of,
             what: 'a tax',
-            says: `of invoice ${of}`,
-            should: 'of an invoice that exists',
+            stored: `of invoice ${of}`,
+            expected: 'of an invoice that exists',
           })
       },
     )

@@ -13,8 +13,8 @@ export const counts: Check = {
         recordType: 'list',
         recordId: block,
         what: `records of ${list} counted in this block`,
-        says: String(records),
-        should: String(counted),
+        stored: String(records),
+        expected: String(counted),
       })
     return differences.length
   },

@@ -41,8 +41,8 @@ export function checkDays(subscriptionId: Id, customerId: Id, charges: readonly 
           recordType: 'subscription',
           recordId: subscriptionId,
           what: `days of ${item}`,
-          says: `charge ${before.chargeId} until ${before.until} and charge ${span.chargeId} from ${span.from}`,
-          should: 'every day in one charge',
+          stored: `charge ${before.chargeId} until ${before.until} and charge ${span.chargeId} from ${span.from}`,
+          expected: 'every day in one charge',
         })
       if (!before || span.until > before.until) before = span
     }

@@ -40,8 +40,8 @@ export function checkNote(
   tell: Tell,
 ): void {
   const { currency } = note
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId: note.customerId, recordType: note.kind, recordId: note.id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId: note.customerId, recordType: note.kind, recordId: note.id, what, stored, expected })
   const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
     if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
   }
@@ -74,7 +74,7 @@ export function checkNote(
 }
 
 /** Rule: a credit note of the service is of its invoice's customer and currency, and all of an invoice give back no more than it was. */
-function checkCredited(note: CheckedNote, text: (what: string, says: string, should: string) => void): void {
+function checkCredited(note: CheckedNote, text: (what: string, stored: string, expected: string) => void): void {
   const { currency, invoiceId, invoiceTotalMinor } = note
   if (invoiceId === null) return
   if (invoiceTotalMinor === null) return text('invoice', String(invoiceId), 'one that exists')
@@ -103,15 +103,15 @@ export const creditedCharges: Check = {
             tell({
               ...about,
               what: 'what was given back of it',
-              says: amountText(creditedMinor, currency),
-              should: amountText(givenMinor, currency),
+              stored: amountText(creditedMinor, currency),
+              expected: amountText(givenMinor, currency),
             })
           if (givenMinor > netMinor || creditedMinor > netMinor)
             tell({
               ...about,
               what: 'credits of it',
-              says: amountText(givenMinor > creditedMinor ? givenMinor : creditedMinor, currency),
-              should: `at most its amount, ${amountText(netMinor, currency)}`,
+              stored: amountText(givenMinor > creditedMinor ? givenMinor : creditedMinor, currency),
+              expected: `at most its amount, ${amountText(netMinor, currency)}`,
             })
         }
       },
@@ -126,8 +126,8 @@ export const creditedCharges: Check = {
             recordType: 'invoice',
             recordId: id,
             what: `tax ${name} taken back by credit notes`,
-            says: amountText(takenMinor, currency),
-            should: `at most what was charged, ${amountText(amountMinor, currency)}`,
+            stored: amountText(takenMinor, currency),
+            expected: `at most what was charged, ${amountText(amountMinor, currency)}`,
           })
       },
     )

@@ -1,7 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 
-/** What a verification says: a place where the books do not follow from their own facts. */
+/** Differences that a verification finds: places where the books do not follow from their own facts. */
 
 export type RecordType =
   | 'account'
@@ -30,8 +30,8 @@ export interface Difference {
   recordId: Id
   /** Which fact of the record: "total", "tax VAT", "number". */
   what: string
-  says: string
-  should: string
+  stored: string
+  expected: string
 }
 
 /** Takes a difference at once, so that none has to be kept. */
@@ -50,7 +50,7 @@ export interface Check {
 export type GoOn = () => void
 
 /** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
-export function differenceText({ recordType, recordId, customerId, what, says, should }: Difference): string {
+export function differenceText({ recordType, recordId, customerId, what, stored, expected }: Difference): string {
   const customer = customerId === null || recordType === 'customer' ? '' : ` of customer ${customerId}`
-  return `${recordType.replace('_', ' ')} ${recordId}${customer}: ${what} says ${says}, should say ${should}`
+  return `${recordType.replace('_', ' ')} ${recordId}${customer}: ${what} says ${stored}, should say ${expected}`
 }

@@ -39,8 +39,8 @@ export const entriesBalance: Check = {
             recordType: 'ledger_entry',
             recordId: id,
             what: `entry ${event}`,
-            says: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
-            should: 'an amount above 0 from one account to another',
+            stored: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
+            expected: 'an amount above 0 from one account to another',
           })
       },
     ),
@@ -210,7 +210,7 @@ function tellDifferences(
   for (const entry of surplus) {
     const place = missing.findIndex((other) => other.what === entry.what)
     const [other] = place >= 0 ? missing.splice(place, 1) : []
-    tell({ ...about, what: entry.what, says: saysOf(entry), should: other ? saysOf(other) : 'nothing' })
+    tell({ ...about, what: entry.what, stored: saysOf(entry), expected: other ? saysOf(other) : 'nothing' })
   }
-  for (const other of missing) tell({ ...about, what: other.what, says: 'nothing', should: saysOf(other) })
+  for (const other of missing) tell({ ...about, what: other.what, stored: 'nothing', expected: saysOf(other) })
 }

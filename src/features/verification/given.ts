@@ -21,8 +21,8 @@ export const payments: Check = {
 
 function checkPayment(payment: CheckedPayment, tell: Tell): void {
   const { id, customerId, currency, amountMinor, appliedMinor, allocatedMinor, isFailed } = payment
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId, recordType: 'payment', recordId: id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
   const allocated = amountText(allocatedMinor, currency)
   if (appliedMinor !== allocatedMinor) text('what is allocated of it', amountText(appliedMinor, currency), allocated)
   if (allocatedMinor > amountMinor)
@@ -51,8 +51,8 @@ export const positives: Check = {
 
 function checkPositive(one: CheckedPositive, applied: Omit<AppliedTo, 'id'>, tell: Tell): void {
   const { id, customerId, currency, amountMinor } = one
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId, recordType: 'positive_adjustment', recordId: id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId, recordType: 'positive_adjustment', recordId: id, what, stored, expected })
   const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
     if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
   }

@@ -63,8 +63,8 @@ export function checkInvoice(facts: InvoiceFacts, tell: Tell): void {
         recordType: 'charge',
         recordId: charge.id,
         what: 'place on the invoice',
-        says: String(charge.displayOrder),
-        should: String(index + 1),
+        stored: String(charge.displayOrder),
+        expected: String(index + 1),
       })
   }
   if (charges.length === 0) say.text('lines', 'none', 'at least one')
@@ -78,13 +78,13 @@ export function checkInvoice(facts: InvoiceFacts, tell: Tell): void {
 
 interface Sayer {
   amount(what: string, saysMinor: bigint, shouldMinor: bigint): void
-  text(what: string, says: string, should: string): void
+  text(what: string, stored: string, expected: string): void
 }
 
 /** Differences of one invoice; equal amounts are none. */
 function sayerOf({ id, customerId, currency }: CheckedInvoice, tell: Tell): Sayer {
-  const text = (what: string, says: string, should: string) =>
-    tell({ customerId, recordType: 'invoice', recordId: id, what, says, should })
+  const text = (what: string, stored: string, expected: string) =>
+    tell({ customerId, recordType: 'invoice', recordId: id, what, stored, expected })
   return {
     text,
     amount(what, saysMinor, shouldMinor) {
@@ -119,8 +119,8 @@ function checkTaxes({ invoice, charges, taxes }: InvoiceFacts, tell: Tell): void
         recordType: 'charge',
         recordId: charge.id,
         what: 'amount with tax',
-        says: amountText(charge.grossMinor, currency),
-        should: amountText(grossMinor, currency),
+        stored: amountText(charge.grossMinor, currency),
+        expected: amountText(grossMinor, currency),
       })
   }
   say.amount('total', invoice.totalMinor, should.totalMinor)

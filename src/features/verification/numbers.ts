@@ -35,8 +35,8 @@ export const invoiceNumbers: Check = {
         recordType: 'account',
         recordId: account,
         what: 'next invoice number',
-        says: String(nextInvoiceNumber),
-        should: `${last + 1n} or more, for ${last} is given`,
+        stored: String(nextInvoiceNumber),
+        expected: `${last + 1n} or more, for ${last} is given`,
       })
     else if (nextInvoiceNumber > last + 1n)
       gaps.push({ from: last + 1n, until: nextInvoiceNumber, recordId: null, customerId: null })
@@ -57,8 +57,8 @@ async function tellUnexplained(tx: Transaction, gaps: readonly NumberGap[], tell
       recordType: gap.recordId === null ? 'account' : 'invoice',
       recordId: gap.recordId ?? tx.account,
       what: gap.recordId === null ? 'next invoice number' : 'number',
-      says: String(gap.until),
-      should: `${from}, for ${missing} is missing and no event tells that the number was raised`,
+      stored: String(gap.until),
+      expected: `${from}, for ${missing} is missing and no event tells that the number was raised`,
     })
   }
 }
@@ -93,8 +93,8 @@ export const creditNumbers: Check = {
         recordType: 'account',
         recordId: account,
         what: 'numbers of credit notes',
-        says: until - from === 1n ? `no CN-${from}` : `no CN-${from} to CN-${until - 1n}`,
-        should: `every number below CN-${nextCreditNumber}`,
+        stored: until - from === 1n ? `no CN-${from}` : `no CN-${from} to CN-${until - 1n}`,
+        expected: `every number below CN-${nextCreditNumber}`,
       })
     for (const { id, customerId, number } of await listNotesBeyond(tx, account, nextCreditNumber, GAPS_MAX))
       tell({
@@ -102,8 +102,8 @@ export const creditNumbers: Check = {
         recordType: 'credit_note',
         recordId: id,
         what: 'number',
-        says: number,
-        should: `CN- and a number below the account's next, ${nextCreditNumber}`,
+        stored: number,
+        expected: `CN- and a number below the account's next, ${nextCreditNumber}`,
       })
     for (const { id, customerId, number, firstId } of await listNumbersGivenTwice(tx, account, GAPS_MAX))
       tell({
@@ -111,8 +111,8 @@ export const creditNumbers: Check = {
         recordType: 'credit_note',
         recordId: id,
         what: 'number',
-        says: number,
-        should: `another, for credit note ${firstId} has it`,
+        stored: number,
+        expected: `another, for credit note ${firstId} has it`,
       })
     return Number(nextCreditNumber - 1n)
   },

@@ -23,8 +23,8 @@ export const usageCycles: Check = {
             recordType: 'subscription',
             recordId: subscriptionId,
             what: `units invoiced of component ${componentId} in the cycle from ${from}`,
-            says: decimalText(invoiced),
-            should: charged === null ? 'none, for no charge has any' : decimalText(charged),
+            stored: decimalText(invoiced),
+            expected: charged === null ? 'none, for no charge has any' : decimalText(charged),
           })
       },
     ),
