@@ -289,20 +289,8 @@ describe('size', () => {
  */
 const COMMENTS_TO_REWRITE = [
   'src/commands',
-  'src/features/accounts',
-  'src/features/api-keys',
   'src/features/billing-run',
-  'src/features/contacts',
-  'src/features/currencies',
-  'src/features/customer-removal',
-  'src/features/customers',
-  'src/features/documents',
-  'src/features/events',
-  'src/features/invoices',
-  'src/features/notes',
-  'src/features/outbox',
   'src/features/recurring-invoices',
-  'src/features/statements',
   'src/features/subscriptions',
   'src/features/verification',
 ]

@@ -82,10 +82,10 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
       lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom}, version = ${to.version}
     where account_id = ${account}`)
 
-/** What another process changed of an account is told through this channel. */
+/** Channel on which a process learns which account another process changed. */
 export const ACCOUNT_CHANNEL = 'account_changed'
 
-/** Tells every process at commit that the account was changed. */
+/** Notifies every process, at commit, that the account was changed. */
 export const notifyAccountChange = (tx: Transaction) =>
   tx.rows(sql`select pg_notify(${ACCOUNT_CHANNEL}, ${tx.account}::text)`)
 

@@ -26,7 +26,7 @@ const jane = (customerID: number, wish: object = {}) => ({
 
 const mailsOf = async (client: TestClient): Promise<Mail[]> => (await client.get('/v1/outbox')).body
 
-/** What a contact can sign in with, as the mail tells it. */
+/** Reads the username and password of a contact from the text of the mail. */
 const credentialsIn = ({ Text }: Mail) => ({
   username: /Username: (.*)/.exec(Text)?.[1],
   password: /Password: (.*)/.exec(Text)?.[1],

@@ -18,7 +18,7 @@ export function asciiOf(name: string): string {
   return parts.map((char) => SPELLED.get(char) ?? (/[a-z0-9]/.test(char) ? char : '')).join('')
 }
 
-/** What a generated username begins with. A name without any ASCII spelling falls back to the mail address, then to a plain word. */
+/** Returns the beginning of a generated username. A name without any ASCII spelling falls back to the mail address, then to a plain word. */
 export function usernameBase(contact: { name: string; lastName: string; email: string }): string {
   const last = asciiOf(contact.lastName)
   const first = asciiOf(contact.name)

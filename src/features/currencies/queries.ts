@@ -30,7 +30,7 @@ export const lockCurrency = (tx: Transaction, account: AccountId, currency: stri
     sql`select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`,
   )
 
-/** What uses a currency: the account as its default, rates, component prices, customers, recurring invoices, and money records, which keep it even when their customer has another now. */
+/** Finds the uses of a currency: the account as its default, rates, component prices, customers, recurring invoices, and money records, which keep it even when their customer has another now. */
 export const currencyUses = (db: Queryable, account: AccountId, currency: string) =>
   oneRow<{
     isDefault: boolean

@@ -50,7 +50,7 @@ async function knownCustomer(client: TestClient) {
   return { customerID: customerID as number, contactID: contacts.body.customerContactID as number, packageID }
 }
 
-/** Where the database holds the mark, as "table.column". */
+/** Finds the columns that hold the mark, as "table.column". */
 async function placesOfMark(account: bigint): Promise<string[]> {
   const { rows } = await owner.query<{ table: string; column: string }>(`
     select c.table_name as "table", c.column_name as "column" from information_schema.columns c

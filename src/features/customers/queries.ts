@@ -195,7 +195,7 @@ export const updateCustomerPause = (
              else statement_due_on end
      where account_id = ${account} and customer_id = ${id}`)
 
-/** What stands against changing a customer's currency, or deleting it. */
+/** Finds the uses of a customer that forbid to change its currency, or to delete it. */
 export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
   oneRow<{ hasMoney: boolean; hasRunning: boolean }>(
     db,

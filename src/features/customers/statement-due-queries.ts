@@ -28,13 +28,13 @@ export const listDueStatements = (db: Queryable, account: AccountId, customerIds
        and ${notFailed(account, due.runId, 'statement', 'c.customer_id')}
      order by c.customer_id`)
 
-/** Where a customer's automatic statements stand after one was due. */
+/** State of a customer's automatic statements after one was due. */
 export interface StatementMove {
   id: CustomerId
-  /** What was read before, so that a move is made once. */
+  /** The due day as it was read before; the move is made only where it still stands, thus once. */
   wasDueOn: IsoDate
   dueOn: IsoDate
-  /** The day on which one was made; null where there was nothing to tell. */
+  /** The day on which a statement was made; null where it would have been empty. */
   sentOn: IsoDate | null
 }
 

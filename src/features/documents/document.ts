@@ -6,9 +6,9 @@ import type { PlainFields } from '../invoices/fields.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
 
-/** What documents say, as plain data: what is drawn from it needs no database, and depends on nothing else. */
+/** Contents of documents as plain data: drawing needs nothing else, no database either. */
 
-/** Who sends a document, or gets it: as it was when the document was issued. */
+/** Sender or receiver of a document, as it was when the document was issued. */
 export interface Party {
   name: string
   /** The address, a line each. */
@@ -20,7 +20,7 @@ export interface Party {
   webPage: string | null
 }
 
-/** What every document has. */
+/** Fields that every document has. */
 export interface DocumentHead {
   /** BCP 47: the customer's, else the account's. */
   locale: string
@@ -50,7 +50,7 @@ export interface DocumentTax {
   amountMinor: bigint
 }
 
-/** What was paid or credited of an invoice so far. */
+/** A payment, credit note or bad debt that was applied to an invoice so far. */
 export interface Applied {
   date: IsoDate
   kind: 'payment' | 'credit_note' | 'bad_debt'
@@ -91,13 +91,13 @@ export interface CreditNoteDocument extends DocumentHead {
   /** Given back; where there are no lines they are contained in the total. */
   taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[]
   totalMinor: bigint
-  /** What it pays: an invoice by its number, or what else was owed. */
+  /** Debts that the credit note pays: an invoice by its number, or a positive adjustment by its reference. */
   applied: readonly { date: IsoDate; kind: 'invoice' | PositiveKind; reference: string | null; amountMinor: bigint }[]
   unallocatedMinor: bigint
   memo: string | null
 }
 
-/** What a statement says of one currency. */
+/** Section of a statement for one currency. */
 export interface StatementSection extends Statement {
   currency: string
   ageing: Ageing
@@ -108,7 +108,7 @@ export interface StatementDocument extends DocumentHead {
   customerReference: string
   from: IsoDate
   to: IsoDate
-  /** One a currency, the customer's own first. */
+  /** A section for each currency, the customer's own currency first. */
   sections: readonly StatementSection[]
   bankDetails: string | null
 }

@@ -4,7 +4,7 @@ import { drawTable, type Row } from '../../platform/pdf/table.ts'
 import type { DocumentHead, Party } from './document.ts'
 import { type Words, wordsOf } from './words.ts'
 
-/** What all documents share: the head with logo, title, sender, receiver and facts, and the blocks of text at the end. */
+/** Layout that all documents share: the head with logo, title, sender, receiver and facts, and the blocks of text at the end. */
 
 export interface Letter {
   sheet: Sheet

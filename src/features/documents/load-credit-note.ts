@@ -47,7 +47,7 @@ export async function loadCreditNoteDocument(
   }
 }
 
-/** One sum for each tax, over all invoices that it was taken back of. */
+/** Sums each tax over all invoices that it was taken back of. */
 function byTax(taxes: readonly ExplainedTax[]): CreditNoteDocument['taxes'] {
   const sums: { name: string; rate: ExplainedTax['rate']; amountMinor: bigint }[] = []
   for (const { name, rate, amountMinor } of taxes) {

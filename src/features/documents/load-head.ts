@@ -13,8 +13,7 @@ import { accountParty, customerParty, localeOf, paperOf } from './parties.ts'
 import type { FrozenParties } from './queries.ts'
 import { wordsOf } from './words.ts'
 
-/** What every document begins with, and how it tells days. */
-
+/** Head of a document as it is loaded, with the bank details that some documents show at their end. */
 export interface LoadedHead extends DocumentHead {
   bankDetails: string | null
 }

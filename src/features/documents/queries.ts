@@ -8,7 +8,7 @@ import type { Applied, CreditNoteDocument } from './document.ts'
 
 export type FrozenAccount = ReturnType<typeof frozenOfAccount>
 
-/** What a document froze of its account and customer, where those were edited since; null where they are as they were. */
+/** Account and customer as a document froze them, where they were edited since; null where they are as they were. */
 export interface FrozenParties {
   account: FrozenAccount | null
   customer: FrozenCustomer | null
@@ -34,7 +34,7 @@ export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id
     fragment`select * from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
   )
 
-/** What was paid, credited and written off of an invoice, in the order in which it was applied. */
+/** Lists the payments, credit notes and bad debts of an invoice in the order in which they were applied. */
 export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
   db.rows<Applied>(sql`
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
@@ -46,7 +46,7 @@ export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
      where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = ${id} and l.ended_on is null
      order by l.allocation_id`)
 
-/** What a credit note pays, in the order in which it was applied. */
+/** Lists the debts that a credit note pays, in the order in which it was applied to them. */
 export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<CreditNoteDocument['applied'][number]>(sql`
     select l.dated as "date", coalesce(a.kind, 'invoice') as "kind", coalesce(a.ref, i.number::text) as "reference", l.amount_minor as "amountMinor"

@@ -88,7 +88,7 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
   drawTable(sheet, columns, rows, { x: sheet.left, keptAtEnd: 1 })
 }
 
-/** What is open by age, less what was given and is not used yet: together the closing balance. */
+/** Draws the open amounts by age, less the money that is not allocated yet: together the closing balance. */
 function drawAgeing({ sheet, words, formats }: Letter, { ageing, unallocatedMinor, currency }: StatementSection): void {
   const width = sheet.width / 7
   const columns = [...AGES.map((age) => words.ages[age]), words.unallocated].map((title): Column => ({

@@ -58,7 +58,7 @@ interface Words {
   partOf(days: number, wholeDays: number): string
   /** How many units a line is for whose quantity of 1 does not tell it. */
   units(count: string): string
-  /** What stands for the lines of a text that is cut. */
+  /** Returns the text in place of the lines that are cut off. */
   moreLines(count: number): string
   late: string
   setup: string

@@ -5,7 +5,7 @@ import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
-/** One change: type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
+/** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
 export interface NewEvent {
   type: EventType
   recordId: Id

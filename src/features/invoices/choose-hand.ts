@@ -17,20 +17,20 @@ import type { InvoiceParts } from './wire.ts'
 import type { Draft } from './draft-queries.ts'
 import { type NewInvoice, UNDRAWN } from './issue.ts'
 
-/** From the body of an add or edit to the invoice that it means. Problems (400) are gathered, conflicts (409) come with the writing. */
+/** Resolves the body of an add or edit to the invoice that it asks for. Problems (400) are gathered; conflicts (409) are found by the write. */
 
-/** An invoice as it is, with its lines, and what it remembers while it is a draft. */
+/** Present invoice with its lines; `draft` is null once it is issued. */
 export interface HandRecord extends InvoiceParts {
   draft: Draft | null
 }
 
-/** What a body means: everything that an invoice says, with its amounts. */
+/** Invoice that the body of an add or edit asks for, with its customer and amounts. */
 export interface Wanted extends Draft {
   customer: Customer
   invoice: NewInvoice
 }
 
-/** Finds what the body refers to, and notes what is wrong with it. `present` is the draft that it edits. */
+/** Finds the records that the body refers to, and adds to `problems`. `present` is the draft that the body edits. */
 export async function chooseInvoice(
   tx: Transaction,
   context: RequestContext,

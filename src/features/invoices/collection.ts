@@ -14,7 +14,7 @@ export interface CollectionBody {
   customerPaymentMethodID?: bigint | null
 }
 
-/** What is wrong with how an invoice is to be collected. No account has gateways yet; the present method can be sent back. */
+/** Checks how an invoice is to be collected. No account has gateways yet; the present method can be sent back. */
 export function checkCollection(body: CollectionBody, problems: Problems, present?: CollectionMethod | null): void {
   if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
   if (body.customerPaymentMethodID)

@@ -8,7 +8,7 @@ import type { InvoiceRow } from './issue-queries.ts'
 
 /** Statements of drafts. */
 
-/** What a draft remembers beside the invoice that it will be. */
+/** State of a draft beside its invoice: which of its values the caller gave. */
 export interface Draft {
   isInvoiceDateGiven: boolean
   isDueDateGiven: boolean
@@ -54,7 +54,7 @@ export const updateIssued = (
       due_date = ${to.dueDate}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
      where account_id = ${tx.account} and invoice_id = ${to.id} and issued_at is null`)
 
-/** What the lines come to with their taxes, where the lines themselves stay. */
+/** Writes the amounts of the lines with tax, in the order of `grossMinor`; the lines themselves stay. */
 export const updateGross = (tx: Transaction, id: InvoiceId, grossMinor: readonly bigint[]) =>
   tx.rows(sql`
     update charges c set gross_minor = r.gross from unnest(${`{${grossMinor.join(',')}}`}::bigint[]) with ordinality as r(gross, place)

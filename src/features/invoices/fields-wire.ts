@@ -48,7 +48,7 @@ export function plainToWire(fields: Partial<PlainFields>, names = FIELD_NAMES): 
   return wire as PlainWire
 }
 
-/** What the event of an issue keeps: the fields that can change later, as the row of the invoice had them. */
+/** Fields that the event of an issue keeps: those that can change later, as the row of the invoice had them. */
 export type Kept = Partial<PlainWire>
 
 export const writeKept = (fields: GivenFields): string => KeptOut.write(plainToWire(fields, EDITABLE))

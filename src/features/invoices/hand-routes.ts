@@ -27,7 +27,7 @@ export interface HandDeps {
   afterIssue: readonly AfterIssue[]
 }
 
-/** What callers do with invoices that they write, and with the rules' ones where those can still change. */
+/** Operations on manual invoices, and on recurring ones where those can still change. */
 export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',

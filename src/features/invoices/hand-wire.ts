@@ -23,7 +23,7 @@ import {
 import { COLLECTION_METHODS } from './collection.ts'
 import { plainIn } from './fields-wire.ts'
 
-/** What callers send of invoices that they write themselves; the lines and taxes are those of recurring invoices too. */
+/** Bodies of manual invoices; recurring invoices have the same lines and taxes. */
 
 const CHARGES_MAX = 1000
 const TAXES_MAX = 100

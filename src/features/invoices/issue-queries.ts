@@ -40,7 +40,7 @@ const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
   ...PLAIN_COLUMNS,
 }
 
-/** What invoices of one run share with most others of it; texts that callers wrote for one invoice are its own. */
+/** Columns in which most invoices of a billing run are alike; texts that a caller wrote for an invoice are its own. */
 const OF_MANY: readonly (keyof InvoiceRow)[] = ['customerVersion', 'currency', 'invoiceDate', 'dueDate', 'source']
 const OF_CALLERS: BulkValues<InvoiceRow> = { repeated: OF_MANY }
 const OF_RULES: BulkValues<InvoiceRow> = {

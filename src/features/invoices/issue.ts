@@ -46,7 +46,7 @@ export interface ZeroCharge {
 }
 
 export interface IssueContext {
-  /** Where given, the identifiers of what is issued are added to it: a change tells what it made. */
+  /** Collects the identifiers of the issued invoices, where given: the answer to a change lists them. */
   issued?: InvoiceId[]
   account: Account
   moment: Moment
@@ -55,7 +55,7 @@ export interface IssueContext {
   hasMailServer?: boolean
 }
 
-/** What was issued by one call, for the steps that follow. */
+/** Invoices that one call issued, for the steps that follow. */
 export interface Issued {
   invoices: readonly { id: InvoiceId; customerId: CustomerId; currency: string }[]
   /** The customers of them that have unallocated money. */

@@ -54,7 +54,7 @@ export function taxedAmounts(netMinor: readonly bigint[], rates: readonly TaxRat
   }
 }
 
-/** What is wrong with amounts. Rule: below 10^12, and an invoice is not below zero, though a line may be (a discount). */
+/** Checks amounts. Rule: below 10^12, and an invoice is not below zero, though a line may be (a discount). */
 export function checkAmounts(amounts: LineAmounts, currency: string, list: string, problems: Problems): void {
   const digits = digitsOf(currency)
   let isFine = true

@@ -215,7 +215,7 @@ export const listCharges = async (
      order by invoice_id, display_order ${linesMax === undefined ? NOTHING : fragment`limit ${linesMax}`}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
-/** What the lines of one cycle were spread by, and how many units they are together. */
+/** Price list and total quantity by which the units of one cycle were spread over its lines. */
 export interface Spread {
   priceList: PriceList
   quantity: Decimal
@@ -241,7 +241,7 @@ export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: 
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, invoice_tax_id`)
 
-/** What is given and joined to an invoice: of a payment, or of a credit note or other negative adjustment. */
+/** Money applied to an invoice: from a payment, or from a credit note or other negative adjustment. */
 export interface AppliedMoney {
   id: Id
   invoiceId: InvoiceId

@@ -8,7 +8,7 @@ export const updateDatesSent = (tx: Transaction, ids: readonly InvoiceId[], at: 
   tx.rows(sql`
     update invoices set date_sent = ${at} where account_id = ${tx.account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
 
-/** What the mail with an invoice says, and to whom. */
+/** Invoice with the facts that its mail shows, and the address of the mail. */
 export interface InvoiceToSend {
   id: InvoiceId
   customerId: CustomerId

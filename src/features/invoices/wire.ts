@@ -132,7 +132,7 @@ export interface InvoiceParts {
   customer: CustomerView
   charges: readonly Charge[]
   taxes: readonly InvoiceTaxRow[]
-  /** What payments, credit notes and other negative adjustments pay of it; none where left out. */
+  /** Payments, credit notes and other negative adjustments that are applied to it; none where left out. */
   applied?: readonly AppliedMoney[]
 }
 
@@ -158,7 +158,7 @@ export function balancesOf(
   }
 }
 
-/** What was written, else the days and units that the facts tell. */
+/** Returns the description that was written, else one made from the days and units of the charge. */
 export const shownDescription = (
   charge: Pick<Charge, 'description' | 'kind' | 'brackets' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>,
 ): string | null => charge.description ?? (describeCharge(charge) || null)

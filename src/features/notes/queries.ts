@@ -18,7 +18,7 @@ export const NOTE_TYPES = [
 ] as const
 export type NoteType = (typeof NOTE_TYPES)[number]
 
-/** What a caller can set of a note. */
+/** Fields of a note that a caller can set. */
 export interface NoteInput {
   customerId: CustomerId
   text: string

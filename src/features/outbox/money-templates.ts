@@ -66,7 +66,7 @@ export function creditNoteMail(facts: CreditNoteFacts): Rendered {
 export interface StatementFacts extends Greeted {
   from: IsoDate
   to: IsoDate
-  /** What is owed at the end, a currency each. */
+  /** Closing balance of each currency. */
   closing: readonly { currency: string; closingMinor: bigint }[]
 }
 
@@ -97,7 +97,7 @@ export interface ReceiptFacts extends Greeted {
   currency: string
   amountMinor: bigint
   reference: string | null
-  /** What it paid: invoices by their numbers; a document that is no invoice has none. */
+  /** Debts that the payment paid: invoices by their numbers; a document that is no invoice has none. */
   paid: readonly { number: bigint | null; amountMinor: bigint }[]
 }
 

@@ -14,7 +14,7 @@ export type Template = (typeof TEMPLATES)[number]
 export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown'] as const
 export type MailStatus = (typeof MAIL_STATUSES)[number]
 
-/** What goes with a mail as a PDF; made when the mail is sent. */
+/** Document that is attached to a mail as a PDF; the PDF is made when the mail is sent. */
 export interface AttachedDocument {
   kind: 'invoice' | 'credit_note' | 'statement'
   id: Id
@@ -39,7 +39,7 @@ export interface NewMail {
 export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'document'> {
   id: Id
   status: MailStatus
-  /** What the receiver's server said last; null before a try. */
+  /** Last reply of the receiver's server; null before a try. */
   lastReply: string | null
   sentAt: Instant | null
 }
@@ -82,7 +82,7 @@ export const insertMails = (tx: Transaction, mails: readonly Omit<NewMail, 'seal
       ${column(rows, 'documentId')}::bigint[])`)
 }
 
-/** What a mail says of its sender. A customer's own language comes before the account's. */
+/** Sender of a mail: its name, and the language of the mail. A customer's own language comes before the account's. */
 export interface Sender {
   name: string
   locale: string
@@ -103,7 +103,7 @@ export const deleteUnsentMail = (tx: Transaction, account: AccountId, customerId
   tx.rows(sql`
     delete from outbox where account_id = ${account} and customer_id = ${customerId} and status in ('queued', 'failed')`)
 
-/** What was sent stays as a fact: when and by which template, but neither to whom nor what it said. */
+/** Removes the addresses and texts of a customer's mails; when each was sent, and by which template, stays as a fact. */
 export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>
   tx.rows(sql`
     update outbox set to_address = ${neutral}, cc_address = null, subject = ${neutral}, text_body = ${neutral}, html_body = ${neutral},

@@ -11,7 +11,7 @@ export interface Rendered {
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 export const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 
-/** One paragraph, or a list of named values. */
+/** Part of a letter: a paragraph, or a list of named values. */
 type Part = string | readonly (readonly [name: string, value: string])[]
 
 interface Letter {

@@ -36,7 +36,7 @@ export interface CurrencyBalance {
   ageing: Ageing
 }
 
-/** One balance a currency, the customer's own first, also where it has none yet. All records count from when they are recorded. */
+/** Returns the balance of each currency, the customer's own first, also where it has none yet. A record counts from the moment it is recorded. */
 export async function balancesOf(
   db: Queryable,
   account: AccountId,

@@ -6,17 +6,18 @@ import type { Queryable } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
-/** What moved a customer's account, what is open of it on a day, and what it holds now. */
+/** Statements of SQL on the movements of a customer's account, its open debts on a day, and its balances now. */
 
-/** What a statement says beside its movements. */
+/** Sums of a statement, beside its movements. */
 export interface StatementSums {
-  /** What all movements before the period, and all after it, come to. */
+  /** Sum of all movements before the period. */
   openingMinor: bigint
+  /** Sum of all movements after the period. */
   laterMinor: bigint
   /** Of the movements of the period. */
   debitsMinor: bigint
   creditsMinor: bigint
-  /** What was open on the period's last day by due day: documents of that day and before, less what was allocated to them by then. */
+  /** Open amounts on the period's last day, by due day: documents of that day and before, less what was allocated to them by then. */
   open: { dueDate: IsoDate; openMinor: bigint }[]
   /** Money given on that day or before, less what was allocated of it by then. */
   unallocatedMinor: bigint
@@ -151,7 +152,7 @@ export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: 
     select currency, receivable_minor as "receivableMinor", unapplied_minor as "unappliedMinor", clearing_minor as "clearingMinor"
       from customer_totals where account_id = ${account} and customer_id = ${customerId} order by currency`)
 
-/** What is open now, whenever it is dated, by currency and due day. */
+/** Lists the amounts that are open now, whatever their date, by currency and due day. */
 export const listOpenNow = (db: Queryable, account: AccountId, customerId: CustomerId) =>
   db.rows<{ currency: string; dueDate: IsoDate; openMinor: bigint }>(sql`
     select currency, due_date as "dueDate", sum(open)::bigint as "openMinor" from (
