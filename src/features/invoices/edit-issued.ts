@@ -3,13 +3,13 @@ import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
-import { recordInvoice, rereadInvoice } from './by-hand.ts'
-import type { HandRecord } from './choose-hand.ts'
-import { hasSameLines, hasSameTaxes } from './compare.ts'
-import { checkCollection, collectionMethodOf } from './collection.ts'
+import { recordInvoice, rereadInvoice } from './manual.ts'
+import type { ManualRecord } from './resolve-manual.ts'
+import { hasSameLines, hasSameTaxes } from './same-lines.ts'
+import { checkCollection, collectionMethodOf } from './check-collection.ts'
 import { EDITABLE, FIELD_NAMES } from './fields.ts'
 import { plainFromWire, spellingOf } from './fields-wire.ts'
-import type { InvoiceBody } from './hand-wire.ts'
+import type { InvoiceBody } from './manual-wire.ts'
 import { type InvoiceParts, shownDescription } from './wire.ts'
 import { updateEditable } from './issue-queries.ts'
 
@@ -18,7 +18,7 @@ import { updateEditable } from './issue-queries.ts'
 const FROZEN = FIELD_NAMES.filter((name) => !EDITABLE.includes(name))
 
 /** Fields of a body that would change what is fixed. Absent ones change nothing. */
-function fixedDifferences(body: InvoiceBody, present: HandRecord): string[] {
+function fixedDifferences(body: InvoiceBody, present: ManualRecord): string[] {
   const { invoice, charges } = present
   const isOther = (sent: unknown, now: unknown) => sent != null && sent !== now
   // A line of the rules shows a description that is told from its facts: sent back it is no other one.
@@ -35,14 +35,14 @@ function fixedDifferences(body: InvoiceBody, present: HandRecord): string[] {
   ]
 }
 
-export const checkIssuedBody = (body: Partial<InvoiceBody>, present: HandRecord, problems: Problems): void =>
+export const checkIssuedBody = (body: Partial<InvoiceBody>, present: ManualRecord, problems: Problems): void =>
   checkCollection(body, problems, present.invoice.collectionMethod)
 
 /** Changes what can still change; anything else that differs is a conflict. */
 export async function editIssued(
   tx: Transaction,
   context: RequestContext,
-  present: HandRecord,
+  present: ManualRecord,
   body: InvoiceBody,
 ): Promise<InvoiceParts> {
   const { invoice, customer } = present

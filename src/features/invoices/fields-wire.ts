@@ -1,7 +1,7 @@
 import { longText, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { orNull, outObject, outText, outWord, type Shape, type ShapeOf } from '../../platform/wire/write.ts'
-import { COLLECTION_METHODS } from './collection.ts'
+import { COLLECTION_METHODS } from './check-collection.ts'
 import { EDITABLE, FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
 
 /** The spelling of the plain fields of an invoice, how they are read, and how they are written. */

@@ -60,7 +60,7 @@ export interface Issued {
   invoices: readonly { id: InvoiceId; customerId: CustomerId; currency: string }[]
   /** The customers of them that have unallocated money. */
   unapplied: readonly HasUnapplied[]
-  isByHand: boolean
+  isManual: boolean
 }
 
 /** A step after issuing, of a feature that stands above invoices or of invoices themselves. */
@@ -73,7 +73,7 @@ export interface IssueOptions {
   /** Makes the credits of the same operation, before older money is taken. */
   credits?: (ids: readonly InvoiceId[]) => Promise<void>
   /** A caller wrote the invoices. Rule: they take no unallocated money by themselves. */
-  isByHand?: boolean
+  isManual?: boolean
   /** The one invoice is a draft until now: its lines stay as they are stored. */
   draft?: { hasOwnTaxes: boolean }
 }
@@ -88,14 +88,14 @@ export async function issue(
   invoices: readonly NewInvoice[],
   options: IssueOptions,
 ): Promise<InvoiceId[]> {
-  const { draft, afterIssue, zeroCharges = [], isByHand = false } = options
+  const { draft, afterIssue, zeroCharges = [], isManual = false } = options
   if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
   else await insertLines(tx, invoices, zeroCharges)
   const unapplied = invoices.length === 0 ? [] : await insertIssued(tx, context, invoices, draft !== undefined)
   const ids = invoices.map(({ id }) => id)
   context.issued?.push(...ids)
   await options.credits?.(ids)
-  if (invoices.length > 0) for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isByHand })
+  if (invoices.length > 0) for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual })
   return ids
 }
 

@@ -7,7 +7,7 @@ import { frozenOf } from '../customers/rules.ts'
 import { frozenCustomerToWire } from '../customers/wire.ts'
 import { EDITABLE } from './fields.ts'
 import { type Kept, spellingOf } from './fields-wire.ts'
-import { LINES_AT_A_TIME, loadInvoiceParts } from './load.ts'
+import { LINES_AT_A_TIME, loadInvoiceParts } from './load-parts.ts'
 import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
 import { invoiceToWire, IssuedOut } from './wire.ts'
 

@@ -9,9 +9,9 @@ import type { BodyOf } from '../../platform/wire/read.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { unknownInvoice } from './by-hand.ts'
-import { type HandDeps, handInvoiceOperations } from './hand-routes.ts'
-import { invoicePortions, loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load.ts'
+import { unknownInvoice } from './manual.ts'
+import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
+import { invoicePortions, loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load-parts.ts'
 import {
   countInvoices,
   findInvoiceByNumber,
@@ -33,7 +33,7 @@ import {
 
 const tag = 'Invoices'
 
-interface Deps extends HandDeps {
+interface Deps extends ManualDeps {
   publicUrl: string | undefined
 }
 
@@ -148,5 +148,5 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts, spreads, account.timeZone)) }
     },
   }),
-  ...handInvoiceOperations(deps),
+  ...manualInvoiceOperations(deps),
 ]

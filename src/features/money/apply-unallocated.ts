@@ -15,8 +15,8 @@ type MadeInvoice = Issued['invoices'][number]
  * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
  * credit notes, never bad debt; only the invoices being made; not where the account has turned it off, and not those by hand.
  */
-export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isByHand }) => {
-  if (isByHand || unapplied.length === 0 || !context.account.isAutoApply) return
+export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isManual }) => {
+  if (isManual || unapplied.length === 0 || !context.account.isAutoApply) return
   const rich = new Set(unapplied.map(({ customerId, currency }) => `${customerId} ${currency}`))
   const paid = made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`))
   if (paid.length === 0) return

@@ -1,7 +1,7 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import type { OnCancel } from '../invoices/by-hand.ts'
+import type { OnCancel } from '../invoices/manual.ts'
 import { recordAllocations } from './allocation-event.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
 import { listNotesFor } from './credit-note-queries.ts'

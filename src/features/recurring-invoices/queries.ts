@@ -5,7 +5,7 @@ import { firstRow, oneRow, type Queryable, type Transaction } from '../../platfo
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
-import type { CollectionMethod } from '../invoices/collection.ts'
+import type { CollectionMethod } from '../invoices/check-collection.ts'
 
 /** A recurring invoice with every fact that billing it needs of its customer; its lines and taxes are read beside it. */
 export interface RecurringInvoice {

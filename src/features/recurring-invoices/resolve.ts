@@ -7,9 +7,9 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
-import { hasPrices, hasRates } from '../invoices/hand-wire.ts'
+import { hasPrices, hasRates } from '../invoices/manual-wire.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
-import { checkCollection } from '../invoices/collection.ts'
+import { checkCollection } from '../invoices/check-collection.ts'
 import { listTaxRules } from '../invoices/issue-queries.ts'
 import {
   amountsOf,

@@ -21,9 +21,9 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { chargesIn, collectionIn, taxesIn } from '../invoices/hand-wire.ts'
+import { chargesIn, collectionIn, taxesIn } from '../invoices/manual-wire.ts'
 import type { LineAmounts } from '../invoices/lines.ts'
-import { COLLECTION_METHODS } from '../invoices/collection.ts'
+import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { TERM_TYPES } from '../subscriptions/wire.ts'
 import { cursorOf, statusOf, termsOf } from './facts.ts'

@@ -25,7 +25,7 @@ import {
 } from '../../platform/wire/write.ts'
 import type { Moment } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { COLLECTION_METHODS } from '../invoices/collection.ts'
+import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
 import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { TERM_TYPES } from './wire.ts'

@@ -7,7 +7,7 @@ import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
-import type { CollectionMethod } from '../invoices/collection.ts'
+import type { CollectionMethod } from '../invoices/check-collection.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
 export type SubscriptionStatusWord = (typeof SUBSCRIPTION_STATUSES)[number]

@@ -13,9 +13,9 @@ import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '.
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { post } from '../ledger/post.ts'
-import type { HandRecord, Wanted } from './choose-hand.ts'
-import { hasSameLines } from './compare.ts'
-import type { InvoiceBody } from './hand-wire.ts'
+import type { ManualRecord, Wanted } from './resolve-manual.ts'
+import { hasSameLines } from './same-lines.ts'
+import type { InvoiceBody } from './manual-wire.ts'
 import { insertCharges, listTaxRules, updateCancelled } from './issue-queries.ts'
 import { type AfterIssue, chargeRow, insertDraft, issue, type NewInvoice, replaceTaxes } from './issue.ts'
 import { amountsOf, checkAmounts, foundRates } from './lines.ts'
@@ -53,7 +53,7 @@ export async function rereadInvoice(tx: Transaction, context: RequestContext, id
 }
 
 /** Locks the customer of an invoice, then reads it: the order of every change. A draft may have moved to another customer meanwhile. */
-export async function lockedInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<HandRecord> {
+export async function lockedInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<ManualRecord> {
   let invoice = await findInvoice(tx, tx.account, id)
   for (let lockedId: bigint | undefined; invoice && lockedId !== invoice.customerId;) {
     lockedId = invoice.customerId
@@ -119,7 +119,7 @@ export async function addInvoice(
   checkNotLocked(context.account.lockDate, [invoice.invoiceDate], 'the invoice', 'InvoiceDate')
   const refusals = { invoices_reference_key: referenceTaken(invoice.reference) }
   if (!isDraft) {
-    const [id] = await refuseOn(issue(tx, context, [invoice], { afterIssue, isByHand: true }), refusals)
+    const [id] = await refuseOn(issue(tx, context, [invoice], { afterIssue, isManual: true }), refusals)
     return rereadInvoice(tx, context, id as InvoiceId)
   }
   const id = await refuseOn(insertDraft(tx, context, invoice), refusals)
@@ -133,7 +133,7 @@ export async function addInvoice(
 export async function editDraft(
   tx: Transaction,
   context: RequestContext,
-  present: HandRecord,
+  present: ManualRecord,
   wanted: Wanted,
   body: InvoiceBody,
 ): Promise<InvoiceParts> {
@@ -155,7 +155,7 @@ export async function editDraft(
 }
 
 /** The same lines come to other amounts only in another currency; then they are written anew. */
-async function updateGrossAndNet(tx: Transaction, present: HandRecord, invoice: NewInvoice): Promise<void> {
+async function updateGrossAndNet(tx: Transaction, present: ManualRecord, invoice: NewInvoice): Promise<void> {
   const { id } = present.invoice
   const isSameNet = present.charges.every(({ netMinor }, index) => netMinor === invoice.amounts.netMinor[index])
   if (isSameNet) await updateGross(tx, id, invoice.amounts.grossMinor)
@@ -174,7 +174,7 @@ async function replaceLines(tx: Transaction, id: InvoiceId, invoice: NewInvoice)
 export async function issueDraft(
   tx: Transaction,
   context: RequestContext,
-  present: HandRecord,
+  present: ManualRecord,
   afterIssue: readonly AfterIssue[],
 ): Promise<InvoiceParts> {
   const { invoice, draft } = present
@@ -198,7 +198,7 @@ export async function issueDraft(
   const { hasOwnTaxes } = draft
   await issue(tx, context, [{ ...invoice, ...frozen, lines: [], period: null }], {
     afterIssue,
-    isByHand: true,
+    isManual: true,
     draft: { hasOwnTaxes },
   })
   return rereadInvoice(tx, context, id)
@@ -230,7 +230,7 @@ export type OnCancel = (tx: Transaction, context: RequestContext, invoice: Invoi
 export async function removeInvoice(
   tx: Transaction,
   context: RequestContext,
-  present: HandRecord,
+  present: ManualRecord,
   onCancel: OnCancel,
 ): Promise<void> {
   const { invoice } = present

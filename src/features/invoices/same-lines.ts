@@ -1,5 +1,5 @@
 import { equals } from '../../kernel/decimal.ts'
-import type { InvoiceBody } from './hand-wire.ts'
+import type { InvoiceBody } from './manual-wire.ts'
 import { lineOf } from './lines.ts'
 import type { InvoiceParts } from './wire.ts'
 

@@ -6,9 +6,9 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
-import { checkCollection, collectionMethodOf } from './collection.ts'
-import { hasSameTaxes } from './compare.ts'
-import { hasPrices, hasRates, type InvoiceBody } from './hand-wire.ts'
+import { checkCollection, collectionMethodOf } from './check-collection.ts'
+import { hasSameTaxes } from './same-lines.ts'
+import { hasPrices, hasRates, type InvoiceBody } from './manual-wire.ts'
 import { listTaxRules } from './issue-queries.ts'
 import { amountsOf, checkAmounts, checkTexts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
 import { plainFromWire } from './fields-wire.ts'
@@ -20,7 +20,7 @@ import { type NewInvoice, UNDRAWN } from './issue.ts'
 /** Resolves the body of an add or edit to the invoice that it asks for. Problems (400) are gathered; conflicts (409) are found by the write. */
 
 /** Present invoice with its lines; `draft` is null once it is issued. */
-export interface HandRecord extends InvoiceParts {
+export interface ManualRecord extends InvoiceParts {
   draft: Draft | null
 }
 
@@ -31,16 +31,16 @@ export interface Wanted extends Draft {
 }
 
 /** Finds the records that the body refers to, and adds to `problems`. `present` is the draft that the body edits. */
-export async function chooseInvoice(
+export async function resolveInvoice(
   tx: Transaction,
   context: RequestContext,
   body: Partial<InvoiceBody>,
   problems: Problems,
-  present?: HandRecord,
+  present?: ManualRecord,
 ): Promise<Wanted | undefined> {
   checkCollection(body, problems, present?.invoice.collectionMethod)
   checkTexts(body.Charges, present?.charges, 'Charges', problems)
-  const dates = chooseDates(context, body, present)
+  const dates = resolveDates(context, body, present)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   if (dates.isDueDateGiven && body.DueDate && body.DueDate < dates.invoiceDate)
     problems.add(
@@ -51,7 +51,7 @@ export async function chooseInvoice(
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
   if (!customer || !currency || !isComplete(body)) return undefined
-  const taxes = await chooseTaxes(tx, body, customer, present)
+  const taxes = await resolveTaxes(tx, body, customer, present)
   const lines = body.Charges.map(lineOf)
   const amounts = amountsOf(lines, taxes.rates, digitsOf(currency))
   checkAmounts(amounts, currency, 'Charges', problems)
@@ -82,10 +82,10 @@ export async function chooseInvoice(
 const isComplete = (body: Partial<InvoiceBody>): body is Partial<InvoiceBody> & Pick<InvoiceBody, 'Charges'> =>
   body.Charges !== undefined && hasPrices(body.Charges) && hasRates(body.Taxes)
 
-type ChosenDates = Pick<Draft, 'isInvoiceDateGiven' | 'isDueDateGiven'> & { invoiceDate: IsoDate }
+type ResolvedDates = Pick<Draft, 'isInvoiceDateGiven' | 'isDueDateGiven'> & { invoiceDate: IsoDate }
 
 /** Rule: a date that is sent back as it was stays the default that it was. */
-function chooseDates({ moment }: RequestContext, body: Partial<InvoiceBody>, present?: HandRecord): ChosenDates {
+function resolveDates({ moment }: RequestContext, body: Partial<InvoiceBody>, present?: ManualRecord): ResolvedDates {
   const isGiven = (sent: IsoDate | null | undefined, before: IsoDate | undefined, wasGiven: boolean | undefined) =>
     sent != null && (sent !== before || (wasGiven ?? true))
   const { invoice, draft } = present ?? {}
@@ -102,18 +102,18 @@ function datesOf(
   { account }: RequestContext,
   body: Partial<InvoiceBody>,
   customer: Customer,
-  { invoiceDate, isDueDateGiven }: ChosenDates,
+  { invoiceDate, isDueDateGiven }: ResolvedDates,
 ): { invoiceDate: IsoDate; dueDate: IsoDate } {
   const termDays = customer.paymentTermDays ?? account.paymentTermDays
   return { invoiceDate, dueDate: isDueDateGiven ? (body.DueDate as IsoDate) : addDays(invoiceDate, termDays) }
 }
 
 /** Rule: given taxes are used as they are, an empty list means none; null goes to the rules; absent keeps. Found ones sent back stay found. */
-async function chooseTaxes(
+async function resolveTaxes(
   tx: Transaction,
   body: Partial<InvoiceBody>,
   customer: Customer,
-  present?: HandRecord,
+  present?: ManualRecord,
 ): Promise<{ isOwn: boolean; rates: TaxRate[] }> {
   const found = async () => ({ isOwn: false, rates: foundRates(await listTaxRules(tx, tx.account), customer) })
   if (body.Taxes === null) return found()

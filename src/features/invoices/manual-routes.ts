@@ -9,26 +9,26 @@ import {
   removeInvoice,
   unknownInvoice,
   writtenInvoice,
-} from './by-hand.ts'
+} from './manual.ts'
 import type { AfterIssue } from './issue.ts'
 import { sendInvoice } from './send.ts'
-import { chooseInvoice, type HandRecord, type Wanted } from './choose-hand.ts'
+import { resolveInvoice, type ManualRecord, type Wanted } from './resolve-manual.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
-import { InvoiceIn } from './hand-wire.ts'
+import { InvoiceIn } from './manual-wire.ts'
 import { InvoiceOut, invoiceEtag } from './wire.ts'
 
 const tag = 'Invoices'
 const path = '/v1/invoices/{invoiceID}'
 const id = 'invoiceID'
 
-export interface HandDeps {
+export interface ManualDeps {
   onCancel: OnCancel
   /** The steps after issuing, see issue.ts. */
   afterIssue: readonly AfterIssue[]
 }
 
 /** Operations on manual invoices, and on recurring ones where those can still change. */
-export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Operation[] => [
+export const manualInvoiceOperations = ({ onCancel, afterIssue }: ManualDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -38,7 +38,7 @@ export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Opera
     body: InvoiceIn,
     success: { status: 201, schema: InvoiceOut.schema },
     refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
-    references: (tx, context, { body }, problems) => chooseInvoice(tx, context, body, problems),
+    references: (tx, context, { body }, problems) => resolveInvoice(tx, context, body, problems),
     write: async (tx, context, { body }, _record, wanted) => {
       const parts = await addInvoice(tx, context, wanted as Wanted, body, afterIssue)
       const headers = { location: `/v1/invoices/${parts.invoice.id}` }
@@ -55,9 +55,9 @@ export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Opera
     success: { status: 204 },
     refusals: { 409: 'The invoice is issued or cancelled and something fixed differs, or the Reference is taken' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: HandRecord) => invoiceEtag(record),
+    etag: (record: ManualRecord) => invoiceEtag(record),
     references: async (tx, context, { body }, problems, record) => {
-      if (record.draft) return chooseInvoice(tx, context, body, problems, record)
+      if (record.draft) return resolveInvoice(tx, context, body, problems, record)
       checkIssuedBody(body, record, problems)
       return undefined
     },
@@ -77,7 +77,7 @@ export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Opera
     success: { status: 204 },
     refusals: { 409: 'The invoice is cancelled already, credited, or a caller allocated something to it' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: HandRecord) => invoiceEtag(record),
+    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) => {
       await removeInvoice(tx, context, record, onCancel)
       return noContent()
@@ -92,7 +92,7 @@ export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Opera
     success: { status: 204 },
     refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: HandRecord) => invoiceEtag(record),
+    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) =>
       noContent(invoiceEtag(await issueDraft(tx, context, record, afterIssue))),
   }),
@@ -105,7 +105,7 @@ export const handInvoiceOperations = ({ onCancel, afterIssue }: HandDeps): Opera
     success: { status: 204 },
     refusals: { 409: 'The invoice is a draft or cancelled, or its customer has no Email' },
     record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: HandRecord) => invoiceEtag(record),
+    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, record))),
   }),
 ]
