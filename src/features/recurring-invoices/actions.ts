@@ -28,7 +28,10 @@ import {
 } from './queries.ts'
 import { type RecurringBody, RecurringOut, recurringToWire } from './wire.ts'
 
-/** Every change locks the customer first, invoices what is due today as the run would, then does its own work. */
+/**
+ * Changes of recurring invoices. Each locks the customer first, invoices what is due today as the billing run would, then does its own
+ * work.
+ */
 
 export const unknownRecurring = (id: bigint | string) =>
   missing('recurring_invoice_unknown', `There is no recurring invoice ${id}.`, 'recurInvoiceID')
@@ -48,11 +51,11 @@ async function reread(tx: Transaction, id: Id): Promise<Loaded> {
   return loaded
 }
 
-/** The JSON text of a recurring invoice, with amounts by the taxes that count today. */
+/** Returns the JSON text of a recurring invoice, with amounts by the tax rules of today. */
 export const writtenRecurring = async (db: Queryable, context: RequestContext, loaded: Loaded): Promise<string> =>
   writeRecurring(loaded, await recurringContext(db, context), context)
 
-/** The same with those taxes given. */
+/** Returns the JSON text of a recurring invoice, with amounts by the given tax rules. */
 export const writeRecurring = (
   loaded: Loaded,
   taxes: Parameters<typeof recurringAmounts>[1],
@@ -111,7 +114,7 @@ export async function addRecurring(
   return reread(tx, id)
 }
 
-/** What is due today is invoiced as it was before the change; then it must still go on. */
+/** Invoices what is due today as it was before the change, and returns the recurring invoice. Throws 409 if it has ended. */
 async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
   await billRecurring(tx, context, given)
   const loaded = await reread(tx, given.recurring.id)
@@ -124,7 +127,7 @@ async function billedAndRunning(tx: Transaction, context: RequestContext, given:
   return loaded
 }
 
-/** Replaces what a recurring invoice says, from its next invoice on. */
+/** Replaces the fields of a recurring invoice, from its next invoice on. */
 export async function editRecurring(
   tx: Transaction,
   context: RequestContext,
@@ -147,14 +150,17 @@ export async function editRecurring(
   return edited
 }
 
-/** Ends a recurring invoice now. What has been invoiced stays. */
+/** Cancels a recurring invoice today. Invoices that were made stay. */
 export async function cancelRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<void> {
   const { recurring } = await billedAndRunning(tx, context, given)
   await updateRecurringCancelled(tx, recurring.id, context.moment.today, context.moment.now)
   await record(tx, context, 'recurring_invoice.cancelled', await reread(tx, recurring.id))
 }
 
-/** Starts an ended one again. Rule: it goes on at its own first renewal on or after today; missed periods are not billed. */
+/**
+ * Starts a recurring invoice that has ended again. Rule: it resumes at its first renewal on or after today; periods in between are not
+ * billed.
+ */
 export async function reactivateRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
   await billRecurring(tx, context, given)
   const { recurring: r } = await reread(tx, given.recurring.id)
@@ -177,11 +183,11 @@ export async function reactivateRecurring(tx: Transaction, context: RequestConte
   return again
 }
 
-/** An end that has passed was the end; one still to come stays. */
+/** Returns the end date of a recurring invoice that is started again: one that has passed is dropped, one to come stays. */
 const endAfterReturn = ({ endDate }: RecurringInvoice, today: string): string | null =>
   endDate !== null && endDate > today ? endDate : null
 
-/** Goes on with the recurring invoices of a customer that is billed again from today. */
+/** Resumes the recurring invoices of a customer that is billed again from today. */
 export const resumeRecurringInvoices: OnReturn = async (tx, context, customer, gapFrom) => {
   const open = await loadRecurring(tx, tx.account, await listOpenRecurring(tx, tx.account, customer.id))
   if (open.length === 0) return

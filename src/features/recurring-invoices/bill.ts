@@ -31,17 +31,18 @@ export interface RecurringPlan {
   invoices: NewInvoice[]
   state: RecurringState
   ended: 'expired' | null
-  /** Periods begun that are not the first. */
+  /** Number of periods begun, without the first. */
   renewals: number
 }
 
 export interface RecurringContext {
   today: IsoDate
-  /** Days of payment terms where the customer has none of its own. */
+  /** Days of payment terms of customers that have none of their own. */
   paymentTermDays: number
   taxesAt: (place: Place) => readonly TaxRate[]
 }
 
+/** Reads everything that planning needs beside the recurring invoices themselves. */
 export async function recurringContext(
   db: Queryable,
   { account, moment }: Pick<IssueContext, 'account' | 'moment'>,
@@ -53,7 +54,7 @@ export async function recurringContext(
   }
 }
 
-/** The taxes of a recurring invoice: its own, else those that the rules find today. */
+/** Returns the taxes of a recurring invoice: its own, else those of the tax rules of today. */
 export function ratesOf(
   { recurring: r, taxes }: Loaded,
   { taxesAt }: Pick<RecurringContext, 'taxesAt'>,
@@ -70,7 +71,7 @@ export function ratesOf(
 export const recurringAmounts = (loaded: Loaded, context: Pick<RecurringContext, 'taxesAt'>): LineAmounts =>
   amountsOf(loaded.charges, ratesOf(loaded, context), digitsOf(loaded.recurring.currency))
 
-/** The amounts of each invoice. Throws a Fault where they are out of bounds. */
+/** Returns the amounts that every invoice has. Throws 400 if one is out of bounds. */
 function checkedAmounts(loaded: Loaded, context: RecurringContext): LineAmounts {
   const amounts = recurringAmounts(loaded, context)
   const problems = new Problems()
@@ -107,7 +108,7 @@ function composePeriod(
   }
 }
 
-/** The next invoice as it would be made; undefined when none will follow, or none now because the customer is not billed. */
+/** Composes the next invoice. Returns undefined if none will follow, or if the customer is not billed. */
 export function composeNext(loaded: Loaded, context: RecurringContext): NewInvoice | undefined {
   const { recurring: r } = loaded
   if (r.pausedOn !== null || r.cancelledOn !== null || r.isEndRecorded) return undefined
@@ -115,7 +116,10 @@ export function composeNext(loaded: Loaded, context: RecurringContext): NewInvoi
   return planned && composePeriod(loaded, planned, checkedAmounts(loaded, context), context)
 }
 
-/** Plans everything that fell due by a day, today's at the latest; what is late is dated today. Throws a Fault when an amount is out of bounds. */
+/**
+ * Plans everything that falls due up to `dueBy`, which is not after today. Invoices that are late are dated today. Throws 400 if an amount
+ * is out of bounds.
+ */
 export function planRecurring(
   loaded: Loaded,
   context: RecurringContext,
@@ -126,7 +130,7 @@ export function planRecurring(
   return planOf(loaded, periods, cursor, context, dueBy)
 }
 
-/** Plans the return of a customer that was not billed since `gapFrom`. Rule: periods that begin in the gap are dropped whole. */
+/** Plans the return of a customer that was not billed since `gapFrom`. Rule: periods that began since then are not billed. */
 export function planRecurringReturn(loaded: Loaded, gapFrom: IsoDate, context: RecurringContext): RecurringPlan {
   const { recurring: r } = loaded
   const { today } = context
@@ -169,7 +173,7 @@ function planOf(
   }
 }
 
-/** Writes plans: invoices, states, ends. Their customers are locked by the caller. */
+/** Writes plans: invoices, states and ends. The caller has locked their customers. */
 export async function applyRecurringPlans(
   tx: Transaction,
   context: IssueContext,
@@ -196,7 +200,7 @@ export async function applyRecurringPlans(
   await issue(tx, context, invoices, { afterIssue: AFTER_ISSUE })
 }
 
-/** Invoices what is due today on one recurring invoice, as the run would. */
+/** Invoices what is due today on one recurring invoice, as the billing run would. */
 export async function billRecurring(tx: Transaction, context: IssueContext, loaded: Loaded): Promise<void> {
   const { recurring: r } = loaded
   if (r.pausedOn !== null || r.dueOn === null || r.dueOn > context.moment.today) return

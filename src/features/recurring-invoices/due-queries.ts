@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { dueStatements } from '../../platform/database/due.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 
-/** Recurring invoices that are due, and where billing leaves them. */
+/** Statements that find recurring invoices that are due, and that write the state in which billing leaves them. */
 
 export const dueRecurringInvoices = dueStatements({
   relation: 'recurring_invoices',
@@ -13,10 +13,10 @@ export const dueRecurringInvoices = dueStatements({
   recordType: 'recurring_invoice',
 })
 
-/** Where billing of a recurring invoice stands, as it is written after it has moved. */
+/** State of billing of a recurring invoice, as billing leaves it. */
 export interface RecurringState {
   id: Id
-  /** What was read before, so that a move is made once. */
+  /** The values that were read before: the row is written only if they still stand, so that a move is made once. */
   wasNextFrom: IsoDate
   wasDueOn: IsoDate | null
   nextFrom: IsoDate
@@ -26,7 +26,7 @@ export interface RecurringState {
   isEndRecorded: boolean
 }
 
-/** Moves billing states, one or thousands; answers how many were still as they had been read. */
+/** Writes billing states, one or thousands. Returns the number of those that were still as they had been read. */
 export const updateRecurringStates = async (tx: Transaction, states: readonly RecurringState[]): Promise<number> =>
   (
     await tx.rows(sql`

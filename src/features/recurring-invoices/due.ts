@@ -4,7 +4,7 @@ import { dueRecurringInvoices } from './due-queries.ts'
 import { loadRecurring } from './load.ts'
 import { listDueRecurring, listRecurringForPlanning } from './queries.ts'
 
-/** Recurring invoices with something to bill on a day. */
+/** The due kind of recurring invoices that have something to bill on a day. */
 export const recurringInvoicesDue = dueKind({
   ...dueRecurringInvoices,
   recordType: 'recurring_invoice',

@@ -7,7 +7,7 @@ import {
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { RecurringInvoice } from './queries.ts'
 
-/** What the engine needs of a recurring invoice. */
+/** Returns the terms of a recurring invoice, as the engine sees them. */
 export const termsOf = (
   r: Pick<RecurringInvoice, 'anchor' | 'anchorDay' | 'term' | 'termType' | 'endDate' | 'leadDays'>,
 ): RecurringTerms => ({
@@ -21,7 +21,7 @@ export const cursorOf = ({ nextFrom, lastFrom }: Pick<RecurringInvoice, 'nextFro
   lastFrom,
 })
 
-/** The next day on which the run has something to do: an invoice, or writing down the end. */
+/** Returns the next day on which the billing run has to invoice it or to record its end. */
 export const nextActionOn = (terms: RecurringTerms, cursor: RecurringCursor, isEndRecorded: boolean): IsoDate | null =>
   isEndRecorded ? null : earliest(nextRecurringInvoice(terms, cursor), terms.endDate)
 

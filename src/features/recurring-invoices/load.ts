@@ -26,7 +26,7 @@ function grouped<Row extends { recurringInvoiceId: Id }>(rows: readonly Row[]): 
   return found
 }
 
-/** Lines and taxes of recurring invoices, in one statement a table whatever their number. */
+/** Loads lines and taxes of recurring invoices, in one statement for each table whatever their number. */
 export async function loadRecurring(
   db: Queryable,
   account: AccountId,

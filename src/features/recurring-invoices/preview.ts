@@ -6,7 +6,7 @@ import { writePreviewed } from '../invoices/preview.ts'
 import { composeNext, type RecurringContext } from './bill.ts'
 import type { Loaded } from './load.ts'
 
-/** The next invoice of a recurring invoice as it would be made, with today's facts; nothing is stored. */
+/** Writes the preview of the next invoice, made from the facts of today and not stored. */
 export function writeRecurringPreview(
   loaded: Loaded,
   context: RecurringContext,

@@ -7,7 +7,7 @@ import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/da
 import type { PaymentMethod } from '../customers/fields.ts'
 import type { CollectionMethod } from '../invoices/check-collection.ts'
 
-/** A recurring invoice with every fact that billing it needs of its customer; its lines and taxes are read beside it. */
+/** A recurring invoice with the facts of its customer that billing it needs. Its lines and taxes are read beside it. */
 export interface RecurringInvoice {
   id: Id
   customerId: CustomerId
@@ -33,7 +33,7 @@ export interface RecurringInvoice {
   notes: string | null
   terms: string | null
   lastModified: Instant
-  // Of its customer.
+  // Fields of its customer.
   customerVersion: number
   suspendedAt: Instant | null
   archivedAt: Instant | null
@@ -128,14 +128,14 @@ export const listRecurringTaxes = (db: Queryable, account: AccountId, ids: reado
       from recurring_invoice_taxes where account_id = ${account} and recurring_invoice_id = any(${`{${ids.join(',')}}`}::bigint[])
      order by recurring_invoice_id, recurring_invoice_tax_id`)
 
-/** All recurring invoices of a customer that may still be billed; the customer is locked by the caller. */
+/** Lists the recurring invoices of a customer that may still be billed. The caller has locked the customer. */
 export const listOpenRecurring = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.customer_id = ${customerId} and r.cancelled_on is null and not r.is_end_recorded
      order by r.recurring_invoice_id`)
 
-/** What is due on a day of customers that are locked: read after the locks, so nothing of it can be stale. */
+/** Lists the recurring invoices of locked customers that are due on a day. They are read after the locks, so none can be stale. */
 export const listDueRecurring = (db: Queryable, account: AccountId, customerIds: readonly CustomerId[], due: DueDay) =>
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
@@ -143,14 +143,14 @@ export const listDueRecurring = (db: Queryable, account: AccountId, customerIds:
        and ${notFailed(account, due.runId, 'recurring_invoice', 'r.recurring_invoice_id')}
      order by r.customer_id, r.recurring_invoice_id`)
 
-/** What is due up to a day, to look at without locks: for a dry run, page by page. */
+/** Lists a page of the recurring invoices that are due up to a day, without locks, for a dry run. */
 export const listRecurringForPlanning = (db: Queryable, account: AccountId, until: IsoDate, after: Id, limit: number) =>
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)}
      where r.account_id = ${account} and r.due_on <= ${until} and c.paused_on is null and r.recurring_invoice_id > ${after}
      order by r.recurring_invoice_id limit ${limit}`)
 
-/** What a caller says of a recurring invoice, and where its billing then stands. */
+/** The fields of a recurring invoice that a request gives, and the state of its billing afterwards. */
 export type RecurringFields = Pick<
   RecurringInvoice,
   | 'currency'
@@ -225,13 +225,13 @@ export const insertRecurringTaxes = (tx: Transaction, id: Id, rows: readonly { n
     insert into recurring_invoice_taxes (account_id, recurring_invoice_id, name, rate)
     select ${tx.account}, ${id}, * from unnest(${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[])`)
 
-/** Ends it now. */
+/** Writes the cancellation of a recurring invoice. */
 export const updateRecurringCancelled = (tx: Transaction, id: Id, on: IsoDate, at: Instant) =>
   tx.rows(sql`
     update recurring_invoices set cancelled_on = ${on}, due_on = null, last_modified = ${at}
      where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
 
-/** Starts it again where it is to go on. */
+/** Writes a recurring invoice that is started again: its end, and the period at which it resumes. */
 export const updateRecurringReactivated = (
   tx: Transaction,
   id: Id,
@@ -243,6 +243,6 @@ export const updateRecurringReactivated = (
       due_on = ${to.dueOn}, last_modified = ${at}
      where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
 
-/** Those of a customer that goes for good: it never owed anything. */
+/** Deletes the recurring invoices of a customer that is deleted. */
 export const deleteRecurringOf = (tx: Transaction, customerId: CustomerId) =>
   tx.rows(sql`delete from recurring_invoices where account_id = ${tx.account} and customer_id = ${customerId}`)

@@ -27,19 +27,19 @@ import type { Loaded } from './load.ts'
 import type { RecurringFields, RecurringInvoice } from './queries.ts'
 import type { RecurringBody } from './wire.ts'
 
-/** From a body to the recurring invoice that it means. Problems (400) are gathered, conflicts (409) thrown after. */
+/** Resolves a body to a recurring invoice. Problems (400) are gathered; conflicts (409) are thrown after them. */
 
 export interface Chosen {
   customer: Customer
   currency: string
   lines: WrittenLine[]
-  /** Null: found by the rules at each invoice. */
+  /** Null if the tax rules are to find the taxes of each invoice. */
   ownTaxes: TaxRate[] | null
 }
 
 const MONTHS_MAX = 1200
 
-/** Finds what the body refers to, and notes what is wrong with it. `present` is what it edits. */
+/** Finds the records that a body names and notes problems of it. `present` is the recurring invoice that it edits. */
 export async function chooseRecurring(
   tx: Transaction,
   context: RequestContext,
@@ -63,7 +63,7 @@ export async function chooseRecurring(
   return { customer, currency, lines, ownTaxes }
 }
 
-/** Rule: absent keeps, null goes to the rules, an empty list means none. */
+/** Returns the taxes of its own. Rule: absent keeps them, null leaves them to the tax rules, an empty list means no taxes. */
 function ownTaxesOf(body: Partial<RecurringBody>, present?: Loaded): TaxRate[] | null {
   if (body.Taxes !== undefined) return body.Taxes?.map(givenRate) ?? null
   return present?.recurring.hasOwnTaxes ? present.taxes.map((tax) => ({ ...tax, taxNumber: null })) : null
@@ -85,7 +85,10 @@ function checkDates(
 
 const OWN_REFERENCE = /^RI[1-9]\d*$/
 
-/** References of the form of the service's own are other records', or will be; blank is not given and keeps what there is. */
+/**
+ * Returns the reference. One in the form that the service gives itself is refused, because it is, or will be, that of another record. A
+ * blank one counts as not given and keeps the present one.
+ */
 function referenceOf(body: RecurringBody, present?: RecurringInvoice): string | null {
   const reference = body.Reference ?? present?.reference ?? null
   if (present && reference === `RI${present.id}`) return null
@@ -98,7 +101,7 @@ function referenceOf(body: RecurringBody, present?: RecurringInvoice): string | 
   return reference
 }
 
-/** Where the cycle stands after an edit. Rule: a new StartDate is the anchor; another term counts from the next renewal. */
+/** Returns the cycle and its cursor after an edit. Rule: a new StartDate is the anchor; another term counts from the next renewal. */
 function cycleOf(
   body: RecurringBody,
   startDate: IsoDate,
@@ -114,7 +117,7 @@ function cycleOf(
   return { cycle: changedCycle(cycle, present.nextFrom, { term, termType }), cursor }
 }
 
-/** The recurring invoice as it would be written. Throws what stands against it. */
+/** Composes a recurring invoice as it would be written. Throws 400 or 409 if it cannot be written. */
 export function composeRecurring(
   chosen: Chosen,
   body: RecurringBody,

@@ -44,7 +44,9 @@ interface Asked {
   publicUrl: string | undefined
 }
 
-/** Each can have a thousand lines: those of a page are never in memory together. */
+/**
+ * Number of recurring invoices whose lines are loaded at once: each can have a thousand, so those of a page are never in memory together.
+ */
 const PORTION = 20
 
 async function answerList(

@@ -87,7 +87,10 @@ export const RecurringOut = outObject(
 )
 export const RecurringsOut = outList(RecurringOut)
 
-/** The start of the next period that will be invoiced; none once it has ended. While its customer is not billed: where it would go on. */
+/**
+ * Returns the start of the next period that will be invoiced; null once the recurring invoice has ended. While its customer is not billed,
+ * this is the period at which it would resume today.
+ */
 function nextRenewal(r: RecurringInvoice, status: string, today: IsoDate): IsoDate | null {
   if (status === 'Cancelled' || status === 'Expired') return null
   const terms = termsOf(r)
@@ -148,7 +151,7 @@ export function recurringToWire(
   }
 }
 
-/** Changes with whatever a PUT would replace, and with a cancellation. */
+/** Returns the ETag, which changes with everything that a PUT would replace, and with a cancellation. */
 export const recurringEtag = ({ recurring: r, charges, taxes }: Loaded): string =>
   etagOf(
     r.id,

@@ -50,7 +50,7 @@ export async function reread(tx: Transaction, id: bigint): Promise<ShownSubscrip
 const written = (s: ShownSubscription, { account, moment }: RequestContext): string =>
   SubscriptionOut.write(subscriptionToWire(s, { timeZone: account.timeZone, today: moment.today }))
 
-/** Writes down what happened to a subscription, with the subscription as it now is. */
+/** Records an event of a subscription, with the subscription as it now is. */
 export async function record(
   tx: Transaction,
   context: RequestContext,
@@ -67,7 +67,7 @@ export async function record(
   })
 }
 
-/** Adds a subscription and invoices everything that is due today. Answers it as JSON text. */
+/** Adds a subscription and invoices everything that is due today. Returns it, and its JSON text. */
 export async function addSubscription(
   tx: Transaction,
   context: RequestContext,
@@ -91,11 +91,11 @@ export async function addSubscription(
   return { subscription, json: written(subscription, context) }
 }
 
-/** What answers show of the components in a list. */
+/** Returns the memo and flag of each component in a list, as answers show them. */
 export const shownOf = (list: readonly ComponentBody[]) =>
   list.map(({ componentID, Memo }) => ({ componentId: componentID, memo: Memo ?? null, isSetUnits: false }))
 
-/** Goes on with the subscriptions of a customer that is billed again from today. */
+/** Resumes the subscriptions of a customer that is billed again from today. */
 export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFrom) => {
   const open = await listOpenSubscriptions(tx, tx.account, customer.id)
   const plans = await planContext(tx, context, open)

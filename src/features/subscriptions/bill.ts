@@ -28,33 +28,35 @@ import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
 
-/** What one subscription's due day brings: invoices, periods billed at zero, the state after it, and how it ended, if it did. */
+/** Plan of what one subscription is billed: invoices, periods billed at zero, the state afterwards, and how it ended, if it did. */
 export interface BillingPlan {
   subscription: BillableSubscription
   invoices: NewInvoice[]
   zeroCharges: ZeroCharge[]
   state: BillingState
   ended: 'cancelled' | 'expired' | null
-  /** Periods begun that are not the first. */
+  /** Number of periods begun, without the first. */
   renewals: number
-  /** The subscription with its new package or term, where a pending change took effect. */
+  /** The subscription with its new package or term; set only if a pending change took effect. */
   taken?: BillableSubscription
-  /** With components: what became of them, and negative lines and days that go back to the customer as credits. */
+  /** The components before and after; set only if the subscription has any. */
   moved?: ComponentsMoved
+  /** Negative charges of components that no invoice can hold, and that become credit notes. */
   credited?: readonly PlannedCharge[]
 }
 
 export interface PlanContext {
   today: IsoDate
-  /** Days of payment terms where the customer has none of its own. */
+  /** Days of payment terms of customers that have none of their own. */
   paymentTermDays: number
   taxesAt: (place: Place) => readonly TaxRate[]
-  /** What pending changes of package or term were asked for, by subscription. */
+  /** The offers that pending changes of package or term ask for, by subscription. */
   offers: ReadonlyMap<Id, PendingOffer>
-  /** Components, by subscription; those without are not in it. */
+  /** The components of each subscription that has any. */
   components: ReadonlyMap<Id, readonly ComponentState[]>
 }
 
+/** Reads everything that planning needs beside the subscriptions themselves. */
 export async function planContext(
   db: Queryable,
   context: Pick<IssueContext, 'account' | 'moment'>,
@@ -75,7 +77,7 @@ export async function planContext(
   }
 }
 
-/** The rules that tax a customer today. */
+/** Returns the taxes that the tax rules put on a customer today; none if it is exempt. */
 export const taxesOf = (
   s: Pick<BillableSubscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
   context: PlanContext,
@@ -88,8 +90,8 @@ export const taxesOf = (
       })
 
 /**
- * A planned invoice with its taxes and dates; undefined when all its charges round to zero, because those are on no line. Throws a Fault
- * when an amount is out of bounds.
+ * Completes a planned invoice by its taxes and dates. Returns undefined if all its charges round to zero, because such charges have no
+ * line. Throws 400 if an amount is out of bounds.
  */
 export function composePlanned(
   s: BillableSubscription,
@@ -126,8 +128,8 @@ export function composePlanned(
 }
 
 /**
- * Plans everything that fell due on a subscription by a day, today's at the latest; what is late is dated today. Throws a Fault when an
- * amount is out of bounds.
+ * Plans everything that falls due on a subscription up to `dueBy`, which is not after today. Invoices that are late are dated today. Throws
+ * 400 if an amount is out of bounds.
  */
 export function planSubscription(
   s: BillableSubscription,
@@ -143,7 +145,9 @@ const factsOf = (s: BillableSubscription, { offers, components }: PlanContext): 
   components: components.get(s.id) ?? [],
 })
 
-/** From what the engine planned of package and components together; a change at renewal takes effect with its invoice. */
+/**
+ * Turns the plan of the engine into a plan of billing. A pending change of package or term takes effect with the invoice of its renewal.
+ */
 function planFrom(
   given: BillableSubscription,
   before: SubscriptionFacts,
@@ -167,7 +171,7 @@ function planFrom(
   return planned
 }
 
-/** What is late is dated today, and its payment terms count from today. */
+/** Moves invoices that are late to today: their date, and the day from which their payment terms count. */
 const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): PlannedInvoice[] =>
   invoices.map((planned) =>
     planned.invoiceDate >= context.today && planned.dueFrom >= context.today
@@ -179,13 +183,13 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
         },
   )
 
-/** Plans the return of a customer that was not billed since `gapFrom`: what was due before the gap, then what is due today. */
+/** Plans the return of a customer that was not billed since `gapFrom`: first what fell due before that day, then what is due today. */
 export function planSubscriptionReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const before = factsOf(s, context)
   return planFrom(s, before, planReturn(before, gapFrom, context.today), context, context.today)
 }
 
-/** Fills in what the engine's invoices come to. */
+/** Adds to a plan the invoices that the engine planned, their periods billed at zero, and the number of renewals. */
 function composeAll(to: BillingPlan, { invoices, credited }: SubscriptionPlan, context: PlanContext): void {
   const { subscription: s } = to
   const firstFrom = s.trialEndDate ?? s.startDate
@@ -203,7 +207,9 @@ function composeAll(to: BillingPlan, { invoices, credited }: SubscriptionPlan, c
   for (const charge of credited) to.zeroCharges.push({ subscriptionId: s.id, charge })
 }
 
-/** Where billing of a subscription stands on a day after which `facts` are its state. */
+/**
+ * Returns the row that stores the state of billing once `facts` are the state of the subscription and everything up to `dueBy` is billed.
+ */
 const rowAfter = (
   s: BillableSubscription,
   facts: SubscriptionFacts,
@@ -226,8 +232,8 @@ const rowAfter = (
 })
 
 /**
- * Plans the end of a subscription whose customer is suspended or archived. Rule: credits are made on the day of the end; what is to be
- * invoiced waits for the return, so no cursor moves, and the due day stays for it.
+ * Plans the end of a subscription whose customer is suspended or archived. Rule: credits are made on the day of the end. Invoices wait
+ * until the customer returns, so the cursor and the due day stay as they are.
  */
 export function planPausedEnd(s: BillableSubscription, context: PlanContext): BillingPlan {
   const { state: before, components } = factsOf(s, context)
@@ -237,7 +243,7 @@ export function planPausedEnd(s: BillableSubscription, context: PlanContext): Bi
   return { subscription: s, invoices: [], zeroCharges: [], state, ended, renewals: 0, moved }
 }
 
-/** Writes plans: invoices, states, ends. Their customers are locked by the caller. */
+/** Writes plans: invoices, states, ends and credits. The caller has locked their customers. */
 export async function applyPlans(tx: Transaction, context: IssueContext, plans: readonly BillingPlan[]): Promise<void> {
   if (plans.length === 0) return
   const moved = await updateBillingStates(
@@ -268,7 +274,10 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
   })
 }
 
-/** Credits are rare in billing, so they are made one by one: negative lines, and cycles charged beyond a cancellation at renewal. */
+/**
+ * Makes the credit notes of plans: for negative lines, and for cycles charged beyond a cancellation at renewal. They are rare, so each plan
+ * is handled by itself.
+ */
 async function giveBackWhatPlansOwe(
   tx: Transaction,
   context: IssueContext,
@@ -284,7 +293,7 @@ async function giveBackWhatPlansOwe(
   }
 }
 
-/** Events of what billing itself changes: a pending change that took effect, and an end. */
+/** Returns the events of what billing itself changes: a pending change that took effect, and an end. */
 function eventsOf({ subscription: s, taken, ended, state }: BillingPlan, { moment, actor }: IssueContext): NewEvent[] {
   const common = { recordId: s.id, customerId: s.customerId, happenedAt: moment.now, actor }
   const subscriptionID = Number(s.id)
@@ -314,11 +323,11 @@ function eventsOf({ subscription: s, taken, ended, state }: BillingPlan, { momen
   return events
 }
 
-/** Whether something of a subscription is to be invoiced today. */
+/** Returns whether something of a subscription is to be invoiced today. */
 export const isDue = (s: Pick<BillableSubscription, 'pausedOn' | 'dueOn'>, { moment }: IssueContext): boolean =>
   s.pausedOn === null && s.dueOn !== null && s.dueOn <= moment.today
 
-/** Invoices what is due today on one subscription, as the run would. */
+/** Invoices what is due today on one subscription, as the billing run would. */
 export async function billSubscription(tx: Transaction, context: IssueContext, s: BillableSubscription): Promise<void> {
   if (!isDue(s, context)) return
   await applyPlans(tx, context, [planSubscription(s, await planContext(tx, context, [s]))])

@@ -9,7 +9,7 @@ import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 
-/** Statements that changes of a subscription need beside billing. */
+/** Statements that only changes of a subscription need. */
 
 type StoredCharge = Omit<Charge, 'brackets'> & {
   brackets: PricedBracketsJson | null
@@ -37,8 +37,9 @@ const chargeOf = (row: StoredCharge): InvoicedCharge => ({
 })
 
 /**
- * Charges whose days or periods reach beyond a day, and the fees: what a change may give back or extend. With them every charge of a later
- * package or term, also one that is over: only they tell that a long period reaching beyond the day was taken over long ago.
+ * Lists the charges that a change may give back or extend: the fees, and every charge whose days or period reach beyond a day. Charges of a
+ * later package or term are listed even if they are over, because only they show that an earlier period reaching beyond the day was
+ * replaced.
  */
 export const listChargesBeyond = async (
   db: Queryable,
@@ -57,7 +58,7 @@ export const listChargesBeyond = async (
      order by c.charge_id`)
   ).map(chargeOf)
 
-/** What was charged for the usage of one cycle, late lines included. */
+/** Lists the charges for the usage of one cycle, late ones included. */
 export const listUsageCharges = async (
   db: Queryable,
   account: AccountId,
@@ -70,7 +71,7 @@ export const listUsageCharges = async (
        and c.period_from = ${cycle.from} and c.kind in ('metered', 'late_usage') order by c.charge_id`)
   ).map(chargeOf)
 
-/** What pending changes of package or term were asked for. */
+/** Lists the offers that pending changes of package or term ask for. */
 export const listPendingOffers = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<PendingOffer & { subscriptionId: SubscriptionId }>(sql`
     select s.subscription_id as "subscriptionId", p.package_id as "packageId", p.name as "packageName", t.price, t.term,
@@ -109,7 +110,7 @@ export interface ChangedRow {
   restartedAfter: IsoDate | null
 }
 
-/** Writes the state of a subscription after a change of its caller's. */
+/** Writes the state of a subscription after a change that a request asked for. */
 export const updateChanged = (tx: Transaction, account: AccountId, id: SubscriptionId, to: ChangedRow, at: Instant) =>
   tx.rows(sql`
     with stands as (
@@ -124,7 +125,7 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
       is_end_recorded = ${to.isEndRecorded}, restarted_after = ${to.restartedAfter}, last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 
-/** Rule: lastInvDate is the day of the newest invoice of any kind. */
+/** Writes the day of the last invoice. Rule: lastInvDate is the day of the newest invoice of any kind. */
 export const updateLastInvoiceDate = (tx: Transaction, account: AccountId, id: SubscriptionId, day: IsoDate) =>
   tx.rows(sql`
     update subscription_billing set last_invoice_date = ${day} where account_id = ${account} and subscription_id = ${id}`)

@@ -51,7 +51,9 @@ const param = 'subscriptionID'
 export const recordOf = (tx: Transaction, params: Record<string, string>) =>
   lockedSubscription(tx, pathId(params, param, unknownSubscription))
 
-/** 204, or, when only asked for, what the change would make. */
+/**
+ * Answers 204; if the request asks for a preview, 200 with the invoices and credit notes that the change would make, and drops the change.
+ */
 export async function answerChange(
   tx: Transaction,
   context: RequestContext,
@@ -80,13 +82,16 @@ export function checkRunning({ state, subscription }: ChangeSubject, today: stri
   if (hasEnded(state, today)) throw ended(subscription)
 }
 
-/** A subscription that has not begun, with another start or package: components begin with it, and keep the usage they opened with. */
+/**
+ * Plans a subscription that has not begun anew after a change of its start or package: its components begin with it and keep their opening
+ * usage.
+ */
 function begunAnew(plan: ChangePlan, { components }: ChangeSubject): OperationPlan {
   const anew = withComponentsAnew(plan, components)
   return { ...anew, components: withOpeningKept(anew.components, components, anew.state) }
 }
 
-/** Changes of package and of term differ only in where their offer is looked for. */
+/** Declares a change of package or of term; the two differ only in how their offer is found. */
 function offerOperation(about: {
   id: string
   path: string
@@ -299,7 +304,7 @@ const dating = (): Operation[] => [
   }),
 ]
 
-/** Rule: what would bill more than 1,000 periods at once is 400; a cycle of a component is a period too. */
+/** Checks that no more than 1,000 periods would be billed at once (else 400). Rule: a cycle of a component counts as a period. */
 function checkPeriods(facts: SubscriptionFacts, today: IsoDate, field: string): void {
   if (!isMoreDueThan(facts, today, PERIODS_MAX)) return
   throw invalid(
@@ -328,6 +333,6 @@ export const changeOperations = (): Operation[] => [
   ...dating(),
 ]
 
-/** The rate that the subscription's own version has now. */
+/** Reads the rate that the package version of a subscription has now. */
 const presentRate = async (tx: Transaction, s: Subscription) =>
   (await listRateTerms(tx, tx.account, s.packageVersionId, s.currency))[0]

@@ -65,7 +65,7 @@ export type DetailsBody = BodyOf<typeof detailInputs>
 
 const day = () => outDate('Calendar date')
 
-/** A credit note that a change would make, without identifier and number. */
+/** Shape of a credit note that a change would make: it has no identifier and no number. */
 const CreditNotePreviewOut = outObject(
   {
     creditNoteID: orNull(outId()),
@@ -90,7 +90,7 @@ const CreditNotePreviewOut = outObject(
   'CreditNotePreview',
 )
 
-/** What a change would make, when it is only asked for. */
+/** Shape of the preview of a change: the invoices and credit notes that it would make. */
 export const ChangePreviewOut = outObject(
   { Invoices: outList(InvoicePreviewOut), CreditNotes: outList(CreditNotePreviewOut) },
   'ChangePreview',
@@ -102,7 +102,10 @@ interface Made {
   currency: string
 }
 
-/** What was made, as if it had not been: nothing has an identifier or a number, and nothing is applied. */
+/**
+ * Returns the preview of a change from the documents that a trial run of it made. They are shown without identifiers and numbers, and as if
+ * nothing had been applied to them.
+ */
 export function changePreviewToWire(
   made: Made,
   clock: Pick<Moment, 'today'> & { timeZone: string },

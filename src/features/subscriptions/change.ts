@@ -25,7 +25,7 @@ import { AFTER_ISSUE } from '../money/after-issue.ts'
 
 /** Every change of a subscription: what is due today is invoiced, then the engine plans the change, then it is written. */
 
-/** What a change made: for its answer when it is only previewed. */
+/** The invoices and credit notes that a change made. */
 export interface ChangeMade {
   subscription: ShownSubscription
   invoiceIds: InvoiceId[]
@@ -34,20 +34,20 @@ export interface ChangeMade {
 
 export interface PlannedChange {
   plan: OperationPlan
-  /** Usage that components bring when they are added. */
+  /** Opening usage of components that the change adds. */
   opening?: readonly OpeningUsage[]
-  /** Where the set of components was written anew: what answers show of each. */
+  /** Memo and flag of each component; set only if the change replaces the set of components. */
   shown?: ReturnType<typeof shownOf>
   event: EventType
   reason?: string | null
-  /** The version and price of the state after, where they change. */
+  /** Identifiers of the version and price afterwards; set only if the change replaces them. */
   offer?: OfferIds
   pendingOffer?: OfferIds
-  /** Of a start again: the day on which the life before ended. */
+  /** The day on which the subscription ended before; set only if the change starts it again. */
   restartedAfter?: IsoDate
 }
 
-/** Facts of a change, read after what is due today was invoiced. */
+/** Facts that a change is planned on, read after what is due today was invoiced. */
 export interface ChangeSubject {
   subscription: ShownSubscription
   state: SubscriptionState
@@ -55,7 +55,9 @@ export interface ChangeSubject {
   components: readonly ComponentState[]
 }
 
-/** Changes a subscription of a locked customer. `plan` decides, from the state after today's billing and what was charged. */
+/**
+ * Changes a subscription of a locked customer. `plan` plans the change from the state after the billing of today and from what was charged.
+ */
 export async function changeSubscription(
   tx: Transaction,
   context: RequestContext,
@@ -89,7 +91,7 @@ export async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubj
   return subjectFrom(tx, await reread(tx, id))
 }
 
-/** The same of a subscription that was read with its components. */
+/** Returns the facts that a change is planned on, of a subscription that was read with its components. */
 export async function subjectFrom(tx: Transaction, subscription: ShownSubscription): Promise<ChangeSubject> {
   const hasOffer = subscription.pendingKind === 'package' || subscription.pendingKind === 'term'
   const [offer] = hasOffer ? await listPendingOffers(tx, tx.account, [subscription.id]) : []
@@ -100,7 +102,7 @@ export async function subjectFrom(tx: Transaction, subscription: ShownSubscripti
 export const pauseOf = ({ isCustomerArchived }: Pick<Subscription, 'isCustomerArchived'>): string =>
   isCustomerArchived ? 'archived' : 'suspended'
 
-/** Rule: while a customer is suspended or archived, what would charge is refused. */
+/** Refuses (409) a change that would charge a customer that is suspended or archived. */
 export function checkPaused(
   { subscription: s, state, components }: ChangeSubject,
   plan: OperationPlan,
@@ -144,7 +146,7 @@ export async function writeChange(
   return notes
 }
 
-/** A report's isSetUnits stays; what is said of a component anew replaces what was said. */
+/** Writes memo and flag of the components. A component that stays keeps the isSetUnits of its last report. */
 const keepShown = (tx: Transaction, { subscription }: ChangeSubject, shown: ReturnType<typeof shownOf>) =>
   updateShown(
     tx,
@@ -194,7 +196,7 @@ export async function dropFutureChanges(tx: Transaction, context: RequestContext
 
 function changedRow({ subscription: s, state: before, offer }: ChangeSubject, change: PlannedChange, today: IsoDate) {
   const { state } = change.plan
-  // A cancellation is told by the change itself; an EndDate of today is recorded by the billing that follows, as the run would.
+  // The change itself records the event of a cancellation; the billing that follows records an EndDate of today, as the run would.
   const isEndRecorded = hasEnded(state, today) && state.cancelledOn !== null
   const pending = state.pending
   const kept = pending !== null && pending === before.pending ? offer : undefined

@@ -8,7 +8,7 @@ import { addComponent, TIERS } from './components.testing.ts'
 
 const service = await startTestService()
 
-/** Statements that transactions say meanwhile. */
+/** Collects the statements that transactions send meanwhile. */
 async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const { transaction } = service.db
   let said = 0
@@ -40,7 +40,7 @@ async function statementsFor(subscriptions: number): Promise<{ said: number; inv
     { componentID: messages.componentID, NumUnits: 12 },
   ]
   for (let n = 0; n < subscriptions; n += 1) await add({ componentUsage })
-  // Not by the operation, whose connections are its own.
+  // The operation would move the clock on connections of its own, whose statements are not seen here.
   const wish = { account: client.id, to: '2027-02-01T00:00:00.000Z', actor: 'test' }
   const said = await countStatements(() =>
     moveClock({ db: service.db, realClock: Date.now, order: ORDER_OF_DAY }, wish),

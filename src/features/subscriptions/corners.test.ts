@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/shop.ts'
 import { addComponent, linesOf, modify, TIERS, use } from './components.testing.ts'
 
-/** Where two rules of subscriptions meet: suspensions and rises, starts to come and usage, ends and pending changes. */
+/** Cases in which two rules of subscriptions meet: suspensions and rises, starts to come and usage, ends and pending changes. */
 
 const service = await startTestService()
 

@@ -9,7 +9,7 @@ import type { IssueContext } from '../invoices/issue.ts'
 import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
 import type { BillableSubscription } from './queries.ts'
 
-/** Credits that billing itself brings. */
+/** Credit notes that billing itself makes. */
 
 const causeOf = (context: IssueContext, s: BillableSubscription, made: readonly InvoiceId[]) => ({
   customerId: s.customerId,
@@ -19,7 +19,10 @@ const causeOf = (context: IssueContext, s: BillableSubscription, made: readonly 
   isAutoApply: context.account.isAutoApply,
 })
 
-/** Rule: negative lines of an invoice that would be negative become credit notes for the invoices that charged those cycles. */
+/**
+ * Credits negative lines. Rule: if an invoice would be negative, its negative lines become credit notes for the invoices that charged those
+ * cycles.
+ */
 export async function creditNegativeLines(
   tx: Transaction,
   context: IssueContext,
@@ -37,7 +40,7 @@ export async function creditNegativeLines(
   return notes
 }
 
-/** Rule: a cancellation at renewal gives back, on the end day, what cycles of components were charged beyond it. */
+/** Credits what cycles of components were charged beyond the end. Rule: a cancellation at renewal gives this back on the day of the end. */
 export async function creditBeyondEnd(
   tx: Transaction,
   context: IssueContext,

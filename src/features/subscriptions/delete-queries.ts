@@ -5,7 +5,10 @@ import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 import { deleteUsage } from '../subscription-components/usage-queries.ts'
 import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 
-/** Deletes subscriptions with all that they are made of. Reports of usage have no foreign key, so they are deleted by name. */
+/**
+ * Deletes subscriptions and everything that belongs to them. Reports of usage have no foreign key, so a statement of their own deletes
+ * them.
+ */
 export async function deleteSubscriptions(
   tx: Transaction,
   account: AccountId,

@@ -11,7 +11,7 @@ import type { Subscription } from './queries.ts'
 import { nextActionOn, stateOf } from './state.ts'
 import { statusOf, subscriptionEtag } from './wire.ts'
 
-/** What can be said of a subscription without touching its package or dates, and taking one back that never began. */
+/** Operations that edit a subscription but for its package and dates, and that delete one that never began. */
 
 const tag = 'Subscriptions'
 const path = '/v1/subscriptions/{subscriptionID}'
@@ -39,7 +39,7 @@ export const detailOperations = (): Operation[] => [
       const s = await reread(tx, given.id)
       const leadDays =
         body.numDaysBeforeToInv ?? (body.numDaysBeforeToInv === null ? context.account.leadDays : s.leadDays)
-      // A changed number of lead days acts from the next run, so the day it looks at the subscription moves now.
+      // A changed number of lead days acts from the next run on, so the due day moves now.
       const components = s.components.map(({ state }) => state)
       const dueOn = nextActionOn({ state: stateOf({ ...s, leadDays }), components }, today, s.isEndRecorded)
       await updateDetails(tx, tx.account, s.id, { leadDays, dueOn, ...kept(body, s) }, now)

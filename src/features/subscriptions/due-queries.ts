@@ -14,7 +14,7 @@ import {
   subscriptionJoined,
 } from './queries.ts'
 
-/** Subscriptions that are due, with everything that billing them needs. */
+/** Statements that read subscriptions that are due, with everything that billing them needs. */
 
 export const dueSubscriptions = dueStatements({
   relation: 'subscription_billing',
@@ -24,8 +24,9 @@ export const dueSubscriptions = dueStatements({
 })
 
 /**
- * What is due on a day of customers that are locked, given in identifier order: read after the locks, so nothing of it can be stale. Asked
- * for as a range, which the planner can walk through on both sides at once; those in between that are not locked are passed over here.
+ * Lists the subscriptions of locked customers that are due on a day. They are read after the locks, so none can be stale. The customers are
+ * given in identifier order and asked for as a range, because PostgreSQL can walk through a range on both sides of the join at once;
+ * customers of the range that are not locked are left out here.
  */
 export async function listDueSubscriptions(
   tx: Queryable,
@@ -48,7 +49,7 @@ export async function listDueSubscriptions(
   return withPackages(tx, account, found)
 }
 
-/** Adds what the rows need of their packages: read once for thousands of subscriptions that share a few. */
+/** Adds the facts of their packages to subscriptions. Thousands of subscriptions share a few packages, so each package is read once. */
 async function withPackages(
   db: Queryable,
   account: AccountId,
@@ -75,7 +76,7 @@ async function withPackages(
   return rows as BillableSubscription[]
 }
 
-/** What is due up to a day, to look at without locks: for a dry run, page by page. */
+/** Lists a page of the subscriptions that are due up to a day, without locks, for a dry run. */
 export const listDueForPlanning = (
   db: Queryable,
   account: AccountId,
@@ -88,14 +89,14 @@ export const listDueForPlanning = (
      where s.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
-// The index subscriptions_ending holds exactly this.
+// These are the expression and the condition of the index subscriptions_ending.
 const ENDS_ON = fragment`least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end)`
 const IS_ENDING = fragment`not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')`
 const pausedEnding = (account: AccountId): Fragment => fragment`
   subscriptions s join customers c on c.account_id = ${account} and c.customer_id = s.customer_id and c.paused_on is not null
    where ${IS_ENDING}`
 
-/** Ends of subscriptions whose customers are paused: the statements of their due kind. */
+/** Statements for ends of subscriptions whose customers are paused. */
 export const pausedEnds = {
   listCustomers: async (
     db: Queryable,

@@ -2,7 +2,7 @@ import { dueKind } from '../billing-run/due-kind.ts'
 import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill.ts'
 import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
 
-/** Subscriptions with something to bill on a day. */
+/** The due kind of subscriptions that have something to bill on a day. */
 export const subscriptionsDue = dueKind({
   ...dueSubscriptions,
   recordType: 'subscription',
@@ -17,8 +17,8 @@ export const subscriptionsDue = dueKind({
 })
 
 /**
- * Ends of subscriptions whose customers are suspended or archived. Nothing of them is billed, but the end comes on its day: its event, and
- * the credits of a cancellation at renewal.
+ * The due kind of subscriptions that end while their customer is suspended or archived. They are not billed, but they end on their day: the
+ * event is recorded and the credits of a cancellation at renewal are made.
  */
 export const pausedEndsDue = dueKind({
   ...pausedEnds,

@@ -8,7 +8,9 @@ import { checkTerm, checkTermFields, chooseVersion, trialEnd } from './resolve.t
 import { type Subscription } from './queries.ts'
 import type { OfferIds } from './state.ts'
 
-/** From the body of a change of package or term to what it offers. Problems (400) are gathered, conflicts (409) thrown after. */
+/**
+ * Finds the offer that the body of a change of package or term names. Problems (400) are gathered; conflicts (409) are thrown after them.
+ */
 
 export interface FoundOffer {
   terms: SoldTerm[]
@@ -16,7 +18,7 @@ export interface FoundOffer {
 
 type Body = Partial<ChangeBody>
 
-/** Finds the version that a change of package means and notes what is wrong with the term asked for. */
+/** Finds the version that a change of package names and notes problems of its term. */
 export async function findPackageOffer(
   tx: Transaction,
   s: Subscription,
@@ -29,12 +31,12 @@ export async function findPackageOffer(
   const terms = await listRateTerms(tx, tx.account, versionId, s.currency)
   const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
   const hasPresent = offered.some((term) => isPresentTerm(term, s))
-  // Rule: without a term given the present one is kept if the new rate has it.
+  // Rule: if no term is given, the present one is kept if the new rate has it.
   if (isTermGiven(body) || !hasPresent) await checkTerm(tx, body, terms, problems)
   return { terms }
 }
 
-/** Finds the term that a change within the same version means. */
+/** Finds the term that a change within the same version names. */
 export async function findTermOffer(
   tx: Transaction,
   s: Subscription,
@@ -58,11 +60,11 @@ const isPresentTerm = (term: SoldTerm, s: Subscription): boolean =>
 export interface ChosenOffer {
   offer: PackageOffer
   ids: OfferIds
-  /** What a subscription that has not begun is replaced by. */
+  /** Returns fees and trial of a subscription that has not begun, as if it were added with this offer. */
   asAdded(startDate: IsoDate): { setupFeeMinor: bigint; trialFeeMinor: bigint; trialEndDate: IsoDate | null }
 }
 
-/** The offer that is meant. Throws where none can be used, or where it changes nothing. */
+/** Resolves the offer that a body names. Throws 409 if it cannot be used or would change nothing. */
 export function chooseOffer({ terms }: FoundOffer, s: Subscription, body: ChangeBody): ChosenOffer {
   const [first] = terms
   const isOther = first?.packageVersionId !== s.packageVersionId

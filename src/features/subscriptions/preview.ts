@@ -9,7 +9,7 @@ import { composePlanned, type PlanContext } from './bill.ts'
 import type { Subscription } from './queries.ts'
 import { stateOf } from './state.ts'
 
-/** The next invoice of a subscription as it would be made, with today's facts; nothing is stored. */
+/** Previews of the next invoice of a subscription, made from the facts of today and not stored. */
 
 export interface PreviewFacts {
   subscription: Subscription
@@ -19,7 +19,7 @@ export interface PreviewFacts {
   plans: PlanContext
 }
 
-/** While the customer is suspended or archived nothing is billed, so nothing is shown. */
+/** Returns the next invoice; undefined if there is none, or if the customer is suspended or archived and not billed. */
 function nextComposed({ subscription, plans, moment }: PreviewFacts): NewInvoice | undefined {
   if (subscription.pausedOn !== null) return undefined
   const offer = plans.offers.get(subscription.id)

@@ -12,7 +12,7 @@ import type { CollectionMethod } from '../invoices/check-collection.ts'
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
 export type SubscriptionStatusWord = (typeof SUBSCRIPTION_STATUSES)[number]
 
-/** A subscription with every fact that billing it needs: its own row, its package and price, its customer. */
+/** A subscription with the facts of its package, price and customer that billing it needs. */
 export interface Subscription {
   id: SubscriptionId
   customerId: CustomerId
@@ -27,7 +27,7 @@ export interface Subscription {
   endDate: IsoDate | null
   anchor: IsoDate
   anchorDay: number
-  /** What component cycles are counted from. */
+  /** The day from which cycles of components are counted. */
   componentAnchor: IsoDate
   term: number
   termType: TermType
@@ -43,28 +43,28 @@ export interface Subscription {
   cancelledOn: IsoDate | null
   cancelReason: string | null
   isEndRecorded: boolean
-  /** The day on which the life before ended, of one that was started again; null in the first. */
+  /** The day on which the subscription ended before it was started again; null if it never was. */
   restartedAfter: IsoDate | null
   poNumber: string | null
   collectionMethod: CollectionMethod | null
   gatewayId: Id | null
   paymentMethodId: Id | null
   lastModified: Instant
-  /** Counts changes of its components; 0 while it never had one. */
+  /** Number of changes of its components; 0 if it never had one. */
   componentsRevision: number
-  // Of its package.
+  // Fields of its package.
   versionNo: number
   packageName: string
   price: Decimal
   setupFeeMinor: bigint
   trialFeeMinor: bigint
-  // Of its customer.
+  // Fields of its customer.
   customerName: string
   customerLastName: string | null
   isCompany: boolean
   customerVersion: number
   pausedOn: IsoDate | null
-  /** Why it is not billed while `pausedOn` stands: archived, or else suspended. */
+  /** If `pausedOn` is set: the customer is archived (true) or suspended (false). */
   isCustomerArchived: boolean
   countryId: bigint | null
   countryStateId: bigint | null
@@ -73,13 +73,13 @@ export interface Subscription {
   paymentTermDays: number | null
 }
 
-/** What a pending change of package or term was asked for; its price was fixed then. */
+/** The offer that a pending change of package or term asks for; its price was fixed when the change was made. */
 export interface PendingOffer extends PackageOffer {
   packageVersionId: Id
   packageRateTermId: Id
 }
 
-/** What billing needs of a subscription: everything but what is only shown. */
+/** The fields of a subscription that billing needs: all but those that are only shown. */
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
 type ShownOnly = Pick<
   Subscription,
@@ -122,7 +122,7 @@ export const subscriptionJoined = (account: AccountId): Fragment => fragment`
   join package_rate_terms t on t.account_id = ${account} and t.package_rate_term_id = s.package_rate_term_id
   join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id`
 
-/** A subscription as it is shown: with what its pending change asks for. */
+/** A subscription with the package and term that its pending change asks for. */
 export interface SubscriptionView extends Subscription {
   pendingPackageId: Id | null
   pendingPackageVersionId: Id | null
@@ -132,12 +132,12 @@ export interface SubscriptionView extends Subscription {
   pendingPrice: Decimal | null
 }
 
-/** With its components: what answers and events tell. */
+/** A subscription with its components, as answers and events show it. */
 export interface ShownSubscription extends SubscriptionView {
   components: readonly StoredComponent[]
 }
 
-/** Adds their components to subscriptions: no statement where none has any. */
+/** Adds their components to subscriptions. Sends no statement if none has any. */
 export async function withShownComponents(
   db: Queryable,
   account: AccountId,
@@ -168,7 +168,7 @@ export interface SubscriptionFilter {
   status?: SubscriptionStatusWord | null
 }
 
-// The status rule of the engine as conditions. The day of a cancellation, taken effect or to come:
+// The rules of `subscriptionStatus` as conditions. This is the day on which a cancellation took, or will take, effect.
 const CANCELLED_ON = fragment`coalesce(s.cancelled_on, case when s.pending_kind = 'cancellation' then s.pending_on end)`
 
 function statusCondition(status: SubscriptionStatusWord, today: IsoDate): Fragment {
@@ -222,7 +222,7 @@ export const countSubscriptions = async (
     ).n,
   )
 
-/** All subscriptions of a customer that may still be billed; the customer is locked by the caller. */
+/** Lists the subscriptions of a customer that may still be billed. The caller has locked the customer. */
 export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}

@@ -25,7 +25,9 @@ import { nextActionOn, stateOf } from './state.ts'
 import { type NewSubscription, type Subscription } from './queries.ts'
 import type { SubscriptionBody } from './wire.ts'
 
-/** From the body of an add to the subscription it means: version, term, dates. Problems (400) are gathered, conflicts (409) thrown after. */
+/**
+ * Resolves the body of an add to a subscription: version, term, dates. Problems (400) are gathered; conflicts (409) are thrown after them.
+ */
 
 export const PERIODS_MAX = 1000
 
@@ -37,7 +39,7 @@ export interface Chosen {
 
 type Body = Partial<SubscriptionBody>
 
-/** Finds what the body refers to and notes what is wrong with it. */
+/** Finds the records that a body names and notes problems of it. */
 export async function chooseReferences(
   tx: Transaction,
   context: RequestContext,
@@ -56,7 +58,7 @@ export async function chooseReferences(
   return { customer, terms, components }
 }
 
-/** What this account cannot have yet, named in a body. */
+/** Refuses fields of a body that name records which no account can have yet. */
 export function checkUnavailable(body: Body, problems: Problems): void {
   if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
   if (body.customerPaymentMethodID) {
@@ -139,7 +141,7 @@ export async function checkTerm(
   problems: Problems,
 ): Promise<void> {
   const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
-  // No rate in the customer's currency is a conflict, told later.
+  // A version without a rate in the currency of the customer is a conflict, which is thrown later.
   if (offered.length === 0) return
   if (body.packageRateTermID) {
     const named = offered.find(({ packageRateTermId }) => packageRateTermId === body.packageRateTermID)
@@ -197,7 +199,7 @@ function checkDates(body: Body, rate: SoldTerm | undefined, today: IsoDate, prob
   }
 }
 
-/** The rate term that is meant; conflicts where none can be used. */
+/** Returns the rate term that a body names. Throws 409 if none can be used. */
 function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): SoldTerm {
   const [first] = terms
   if (!first?.isPackageActive)
@@ -234,7 +236,7 @@ function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): SoldTe
   return found
 }
 
-/** The subscription as it would be added, with every fact of billing it. Throws what stands against it. */
+/** Composes a subscription as it would be added, with every fact that billing it needs. Throws 400 or 409 if it cannot be added. */
 export function composeSubscription(
   chosen: Chosen,
   body: SubscriptionBody,

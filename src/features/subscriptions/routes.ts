@@ -69,7 +69,7 @@ async function answerList(
   )
 }
 
-/** `components` are those of a subscription that is not stored. */
+/** Writes the preview of the next invoice. `components` are given if the subscription is not stored. */
 async function previewOf(
   db: Queryable,
   context: RequestContext,

@@ -4,10 +4,10 @@ import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
-/** Where billing of a subscription stands, as it is written after it has moved. */
+/** State of billing of a subscription, as billing leaves it. */
 export interface BillingState {
   id: SubscriptionId
-  /** What was read before, so that a move is made once. */
+  /** The values that were read before: the row is written only if they still stand, so that a move is made once. */
   wasNextFrom: IsoDate
   wasDueOn: IsoDate | null
   feesOn: IsoDate | null
@@ -22,7 +22,7 @@ export interface BillingState {
   isEndRecorded: boolean
 }
 
-/** Moves billing states, one or thousands; answers how many were still as they had been read. */
+/** Writes billing states, one or thousands. Returns the number of those that were still as they had been read. */
 export async function updateBillingStates(
   tx: Transaction,
   account: AccountId,
@@ -55,7 +55,7 @@ export async function updateBillingStates(
 
 const STATE_SHAPE = ['wasNextFrom', 'wasDueOn', 'feesOn', 'nextFrom', 'lastFrom', 'lastInvoiceDate', 'dueOn'] as const
 
-/** Writes what an end or a change that took effect makes of subscriptions: few of those that are billed. */
+/** Writes ends and pending changes of subscriptions. Few of those that are billed need it. */
 export async function updateEnds(tx: Transaction, account: AccountId, states: readonly BillingState[]): Promise<void> {
   if (states.length === 0) return
   await tx.rows(sql`
@@ -67,7 +67,7 @@ export async function updateEnds(tx: Transaction, account: AccountId, states: re
      where s.account_id = ${account} and s.subscription_id = r.id`)
 }
 
-/** Raises the revision of a subscription's components: billing looks for them from then on, and ETags change. */
+/** Raises the revision of the components of a subscription. Billing reads components only if it is above 0, and the ETag contains it. */
 export const raiseRevision = (tx: Transaction, account: AccountId, id: SubscriptionId) =>
   tx.rows(sql`
     update subscriptions set components_revision = components_revision + 1 where account_id = ${account} and subscription_id = ${id}`)

@@ -13,16 +13,19 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { BillableSubscription, Subscription } from './queries.ts'
 
-/** Between a stored subscription and the state that changes are planned on. */
+/** Conversions between a stored subscription and the state that the engine plans on. */
 
-/** A pending change as the engine sees it; `offer` is what a pending change of package or term was asked for. */
+/** Returns the pending change as the engine sees it. `offer` is the one that a pending change of package or term asks for. */
 function pendingOf(s: BillableSubscription, offer: PackageOffer | undefined): PendingChange | null {
   if (s.pendingKind === null || s.pendingOn === null) return null
   if (s.pendingKind === 'cancellation') return { kind: 'cancellation', on: s.pendingOn }
   return offer ? { kind: s.pendingKind, on: s.pendingOn, offer } : null
 }
 
-/** Fields one by one: a copy that is then added to is a slow object, and every plan copies it again. */
+/**
+ * Returns the state of a subscription. Its fields are listed one by one, because an object that is copied and then added to is slow in V8,
+ * and every plan copies it again.
+ */
 export const stateOf = (s: BillableSubscription, offer?: PackageOffer): SubscriptionState => ({
   packageId: s.packageId,
   packageName: s.packageName,
@@ -44,29 +47,29 @@ export const stateOf = (s: BillableSubscription, offer?: PackageOffer): Subscrip
   cursor: { feesOn: s.feesOn, nextFrom: s.nextFrom, lastFrom: s.lastFrom },
 })
 
-/** The day on which a cancellation took, or will take, effect. */
+/** Returns the day on which a cancellation took, or will take, effect; null if there is none. */
 export const cancellationDayOf = (s: Pick<Subscription, 'cancelledOn' | 'pendingKind' | 'pendingOn'>): IsoDate | null =>
   s.cancelledOn ?? (s.pendingKind === 'cancellation' ? s.pendingOn : null)
 
 /**
- * The next day on which the run has something to do: an invoice, or writing down the end. Cycles of usage, and what a suspended customer
- * comes back to, may be invoiced after the end too.
+ * Returns the next day on which the billing run has to invoice a subscription or to record its end. An invoice may come after the end: of a
+ * cycle of usage, or once a suspended customer has returned.
  */
 export const nextActionOn = (facts: SubscriptionFacts, today: IsoDate, isEndRecorded: boolean): IsoDate | null =>
   earliest(nextInvoiceOn(facts, today), isEndRecorded ? null : endOf(facts.state))
 
-/** The day on which the usage so far of a metered component is invoiced; null where none is counted any more. */
+/** Returns the next day on which usage of a metered component is invoiced; null if no more is counted. */
 function meteredOn({ state, components }: SubscriptionFacts): IsoDate | null {
   const end = endOf(state)
   const counted = components.filter((component) => isMetered(component) && hasNextCycle(component, end))
   return earliest(...counted.map((component) => meteredDueOn(nextCycle(component, end, state.isProRata).piece, end)))
 }
 
-/** The day of the next invoice of any kind that is, or may be, made, as answers show it. Rule: a cycle of usage counts, whatever will be reported. */
+/** Returns the day of the next invoice, as answers show it. Rule: a cycle of usage counts even if no usage may be reported in it. */
 export const nextInvoiceShown = (facts: SubscriptionFacts, today: IsoDate): IsoDate | null =>
   earliest(planNextInvoice(facts, today)?.scheduledOn ?? null, meteredOn(facts))
 
-/** The package, term and anchor of a state, as a subscription stores them. */
+/** Returns package, term and anchor of a state, as a subscription stores them. */
 export const packageOf = (state: SubscriptionState) => ({
   packageId: state.packageId,
   packageName: state.packageName,
@@ -84,7 +87,7 @@ export const idsOf = ({ packageVersionId, packageRateTermId }: OfferIds): OfferI
   packageRateTermId,
 })
 
-/** Which version and price a state's package stands for: what the engine does not need to know. */
+/** Identifiers of the version and price of a package, which the engine does not need to know. */
 export interface OfferIds {
   packageVersionId: Id
   packageRateTermId: Id

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { addCustomer, moveTo, rowsOf } from '../../../test/support/shop.ts'
 
-/** What a period that a change cut off may bring later: nothing, whatever became of the terms after it. */
+/** A period that a change cut off is never billed or credited again, whatever becomes of the terms after it. */
 
 const service = await startTestService()
 

@@ -103,14 +103,14 @@ export const SubscriptionOut = outObject(
 )
 export const SubscriptionsOut = outList(SubscriptionOut)
 
-/** An individual is named by both names. */
+/** Returns the name of a customer; an individual is named by first and last name. */
 export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerLastName' | 'isCompany'>): string =>
   s.isCompany || s.customerLastName === null ? s.customerName : `${s.customerName} ${s.customerLastName}`
 
 export const statusOf = (s: Subscription, today: IsoDate) =>
   subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })
 
-/** What a pending change of package or term asks for; undefined where none is pending. */
+/** Returns the offer that a pending change of package or term asks for; undefined if none is pending. */
 function pendingOfferOf(s: ShownSubscription): PackageOffer | undefined {
   const { pendingPackageId, pendingPackageName, pendingPrice, pendingTerm, pendingTermType } = s
   if (pendingPackageId === null || pendingPrice === null || pendingTerm === null || pendingTermType === null)
@@ -124,7 +124,7 @@ function pendingOfferOf(s: ShownSubscription): PackageOffer | undefined {
   }
 }
 
-/** The dates that are shown of what comes next; none of an ended subscription. */
+/** Returns the days of the next renewal and the next invoice, as answers show them. */
 function comingDates(
   s: ShownSubscription,
   status: string,
@@ -146,8 +146,8 @@ function comingDates(
 }
 
 /**
- * Rule: what is metered shows the usage of its running cycle, before the first one that of the trial, and 0 after the end, where none
- * runs; anything else shows the number set last.
+ * Returns the NumUnits of a component. Rule: a metered component shows the usage of its running cycle, before the first cycle the usage of
+ * the trial, and 0 after the end; any other component shows the quantity that was set last.
  */
 function unitsOf({ state: component }: StoredComponent, state: SubscriptionState, today: IsoDate): Decimal {
   if (!isMetered(component)) return component.quantity
@@ -170,7 +170,9 @@ function componentsToWire(s: ShownSubscription, today: IsoDate) {
     }))
 }
 
-/** Where billing would go on if the customer came back today: what began in the gap is dropped. */
+/**
+ * Returns the renewal at which billing would resume if the customer returned today. Periods that began while it was not billed are dropped.
+ */
 function renewalAfterGap(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate): IsoDate | null {
   const next = cursor.nextFrom < today ? nextRenewalOnOrAfter(terms.cycle, today) : cursor.nextFrom
   return terms.endDate !== null && terms.endDate <= next ? null : next
@@ -187,7 +189,8 @@ export function subscriptionToWire(
   const cancelledOn = status === 'Cancelled' ? cancellationDayOf(s) : null
   // A cancellation of a subscription that had not begun leaves its EndDate as it was.
   const endDate = cancelledOn !== null && cancelledOn > s.startDate ? cancelledOn : s.endDate
-  // A cancellation has come with its day; a change of package or term only with the invoice of its renewal, which a gap may hold back.
+  // A cancellation takes effect on its day. A change of package or term takes effect with the invoice of its renewal, which waits while
+  // the customer is not billed.
   const isPending =
     s.pendingOn !== null && s.pendingKind !== null && (s.pendingKind !== 'cancellation' || s.pendingOn > today)
   return {
@@ -284,7 +287,7 @@ export const SubscriptionQuery = listQuery({
   customerID: optional(reference()),
 })
 
-/** Changes with whatever an edit of the subscription would replace. */
+/** Returns the ETag, which changes with everything that an edit of the subscription would replace. */
 export const subscriptionEtag = (s: Subscription): string =>
   etagOf(
     s.id,

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type ComponentsMoved, writeComponents } from '../subscription-components/write.ts'
 import { raiseRevision } from './state-queries.ts'
 
-/** Writes components as plans left them, and raises the revision of the subscriptions that got one more. */
+/** Writes components as plans left them, and raises the revision of subscriptions that got another component. */
 export async function writeComponentsOf(
   tx: Transaction,
   moved: readonly ComponentsMoved[],
