@@ -11,7 +11,7 @@ export interface NewAccountOptions {
   mode: 'test' | 'live'
   name: string
   currency: string
-  /** Where the clock of a test account stands; null follows real time. */
+  /** The instant at which the clock of a test account stands; null: it follows real time. */
   clockAt: Instant | null
 }
 

@@ -6,7 +6,7 @@ import { dataFolderAt, hasDatabase } from '../platform/postgres/data-folder.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
 import { remark } from './output.ts'
 
-/** What every command gets: the settings, where the package lies, and how its results are wanted. */
+/** Settings, the folder of the package and the wanted form of results, which every command gets. */
 export interface CommandContext {
   config: Config
   /** The package's folder, where migrations and pages lie. */
@@ -21,7 +21,10 @@ export function commandContext(root: string, version: string, isJson: boolean): 
   return { config: readConfig(process.env), root, version, isJson }
 }
 
-/** What the database says while a short command runs: only what a person must know, unless more was asked for. */
+/**
+ * Returns the log of the embedded database for a short command: it passes on only what a person must know, unless LOG_LEVEL asks for
+ * more.
+ */
 export function quietLog({ config }: Pick<CommandContext, 'config'>): PostgresLog {
   const isTalkative = config.logLevel === 'debug' || config.logLevel === 'trace'
   const isSilent = config.logLevel === 'silent'
@@ -32,7 +35,7 @@ export function quietLog({ config }: Pick<CommandContext, 'config'>): PostgresLo
   return { debug: maybe, info: maybe, warn: say, error: say }
 }
 
-/** What a command does where there is no database: most have nothing to do there, and say so. */
+/** Absence of a database: most commands have nothing to do then and refuse with a reason; one that `makes` creates it. */
 export interface Absence {
   makes: boolean
 }

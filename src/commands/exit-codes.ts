@@ -1,4 +1,4 @@
-/** What the program answers to the shell; docs/operate/command-line.md tells what each means. */
+/** Exit codes of the program; docs/operate/command-line.md explains each. */
 export const EXIT = {
   done: 0,
   /** Nothing was done, or not all of it could be: the sentence on stderr says why. */

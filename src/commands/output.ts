@@ -1,4 +1,4 @@
-/** Where commands write: results to stdout, everything told along the way to stderr, so that a pipe gets results alone. */
+/** Output of commands: results go to stdout, remarks and progress to stderr, so that a pipe gets results alone. */
 
 /** Results as JSON on one line; identifiers are JSON integers as in the interface. */
 export function printJson(value: unknown): void {

@@ -22,7 +22,7 @@ export interface ProgramDeps {
   version: string
   /** Told the exit code of the command that ran. */
   ended(code: number): void
-  /** What is wrong with the words is told by the caller, as JSON; else it is written here, for people. */
+  /** JSON output is wanted: the caller reports a wrong command line as JSON, so nothing is written here for people. */
   isJson?: boolean
 }
 

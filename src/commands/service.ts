@@ -5,9 +5,9 @@ import { makeLog } from '../platform/log.ts'
 import type { CommandContext } from './context.ts'
 import type { Stopping } from './stopping.ts'
 
-/** What the long-running commands share: a log for machines, and a database that they live and die with. */
+/** Shared parts of the long-running commands: a log for machines, and a database whose end also ends the process. */
 
-/** One JSON object a line on stderr; results go to stdout. */
+/** Makes the log of a service: lines of JSON on stderr; results go to stdout. */
 export const serviceLog = (level: CommandContext['config']['logLevel']): Logger => logTo(level, { sync: false })
 
 const logTo = (level: CommandContext['config']['logLevel'], { sync }: { sync: boolean }): Logger =>

@@ -2,7 +2,7 @@
 
 const DRAIN_MS_MAX = 30_000
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
-/** What a shell answers for a program that a signal ended is this plus the signal's number. */
+/** The exit code of a program that a signal ended is this plus the number of the signal, as shells report it. */
 const ENDED_BY_SIGNAL = 128
 
 export interface Stopping {

@@ -3,10 +3,10 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Figure } from '../../platform/metrics.ts'
 
-/** More waiting records than this are told as this many. */
+/** A figure stops counting here: more waiting records are reported as this many. */
 const COUNT_MAX = 10_000
 
-/** What waits and what runs in the whole database, for /metrics; sums over all accounts. */
+/** Lists the figures of /metrics that only the database knows, summed over all accounts: runs, records due, accounts to schedule, mail. */
 export const listFigures = (db: Queryable, zones: string[], days: IsoDate[], at: Instant) =>
   db.rows<Figure>(sql`
     select name, label, value from service_figures(${zones}::text[], ${days}::date[], ${at}::timestamptz, ${COUNT_MAX}::integer)`)

@@ -88,7 +88,7 @@ interface Walk {
   postedAt: string
   /** The link that is being walked; its digest is the head after it. */
   open: Hash
-  /** What the chain came to where the newest seal was made; null before it got there. */
+  /** The hash recomputed for the link of the newest seal; null until the walk reaches that link. */
   atSeal: Buffer | null
 }
 

@@ -89,7 +89,7 @@ function checkCredited(note: CheckedNote, text: (what: string, stored: string, e
     )
 }
 
-/** What charges say was given back of them is what the lines of credit notes gave, and never more than was charged. */
+/** Checks that the credited amount stored with a charge is the sum of its credit note lines, and never more than was charged. */
 export const creditedCharges: Check = {
   name: 'credited charges',
   async run(tx, tell, goOn) {

@@ -38,8 +38,8 @@ export interface Difference {
 export type Tell = (difference: Omit<Difference, 'account' | 'check'>) => void
 
 /**
- * One thing that must hold of an account. It reads in pages within the transaction, whose snapshot all checks share, and answers how many
- * records it looked at.
+ * Check of a rule that must hold for every account. It reads in pages within the transaction, whose snapshot all checks share, and returns
+ * the number of records that it read.
  */
 export interface Check {
   name: string

@@ -115,8 +115,8 @@ function compareRecord(entries: readonly PostedEntry[], expected: Expected | und
 }
 
 /**
- * What is left when each reversal has met the newest entry before it that it takes back; a reversal that meets none is left too. Where
- * books were closed meanwhile, an allocation is taken away on a later day than it was made.
+ * Returns the entries left after each reversal is matched with the newest earlier entry that it reverses; a reversal without a match is
+ * left too. Where books were closed meanwhile, an allocation is taken away on a later day than it was made.
  */
 export function netOf(entries: readonly PostedEntry[]): PostedEntry[] {
   const left: PostedEntry[] = []
@@ -157,7 +157,10 @@ const SHARE: LedgerEvent = 'tax_taken_back'
 const isEqual = (a: EntryText, b: EntryText): boolean =>
   a.what === b.what && a.amount === b.amount && a.dated === b.dated
 
-/** Where books were closed, a share of a tax that another allocation moved is posted on a later day than its own. */
+/**
+ * Reports whether an entry differs from the expected one only by a later day: with closed books, the share of a tax that another allocation
+ * moved is posted later.
+ */
 const isLate = (entry: EntryText, should: EntryText): boolean =>
   entry.event === SHARE && entry.dated > should.dated && isEqual({ ...entry, dated: should.dated }, should)
 

@@ -25,7 +25,7 @@ import {
 } from './ledger-queries.ts'
 import { groupBy } from './pages.ts'
 
-/** What records stand for in the ledger, computed again by the posting rules from the records alone. */
+/** Entries that the ledger must have, computed again by the posting rules from the records alone. */
 
 export interface Expected {
   customerId: CustomerId
@@ -75,7 +75,9 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   },
 }
 
-/** What allocations of callers' credit notes take back of taxes: a share depends on all such allocations to the same invoice. */
+/**
+ * Returns the taxes that allocations of callers' credit notes take back: each share depends on all such allocations to the same invoice.
+ */
 async function sharesOf(tx: Transaction, rows: readonly AllocationRecord[]): Promise<Map<Id, TaxAmount[]>> {
   const taking = rows.filter((row) => row.givenKind === 'negative_adjustment' && row.owedKind === 'invoice')
   const invoiceIds = [...new Set(taking.map(({ owedId }) => owedId))]

@@ -5,7 +5,9 @@ import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositiv
 import { eachPage } from './pages.ts'
 import { type AppliedTo, listAppliedTo } from './queries.ts'
 
-/** What payments and positive adjustments say of their allocations is what the allocations say, and inside their amounts. */
+/**
+ * Checks that the allocated sums stored with payments and positive adjustments are those of their allocations, and within their amounts.
+ */
 
 export const payments: Check = {
   name: 'payments',

@@ -7,7 +7,7 @@ import { type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 import type { EntryRow } from '../ledger/queries.ts'
 
-/** What a verification reads of the ledger, and of the records that it must say the same as. */
+/** Queries of a verification: the ledger, and the records with which it must agree. */
 
 /** A customer's running totals in a currency, beside what its documents and its ledger entries come to. */
 export interface CheckedBalance {
@@ -117,7 +117,7 @@ export const listChainPage = (db: Queryable, account: AccountId, after: EntryPla
       from ledger_entries where account_id = ${account} and (customer_id, entry_id) > (${after.customerId}::bigint, ${after.id}::bigint)
      order by customer_id, entry_id limit ${limit}`)
 
-/** Where the chain of a customer and currency says that it ends, and where the newest seal says that it was. */
+/** Stored end of the hash chain of a customer and currency, and its end at the newest seal. */
 export interface ChainHead {
   customerId: CustomerId
   currency: string

@@ -91,7 +91,7 @@ async function withClient(connection: Connection, work: (client: pg.Client) => P
   await work(one).finally(() => one.end())
 }
 
-/** What the migration renamed or took away, as it was called and is found today. */
+/** Names before the migration, with the names under which the same is found today. */
 const TODAY: Record<string, { table: string; columns: Record<string, string> }> = {
   credit_notes: {
     table: 'negative_adjustments',
@@ -129,7 +129,7 @@ async function copyRows(from: pg.Client, to: pg.Client): Promise<void> {
   }
 }
 
-/** What is posted of each record, net of what was taken back. */
+/** Lists the entries posted for each record, net of those that were reversed. */
 async function postedIn(db: Database): Promise<string[]> {
   const start = { customerId: -1n, recordType: '', recordId: -1n }
   const entries = await listEntriesOfRecords(db.reader(client.id), client.id, start, 10_000)

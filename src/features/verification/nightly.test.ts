@@ -10,7 +10,7 @@ import { listVerificationFigures } from './queries.ts'
 const service = await startTestService()
 const at = (text: string) => Date.parse(text)
 
-/** One look of a worker at a moment: which accounts it verified with how many differences, and which it could not. */
+/** Lets a worker look once at a moment; returns the accounts verified, with the number of their differences, and those that failed. */
 async function look(now: string, more: Partial<NightlyDeps> = {}, goOn = () => {}) {
   const verified: [bigint, number][] = []
   const differing: string[] = []

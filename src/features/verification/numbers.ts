@@ -63,7 +63,7 @@ async function tellUnexplained(tx: Transaction, gaps: readonly NumberGap[], tell
   }
 }
 
-/** What is left of a gap after the raises that begin where it does; undefined when they explain all of it. */
+/** Returns the part of a gap that the raises beginning with it do not explain; undefined when they explain all of it. */
 export function unexplainedOf(
   gap: Pick<NumberGap, 'from' | 'until'>,
   raises: readonly NumberRaise[],

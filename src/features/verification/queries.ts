@@ -11,7 +11,7 @@ import type { Figure } from '../../platform/metrics.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
 
-/** What a verification reads: pages by identifier, and sums that the database makes where it would be waste to carry the rows. */
+/** Queries of a verification: pages by identifier, and sums made by the database where fetching the rows would be waste. */
 
 /** From here on the transaction can write nothing, whatever a check says. */
 export const makeReadOnly = (tx: Transaction) => tx.rows(sql`select set_config('transaction_read_only', 'on', true)`)
@@ -27,7 +27,7 @@ export interface CheckedInvoice {
   paidMinor: bigint
   pendingMinor: bigint
   negativeMinor: bigint
-  /** What documents froze of the customer and of the account is there, as the present record or as an earlier version. */
+  /** The version of the customer that the document froze exists, as the present record or as an earlier one; likewise for the account. */
   isCustomerFrozen: boolean
   isAccountFrozen: boolean
 }
@@ -62,7 +62,7 @@ export const listCheckedTaxes = (db: Queryable, account: AccountId, ids: readonl
       from invoice_taxes where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])
      order by invoice_id, invoice_tax_id`)
 
-/** What allocations that stand say is applied to a document owed, by what it counts as. */
+/** Sums of the allocations in force to a document owed, in minor units, by how they count. */
 export interface AppliedTo {
   id: Id
   paidMinor: bigint
@@ -209,12 +209,12 @@ export interface CheckedNote {
   currency: string
   amountMinor: bigint
   appliedMinor: bigint
-  /** What allocations say is given of it. */
+  /** The sum of its allocations, in minor units. */
   allocatedMinor: bigint
   invoiceCustomerId: CustomerId | null
   invoiceCurrency: string | null
   invoiceTotalMinor: bigint | null
-  /** What all credit notes of the service for its invoice give back. */
+  /** The sum of all credit notes that the rules made for its invoice, in minor units. */
   creditedMinor: bigint
 }
 
@@ -268,7 +268,7 @@ export interface CreditedCharge {
   currency: string
   netMinor: bigint
   creditedMinor: bigint
-  /** What the lines of credit notes gave back. */
+  /** The sum of the credit note lines for this charge, in minor units. */
   givenMinor: bigint
 }
 
@@ -362,7 +362,7 @@ export const listSubscriptionPage = (db: Queryable, account: AccountId, after: S
     select subscription_id as "id", customer_id as "customerId" from subscriptions
      where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}`)
 
-/** What a charge says of the days it covers. */
+/** Charge with the days that it covers. */
 export interface CoveringCharge {
   id: Id
   subscriptionId: SubscriptionId
@@ -432,7 +432,7 @@ export const listCountDifferences = (db: Queryable, account: AccountId) =>
       from list_blocks b left join counted c on c.list = b.list and c.block = b.block
      where b.account_id = ${account} and b.records <> coalesce(c.n, 0) order by b.list, b.block limit 1000`)
 
-/** What /metrics tells of the nightly job, whichever process ran it; nothing before its first night. */
+/** Lists the figures of the nightly verification for /metrics, whichever process ran it; none before its first night. */
 export const listVerificationFigures = (db: Queryable) =>
   db.rows<Figure>(sql`
     with state as (select differences, oldest from verification_state())

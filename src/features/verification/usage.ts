@@ -3,7 +3,7 @@ import type { Check } from './difference.ts'
 import { eachPage } from './pages.ts'
 import { listSubscriptionPage, listUsageDifferences } from './queries.ts'
 
-/** What a usage cycle says was invoiced of it is what its last charge priced: the difference that late usage makes is counted from there. */
+/** Checks that the invoiced quantity of a usage cycle is that of its last charge, from which the difference for late usage is counted. */
 export const usageCycles: Check = {
   name: 'usage cycles',
   run: (tx, tell, goOn) =>
