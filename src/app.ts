@@ -132,7 +132,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...subscriptionOperations(deps),
   ...subscriptionComponentOperations(),
   ...usageOperations(deps),
-  ...invoiceOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.invoices }),
+  ...invoiceOperations(CALLS_BACK.invoices),
   ...paymentOperations(),
   ...creditNoteOperations(),
   ...adjustmentOperations(),
@@ -148,7 +148,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...accountOperations(deps),
   ...billingRunOperations(deps),
   ...outboxOperations(deps),
-  ...eventOperations({ publicUrl: deps.publicUrl, ...CALLS_BACK.events }),
+  ...eventOperations(CALLS_BACK.events),
 ]
 
 /** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */

@@ -1,6 +1,7 @@
 import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/money/postings.ts'
+import type { Writing } from '../../kernel/context.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
-import { amountColumn, dayColumn, recordsColumn, recordShape, type RecordShape } from '../../platform/wire/columns.ts'
+import { amountColumn, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, longText, reference, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outObject, outText, outWord } from '../../platform/wire/write.ts'
@@ -68,9 +69,11 @@ const pageShape = recordShape<{ rows: readonly ListedAdjustment[] }>()('Adjustme
 })
 
 /** Adjustments of both kinds; a page of them is an object that holds the list. */
-export const adjustmentsShape: RecordShape<ListedAdjustment> = {
-  ...listedShape,
-  list: { schema: pageShape.schema, write: (rows, writing) => pageShape.write({ rows }, writing) },
+export const adjustmentsShape = {
+  list: {
+    schema: pageShape.schema,
+    write: (rows: readonly ListedAdjustment[], writing: Writing) => pageShape.write({ rows }, writing),
+  },
 }
 
 /** Other names of a record's own identifier. */

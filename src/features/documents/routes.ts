@@ -1,9 +1,8 @@
 import type { Account } from '../../kernel/context.ts'
-import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { creditNote } from '../credit-notes/record.ts'
-import { unknownInvoice } from '../invoices/manual.ts'
+import { invoiceKind } from '../invoices/record.ts'
 import type { Drawable } from './document.ts'
 import type { Drawing } from './draw.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
@@ -67,7 +66,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
     success: { status: 200, media: ['application/pdf'] },
     read: async (db, context, { params }) => {
-      const id = pathId(params, 'invoiceID', unknownInvoice)
+      const id = invoiceKind.pathId(params)
       const document = await loadInvoiceDocument(db, context, id)
       const { invoice, draft } = wordsOf(languageOf(document.locale))
       const name = `${invoice}-${document.number ?? `${draft}-${id}`}`

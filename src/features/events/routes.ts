@@ -1,12 +1,11 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
-import { type Operation, readOperation } from '../../platform/http/operation.ts'
-import { countList, listAnswer, pageStart } from '../../platform/http/paging.ts'
-import { pageOf } from '../../platform/http/query.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import type { Operation } from '../../platform/http/operation.ts'
 import { countEvents, listEvents, type RecordedEvent } from './queries.ts'
-import { EventQuery, EventsOut, eventToWire, filterOf } from './wire.ts'
+import { eventFilters, eventShape } from './wire.ts'
 
 /** An event of an issued invoice keeps only what can change later; `kept` is that part. */
 interface IssuedEvent<Kept> {
@@ -16,7 +15,6 @@ interface IssuedEvent<Kept> {
 }
 
 interface Deps<Kept> {
-  publicUrl: string | undefined
   /** Composes the records of issued invoices from their frozen rows; given by the feature that owns them. */
   writeIssuedRecords(
     db: Queryable,
@@ -52,38 +50,27 @@ async function* eventPortions<Kept>(
     const waiting = new Set(issued.slice(1).flatMap(({ invoiceId: id }) => (composed.has(id) ? [] : [id])))
     const end = rest.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
     const portion = end < 0 ? rest : rest.slice(0, end)
-    yield portion.map((event) =>
-      eventToWire(event, (event.type === 'invoice.issued' && composed.get(event.recordId)) || event.record),
-    )
+    yield portion.map((event) => {
+      const record = event.type === 'invoice.issued' ? composed.get(event.recordId) : undefined
+      return record === undefined ? event : { ...event, record }
+    })
     rest = rest.slice(portion.length)
   }
 }
 
 /** The audit log: every change of the account, oldest first. */
 export const eventOperations = <Kept>(deps: Deps<Kept>): Operation[] => [
-  readOperation({
+  listOperation({
     id: 'listEvents',
-    method: 'GET',
     path: '/v1/events',
     tag: 'Events',
     summary: 'List events: what was changed, when and by whom',
-    query: EventQuery,
-    success: { status: 200, schema: EventsOut.schema },
-    read: async (db, context, { query, url }) => {
-      const { account } = context
-      const page = pageOf(query)
-      const filter = filterOf(query)
-      const isFiltered = Object.values(filter).some((value) => value != null)
-      const start = isFiltered
-        ? { fromId: 0n, skip: (page.page - 1) * page.size }
-        : await pageStart(db, account.id, 'events', page)
-      const rows = await listEvents(db, account.id, filter, start, page.size + 1)
-      const count = () => (isFiltered ? countEvents(db, account.id, filter) : countList(db, account.id, 'events'))
-      return listAnswer(
-        { rows, page, url, count },
-        (shown) => EventsOut.pieces(eventPortions(deps, db, context, shown)),
-        deps.publicUrl,
-      )
-    },
+    out: eventShape,
+    filters: eventFilters,
+    filterOf: ({ type, customerID, from, to }) => ({ type, customerId: customerID, from, before: to }),
+    blocks: 'events',
+    rows: listEvents,
+    count: countEvents,
+    pieces: (db, context, rows) => eventShape.list.pieces(eventPortions(deps, db, context, rows), writingOf(context)),
   }),
 ]

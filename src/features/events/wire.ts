@@ -1,11 +1,11 @@
 import { addDays, type Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { recordShape } from '../../platform/wire/columns.ts'
 import { readDate, readInstant } from '../../platform/wire/dates.ts'
 import { instant, reference } from '../../platform/wire/fields.ts'
-import { type BodyOf, type Field, optional, type Properties, REFUSED, word } from '../../platform/wire/read.ts'
-import { orNull, outDate, outId, outList, outObject, outText, outWord, type Shape } from '../../platform/wire/write.ts'
-import { EVENT_TYPES, type EventFilter, type EventType, type RecordedEvent } from './queries.ts'
+import { type Field, optional, type Properties, REFUSED, word } from '../../platform/wire/read.ts'
+import { orNull, outDate, outId, outText, outWord, type Shape } from '../../platform/wire/write.ts'
+import { EVENT_TYPES, type EventType, type RecordedEvent } from './queries.ts'
 
 /** A record that is JSON text already: it goes out as it was written. */
 const outRecord: Shape<string | null> = {
@@ -16,21 +16,17 @@ const outRecord: Shape<string | null> = {
 const recordTypeOf = (type: EventType): string => type.split('.')[0] ?? ''
 const RECORD_TYPES = [...new Set(EVENT_TYPES.map(recordTypeOf))]
 
-export const EventOut = outObject(
-  {
-    eventID: outId(),
-    Type: outWord(EVENT_TYPES),
-    RecordType: outWord(RECORD_TYPES),
-    RecordID: outId(),
-    customerID: orNull(outId()),
-    Date: outDate('Instant'),
-    Actor: outText({ description: 'Who did it: a key, a billing run, a command' }),
-    Reason: orNull(outText()),
-    Record: outRecord,
-  },
-  'RecordedEvent',
-)
-export const EventsOut = outList(EventOut)
+export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
+  eventID: [outId(), ({ id }) => id],
+  Type: [outWord(EVENT_TYPES), ({ type }) => type],
+  RecordType: [outWord(RECORD_TYPES), ({ type }) => recordTypeOf(type)],
+  RecordID: [outId(), ({ recordId }) => recordId],
+  customerID: [orNull(outId()), ({ customerId }) => customerId],
+  Date: [outDate('Instant'), ({ happenedAt }) => happenedAt],
+  Actor: [outText({ description: 'Who did it: a key, a billing run, a command' }), ({ actor }) => actor],
+  Reason: [orNull(outText()), ({ reason }) => reason],
+  Record: [outRecord, ({ record }) => record],
+})
 
 const DAY_ALONE = /^\s*(\d{4}-\d{2}-\d{2}|\d{8}|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{4})\s*$/
 
@@ -49,30 +45,9 @@ const endOfPeriod = (): Field<Instant> => {
   }
 }
 
-const filters = {
+export const eventFilters = {
   type: optional(word(EVENT_TYPES)),
   customerID: optional(reference()),
   from: optional(instant()),
   to: optional(endOfPeriod()),
 } satisfies Properties
-
-export const EventQuery = listQuery(filters)
-
-export const filterOf = (query: BodyOf<typeof filters>): EventFilter => ({
-  type: query.type,
-  customerId: query.customerID,
-  from: query.from,
-  before: query.to,
-})
-
-export const eventToWire = (event: RecordedEvent, record: string | null) => ({
-  eventID: event.id,
-  Type: event.type,
-  RecordType: recordTypeOf(event.type),
-  RecordID: event.recordId,
-  customerID: event.customerId,
-  Date: event.happenedAt,
-  Actor: event.actor,
-  Reason: event.reason,
-  Record: record,
-})

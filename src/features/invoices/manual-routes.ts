@@ -1,25 +1,26 @@
-import { pathId } from '../../platform/http/handle.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import {
-  addInvoice,
-  editDraft,
-  issueDraft,
-  lockedInvoice,
-  type OnCancel,
-  removeInvoice,
-  unknownInvoice,
-  writtenInvoice,
-} from './manual.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { noContent, type Operation, type PathParams, writeOperation } from '../../platform/http/operation.ts'
+import { addInvoice, editDraft, issueDraft, lockedInvoice, type OnCancel, removeInvoice } from './manual.ts'
 import type { AfterIssue } from './issue.ts'
 import { sendInvoice } from './send.ts'
 import { resolveInvoice, type ManualRecord, type Wanted } from './resolve-manual.ts'
 import { checkIssuedBody, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './manual-wire.ts'
-import { InvoiceOut, invoiceEtag } from './wire.ts'
+import { invoiceKind } from './record.ts'
+import { invoiceEtag, invoiceShape } from './wire.ts'
 
 const tag = 'Invoices'
 const path = '/v1/invoices/{invoiceID}'
-const id = 'invoiceID'
+
+/** Parts that all changes of one invoice have: they lock its customer, then read it. */
+const one = {
+  tag,
+  success: { status: 204 },
+  record: (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) =>
+    lockedInvoice(tx, context, invoiceKind.pathId(params)),
+  etag: (record: ManualRecord) => invoiceEtag(record),
+}
 
 export interface ManualDeps {
   onCancel: OnCancel
@@ -36,26 +37,23 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue }: ManualDeps): O
     tag,
     summary: 'Add an invoice by hand: issued at once, or as a draft',
     body: InvoiceIn,
-    success: { status: 201, schema: InvoiceOut.schema },
+    success: { status: 201, schema: invoiceShape.schema },
     refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
     references: (tx, context, { body }, problems) => resolveInvoice(tx, context, body, problems),
     write: async (tx, context, { body }, _record, wanted) => {
       const parts = await addInvoice(tx, context, wanted as Wanted, body, afterIssue)
       const headers = { location: `/v1/invoices/${parts.invoice.id}` }
-      return { status: 201, body: writtenInvoice(parts, context), etag: invoiceEtag(parts), headers }
+      return { ...invoiceKind.answer(parts, context), status: 201, headers }
     },
   }),
   writeOperation({
+    ...one,
     id: 'editInvoice',
     method: 'PUT',
     path,
-    tag,
     summary: 'Replace the fields of a draft; of an issued invoice only collection details, poNumber and Notes',
     body: InvoiceIn,
-    success: { status: 204 },
     refusals: { 409: 'The invoice is issued or cancelled and something fixed differs, or the Reference is taken' },
-    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: ManualRecord) => invoiceEtag(record),
     references: async (tx, context, { body }, problems, record) => {
       if (record.draft) return resolveInvoice(tx, context, body, problems, record)
       checkIssuedBody(body, record, problems)
@@ -69,43 +67,34 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue }: ManualDeps): O
     },
   }),
   writeOperation({
+    ...one,
     id: 'removeInvoice',
     method: 'DELETE',
     path,
-    tag,
     summary: 'Delete a draft; cancel any other invoice, which keeps its number',
-    success: { status: 204 },
     refusals: { 409: 'The invoice is cancelled already, credited, or a caller allocated something to it' },
-    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) => {
       await removeInvoice(tx, context, record, onCancel)
       return noContent()
     },
   }),
   writeOperation({
+    ...one,
     id: 'issueInvoice',
     method: 'PUT',
     path: `${path}/issue`,
-    tag,
     summary: 'Issue a draft: it gets its number, and what was provisional is fixed',
-    success: { status: 204 },
     refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
-    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) =>
       noContent(invoiceEtag(await issueDraft(tx, context, record, afterIssue))),
   }),
   writeOperation({
+    ...one,
     id: 'sendInvoice',
     method: 'PUT',
     path: `${path}/send`,
-    tag,
     summary: 'Send an invoice by mail: the mail goes into the outbox, the PDF is attached when it leaves',
-    success: { status: 204 },
     refusals: { 409: 'The invoice is a draft or cancelled, or its customer has no Email' },
-    record: (tx, context, { params }) => lockedInvoice(tx, context, pathId(params, id, unknownInvoice)),
-    etag: (record: ManualRecord) => invoiceEtag(record),
     write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, record))),
   }),
 ]

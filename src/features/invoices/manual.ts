@@ -2,7 +2,7 @@ import { postingsOfChange, postingsOfInvoice } from '../../engine/money/postings
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { assert } from '../../kernel/assert.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { conflict, missing, Problems } from '../../kernel/fault.ts'
+import { conflict, Problems } from '../../kernel/fault.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -20,7 +20,8 @@ import { insertCharges, listTaxRules, updateCancelled } from './issue-queries.ts
 import { type AfterIssue, chargeRow, insertDraft, issue, type NewInvoice, replaceTaxes } from './issue.ts'
 import { amountsOf, checkAmounts, foundRates } from './lines.ts'
 import { findInvoice, type Invoice, listCharges, listInvoiceTaxes } from './queries.ts'
-import { InvoiceOut, type InvoiceParts, invoiceToWire } from './wire.ts'
+import { invoiceKind } from './record.ts'
+import type { InvoiceParts } from './wire.ts'
 import {
   deleteCharges,
   deleteDraftWithLines,
@@ -33,9 +34,6 @@ import {
 } from './draft-queries.ts'
 
 /** Invoices that a caller writes: added, kept as drafts, issued, cancelled. Their customer is locked before anything of them is read. */
-
-export const unknownInvoice = (id: bigint | string) =>
-  missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
 
 /** Lines, taxes and customer of an invoice, one after the other: a transaction has one connection. */
 async function partsOf(tx: Transaction, { moment }: RequestContext, invoice: Invoice): Promise<InvoiceParts> {
@@ -60,13 +58,10 @@ export async function lockedInvoice(tx: Transaction, context: RequestContext, id
     await lockCustomer(tx, tx.account, lockedId)
     invoice = await findInvoice(tx, tx.account, id)
   }
-  if (!invoice) throw unknownInvoice(id)
+  if (!invoice) throw invoiceKind.unknown(id)
   const draft = invoice.isDraft ? await getDraft(tx, tx.account, id) : null
   return { ...(await partsOf(tx, context, invoice)), draft }
 }
-
-export const writtenInvoice = (parts: InvoiceParts, { account, moment }: RequestContext): string =>
-  InvoiceOut.write(invoiceToWire(parts, { timeZone: account.timeZone, today: moment.today }))
 
 export async function recordInvoice(
   tx: Transaction,
@@ -75,7 +70,7 @@ export async function recordInvoice(
   parts: InvoiceParts,
 ): Promise<void> {
   const { id: recordId, customerId } = parts.invoice
-  await recordEvent(tx, context, { type, recordId, customerId, record: writtenInvoice(parts, context) })
+  await recordEvent(tx, context, { type, recordId, customerId, record: invoiceKind.write(parts, context) })
 }
 
 const OWN_REFERENCE = /^I[1-9]\d*$/

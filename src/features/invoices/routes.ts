@@ -1,17 +1,14 @@
 import { missing } from '../../kernel/fault.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
-import { type Answer, type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
-import { countList, listAnswer, pageStart, startOf } from '../../platform/http/paging.ts'
-import { checkDates, pageOf } from '../../platform/http/query.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
+import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
-import type { Field } from '../../platform/wire/read.ts'
-import { unknownCustomer } from '../customers/record.ts'
-import { findCustomer } from '../customers/queries.ts'
-import { unknownInvoice } from './manual.ts'
+import { ofCustomerInPath } from '../customers/record.ts'
 import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
-import { invoicePortions, loadInvoiceParts, lookUpInvoiceParts, lookUpLines } from './load-parts.ts'
+import { invoicePortions, loadInvoiceParts, lookUpLines } from './load-parts.ts'
 import {
   countInvoices,
   findInvoiceByNumber,
@@ -20,118 +17,66 @@ import {
   listInvoices,
   listSpreads,
 } from './queries.ts'
-import {
-  ExplanationOut,
-  explanationToWire,
-  invoiceEtag,
-  InvoiceOut,
-  type InvoiceParts,
-  InvoiceQuery,
-  InvoicesOut,
-  invoiceToWire,
-} from './wire.ts'
+import { invoiceKind } from './record.ts'
+import { ExplanationOut, explanationToWire, invoiceFilters, invoiceShape } from './wire.ts'
 
 const tag = 'Invoices'
-
-interface Deps extends ManualDeps {
-  publicUrl: string | undefined
-}
 
 const unknownNumber = (number: bigint | string) =>
   missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')
 
-type Query = typeof InvoiceQuery extends Field<infer Q> ? Q : BodyOf<never>
-
-const filterOf = (query: Query): InvoiceFilter => ({
-  customerId: query.customerID,
-  subscriptionId: query.subscriptionID,
-  recurringInvoiceId: query.recurInvoiceID,
-  status: query.status,
-  startDate: query.startDate,
-  endDate: query.endDate,
-})
-
-async function answerList(
-  db: Queryable,
-  context: RequestContext,
-  query: Query,
-  filter: InvoiceFilter,
-  url: string,
-  publicUrl: string | undefined,
-): Promise<Answer> {
-  const { account, moment } = context
+function filterOf(query: BodyOf<typeof invoiceFilters>): InvoiceFilter {
   checkDates(query, 'startDate', 'endDate')
-  const page = pageOf(query)
-  const isFiltered = Object.values(filter).some((value) => value != null)
-  const start = isFiltered ? startOf(page) : await pageStart(db, account.id, 'invoices', page)
-  const rows = await listInvoices(db, account.id, filter, start, page.size + 1, moment.today)
-  const clock = { timeZone: account.timeZone, today: moment.today }
-  async function* written(shown: readonly Invoice[]) {
-    const portions = invoicePortions(db, account.id, shown, moment.today)
-    for await (const parts of portions) yield parts.map((part) => invoiceToWire(part, clock))
+  return {
+    customerId: query.customerID,
+    subscriptionId: query.subscriptionID,
+    recurringInvoiceId: query.recurInvoiceID,
+    status: query.status,
+    startDate: query.startDate,
+    endDate: query.endDate,
   }
-  const count = () =>
-    isFiltered ? countInvoices(db, account.id, filter, moment.today) : countList(db, account.id, 'invoices')
-  return listAnswer({ rows, page, url, count }, (shown) => InvoicesOut.pieces(written(shown)), publicUrl)
 }
 
-function answerOne({ account, moment }: RequestContext, parts: InvoiceParts): Answer {
-  const body = InvoiceOut.write(invoiceToWire(parts, { timeZone: account.timeZone, today: moment.today }))
-  return { status: 200, body, etag: invoiceEtag(parts) }
+const list = {
+  tag,
+  out: invoiceShape,
+  filters: invoiceFilters,
+  filterOf,
+  rows: listInvoices,
+  count: countInvoices,
+  pieces: (db: Queryable, context: RequestContext, rows: Invoice[]) =>
+    invoiceShape.list.pieces(invoicePortions(db, context.account.id, rows, context.moment.today), writingOf(context)),
 }
 
-export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => [
-  readOperation({
+export const invoiceOperations = (deps: ManualDeps): Operation[] => [
+  listOperation({
+    ...list,
     id: 'listInvoices',
-    method: 'GET',
     path: '/v1/invoices',
-    tag,
     summary: 'List invoices',
-    query: InvoiceQuery,
-    success: { status: 200, schema: InvoicesOut.schema },
-    read: (db, context, { query, url }) => answerList(db, context, query, filterOf(query), url, publicUrl),
+    blocks: 'invoices',
   }),
-  readOperation({
+  listOperation({
+    ...list,
     id: 'listCustomerInvoices',
-    method: 'GET',
     path: '/v1/customers/{customerID}/invoices',
-    tag,
     summary: 'List the invoices of a customer',
-    query: InvoiceQuery,
-    success: { status: 200, schema: InvoicesOut.schema },
-    read: async (db, context, { params, query, url }) => {
-      const customerId = pathId(params, 'customerID', unknownCustomer)
-      if (!(await findCustomer(db, context.account.id, customerId))) throw unknownCustomer(customerId)
-      return answerList(db, context, query, { ...filterOf(query), customerId }, url, publicUrl)
-    },
+    parent: ofCustomerInPath,
   }),
-  lookupOperation({
-    id: 'getInvoice',
-    method: 'GET',
-    path: '/v1/invoices/{invoiceID}',
-    tag,
-    summary: 'Read an invoice',
-    success: { status: 200, schema: InvoiceOut.schema },
-    read: async (db, context, { params }) => {
-      const id = pathId(params, 'invoiceID', unknownInvoice)
-      const parts = await lookUpInvoiceParts(db, context.account.id, id, context.moment.today)
-      if (!parts) throw unknownInvoice(id)
-      return answerOne(context, parts)
-    },
-  }),
+  invoiceKind.readOperation({ id: 'getInvoice', tag, summary: 'Read an invoice' }),
   readOperation({
     id: 'getInvoiceByNumber',
     method: 'GET',
     path: '/v1/invoices/by_number/{invoiceNum}',
     tag,
     summary: 'Read an invoice by its number',
-    success: { status: 200, schema: InvoiceOut.schema, headers: ['ETag'] },
+    success: { status: 200, schema: invoiceShape.schema, headers: ['ETag'] },
     read: async (db, context, { params }) => {
       const number = pathId(params, 'invoiceNum', unknownNumber)
       const invoice = await findInvoiceByNumber(db, context.account.id, number)
       if (!invoice) throw unknownNumber(number)
       const [parts] = await loadInvoiceParts(db, context.account.id, [invoice], context.moment.today)
-      return answerOne(context, parts!)
+      return invoiceKind.answer(parts!, context)
     },
   }),
   lookupOperation({
@@ -142,9 +87,9 @@ export const invoiceOperations = ({ publicUrl, ...deps }: Deps): Operation[] => 
     summary: 'Explain every amount of an invoice from its facts',
     success: { status: 200, schema: ExplanationOut.schema },
     read: async (db, { account }, { params }) => {
-      const id = pathId(params, 'invoiceID', unknownInvoice)
+      const id = invoiceKind.pathId(params)
       const [parts, spreads] = await Promise.all([lookUpLines(db, account.id, id), listSpreads(db, account.id, id)])
-      if (!parts) throw unknownInvoice(id)
+      if (!parts) throw invoiceKind.unknown(id)
       return { status: 200, body: ExplanationOut.write(explanationToWire(parts, spreads, account.timeZone)) }
     },
   }),

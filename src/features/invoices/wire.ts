@@ -2,14 +2,15 @@ import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
 import { invoiceStatus, invoiceBalances } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { listShape } from '../../platform/wire/columns.ts'
 import { date, reference } from '../../platform/wire/fields.ts'
-import { optional, word } from '../../platform/wire/read.ts'
+import { optional, type Properties, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   minorDigits,
@@ -106,7 +107,6 @@ const issuedShapes = {
 }
 
 export const InvoiceOut = outObject(issuedShapes, 'Invoice')
-export const InvoicesOut = outList(InvoiceOut)
 
 /** The record of the event of an issue: of the customer in it there is what documents freeze. */
 export const IssuedOut = outObject({ ...issuedShapes, Customer: FrozenCustomerOut })
@@ -246,6 +246,15 @@ export function invoiceToWire(
   }
 }
 
+const writeInvoice = (parts: InvoiceParts, writing: Writing): string => InvoiceOut.write(invoiceToWire(parts, writing))
+
+/** Invoices as answers, lists and events write them. */
+export const invoiceShape = {
+  schema: InvoiceOut.schema,
+  write: writeInvoice,
+  list: listShape({ schema: InvoiceOut.schema, write: writeInvoice }),
+}
+
 /** Changes with whatever a PUT would replace, and when a draft is issued: the same request would then mean something else. */
 export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>): string =>
   etagOf(
@@ -264,14 +273,14 @@ export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'cus
     taxes.map(({ name, rate }) => [name, rate]),
   )
 
-export const InvoiceQuery = listQuery({
+export const invoiceFilters = {
   startDate: optional(date()),
   endDate: optional(date()),
   status: optional(word(INVOICE_STATUSES, { anyCase: true })),
   customerID: optional(reference()),
   subscriptionID: optional(reference()),
   recurInvoiceID: optional(reference()),
-})
+} satisfies Properties
 
 const BracketOut = outObject({ QtyFrom: outNumber(), QtyTill: orNull(outNumber()), Price: outNumber() })
 

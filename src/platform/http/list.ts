@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../database/database.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
-import type { RecordShape } from '../wire/columns.ts'
+import type { ListShape, RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { type Answer, type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
 import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
@@ -15,7 +15,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   tag: string
   summary: string
   /** The columns of a record of the list. */
-  out: RecordShape<Item>
+  out: { list: Pick<ListShape<Item>, 'schema' | 'write'> }
   /** Filters of the query string, beside page and page_size. */
   filters?: Filters
   /** Turns the query into conditions; throws 400 where they contradict each other, 404 where they name what does not exist. */
@@ -36,6 +36,8 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   count(db: Queryable, account: AccountId, filter: Filter, today: IsoDate): Promise<number>
   /** Completes the rows of one page by what belongs to them. Left out: a row is the record. */
   complete?(db: Queryable, context: RequestContext, rows: Row[]): Promise<Item[]>
+  /** Writes the rows of one page in pieces instead, while what belongs to them is read: for records too long to be in memory together. */
+  pieces?(db: Queryable, context: RequestContext, rows: Row[]): AsyncGenerator<string>
 }
 
 const isWhole = (filter: object): boolean => Object.values(filter).every((value) => value == null)
@@ -57,21 +59,25 @@ export function listOperation<
     query: listQuery(list.filters ?? {}) as Field<BodyOf<Properties>>,
     success: { status: 200, schema: list.out.list.schema },
     // One statement then, which walks no further than its page: nothing is looked for before it, completed after it, or counted.
-    ...(list.blocks && !parent && !list.complete ? { isLookup: isFirstPage } : {}),
+    ...(list.blocks && !parent && !list.complete && !list.pieces ? { isLookup: isFirstPage } : {}),
     ...(list.refusals ? { refusals: list.refusals } : {}),
     ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
     read: async (db, context, { params, query, url }) => {
       const { account, moment } = context
       const page = pageOf(query)
-      const filter = {
-        ...(await list.filterOf?.(query as BodyOf<Filters>, context, db)),
-        ...(await parent?.(db, context, params)),
-      } as Filter
+      const parentFilter = await parent?.(db, context, params)
+      const ownFilter = await list.filterOf?.(query as BodyOf<Filters>, context, db)
+      const filter = { ...ownFilter, ...parentFilter } as Filter
       const blocks = isWhole(filter) ? list.blocks : undefined
       const start = blocks ? await pageStart(db, account.id, blocks, page) : startOf(page)
       const rows = await list.rows(db, account.id, filter, start, page.size + 1, moment.today)
       const shown = rows.slice(0, page.size)
-      const items = list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[])
+      const body = list.pieces
+        ? list.pieces(db, context, shown)
+        : list.out.list.write(
+            list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[]),
+            writingOf(context),
+          )
       return pageAnswer(
         {
           hasNext: rows.length > page.size,
@@ -80,7 +86,7 @@ export function listOperation<
           url,
           count: () => (blocks ? countList(db, account.id, blocks) : list.count(db, account.id, filter, moment.today)),
         },
-        list.out.list.write(items, writingOf(context)),
+        body,
         context.publicUrl,
       )
     },

@@ -23,7 +23,7 @@ export interface ReadableDeclaration<Row, Code extends string> {
   param: string
   /** Its collection; the identifier follows: /v1/customernotes. */
   path: string
-  out: RecordShape<Row>
+  out: Pick<RecordShape<Row>, 'schema' | 'write'>
   idOf(row: Row): Id
   /** Asks for all that it needs at once: it is a look-up. */
   find(db: Queryable, context: RequestContext, id: Id): Promise<Row | undefined>

@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
-import { type Digits, minorDigits, outDate, outList, outNumber, outObject, type Shape } from './write.ts'
+import { type Digits, minorDigits, outDate, outList, outNumber, outObject, type Portions, type Shape } from './write.ts'
 
 /** Column of a record: the shape in which it is written, and the function that finds its value. */
 export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
@@ -19,9 +19,23 @@ export interface RecordShape<Row> {
   write(row: Row, writing: Writing): string
   /** The values of the columns, in their order: what an ETag is made of where a PUT replaces all of them. */
   valuesOf(row: Row, writing: Writing): unknown[]
-  list: {
-    schema: Shape<unknown>['schema']
-    write(rows: readonly Row[], writing: Writing): string
+  list: ListShape<Row>
+}
+
+/** Writes lists of records: whole, or in pieces while their records arrive. */
+export interface ListShape<Row> {
+  schema: Shape<unknown>['schema']
+  write(rows: readonly Row[], writing: Writing): string
+  pieces(portions: Portions<Row>, writing: Writing): AsyncGenerator<string>
+}
+
+/** Declares the lists of records that `item` writes. */
+export function listShape<Row>(item: Pick<RecordShape<Row>, 'schema' | 'write'>): ListShape<Row> {
+  return {
+    schema: outList({ schema: item.schema, write: String }).schema,
+    write: (rows, writing) => `[${rows.map((row) => item.write(row, writing)).join(',')}]`,
+    pieces: (portions, writing) =>
+      outList<Row>({ schema: item.schema, write: (row) => item.write(row, writing) }).pieces(portions),
   }
 }
 
@@ -59,10 +73,7 @@ export const recordShape =
       columns: known,
       write,
       valuesOf: (row, writing) => writers.map(({ valueOf }) => valueOf(row, writing)),
-      list: {
-        schema: outList(object).schema,
-        write: (rows, writing) => `[${rows.map((row) => write(row, writing)).join(',')}]`,
-      },
+      list: listShape({ schema: object.schema, write }),
     }
   }
 
