@@ -1216,6 +1216,35 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION count_due(due_table text, day_column text, zones text[], days date[], count_max integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  one record;
+  more bigint;
+  due bigint := 0;
+begin
+  for one in select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+              where a.clock_at is null
+  loop
+    exit when due >= count_max;
+    execute format(
+      'select count(*) from (
+         select 1 from %I d where d.account_id = $1 and d.%I <= $2
+            and (select c.paused_on is null from customers c where c.account_id = $1 and c.customer_id = d.customer_id)
+          limit $3) as found', due_table, day_column) into more using one.account_id, one.today, count_max - due;
+    due := due + more;
+  end loop;
+  return due;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION delete_old_billing_runs(before_instant timestamp with time zone)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1452,24 +1481,7 @@ CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant
  SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
-declare
-  one record;
-  due_subscriptions bigint := 0;
-  due_recurring bigint := 0;
 begin
-  for one in select a.account_id, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
-              where a.clock_at is null
-  loop
-    exit when due_subscriptions >= count_max and due_recurring >= count_max;
-    due_subscriptions := due_subscriptions + (select count(*) from (
-      select 1 from subscription_billing b where b.account_id = one.account_id and b.due_on <= one.today
-         and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = b.customer_id)
-       limit count_max - due_subscriptions) as due);
-    due_recurring := due_recurring + (select count(*) from (
-      select 1 from recurring_invoices r where r.account_id = one.account_id and r.due_on <= one.today
-         and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = r.customer_id)
-       limit count_max - due_recurring) as due);
-  end loop;
   return query
     with unfinished as (
       select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
@@ -1488,8 +1500,6 @@ begin
       where finished_at is not null order by finished_at desc limit 1)
     union all (select 'run_finished_at', 'without_failures', extract(epoch from finished_at) from billing_runs
       where finished_at is not null and failed = 0 order by finished_at desc limit 1)
-    union all select 'due', 'subscription', due_subscriptions
-    union all select 'due', 'recurring_invoice', due_recurring
     union all select 'accounts_to_schedule', '', count(*) from current_accounts where scheduled_on is null or scheduled_on < today
     union all select 'mails', status, count(*) from (select status from outbox where status <> 'sent' limit count_max) as found group by status
     union all select 'mail_oldest_seconds', '', greatest(extract(epoch from at_instant - min(next_try_at)), 0) from outbox

@@ -161,7 +161,10 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
   const authenticator = makeAuthenticator(db, realClock, clock)
   const metrics = makeMetrics({
     db,
-    readFigures: async () => [...(await readFigures(db, realClock)), ...(await listVerificationFigures(db.unscoped))],
+    readFigures: async () => [
+      ...(await readFigures(db, realClock, ORDER_OF_DAY)),
+      ...(await listVerificationFigures(db.unscoped)),
+    ],
     clock,
     version: settings.version,
   })

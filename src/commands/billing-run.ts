@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { type Forecast, forecastRun } from '../features/billing-run/forecast.ts'
-import { countDue } from '../features/billing-run/due-kind.ts'
+import { countDue, failedRecordIds } from '../features/billing-run/due-kind.ts'
 import { ORDER_OF_DAY } from '../duties.ts'
 import { findRun, insertRun, listFailures, type RunFailure } from '../features/billing-run/queries.ts'
 import { type RunDeps, workRun } from '../features/billing-run/run.ts'
@@ -37,7 +37,7 @@ interface Outcome {
   until: IsoDate
   /** Undefined for a dry run, which leaves nothing behind. */
   run: Id | undefined
-  /** Subscriptions and recurring invoices that the run is through with. */
+  /** Due records of all kinds that the run has finished. */
   records: number
   invoices: number
   totals: Forecast['totalMinor'] | undefined
@@ -137,7 +137,7 @@ function tell({ account, until, run, records, invoices, totals, failures }: Outc
   const sum = sums.length > 0 ? ` (${sums.join(', ')})` : ''
   const done = run === undefined ? 'would make' : 'made'
   printLine(
-    `Account ${account}, until ${until}: ${done} ${plural(invoices, 'invoice')}${sum} for ${records} subscriptions and recurring invoices, ${failures.length} failed.`,
+    `Account ${account}, until ${until}: ${done} ${plural(invoices, 'invoice')}${sum} for ${plural(records, 'due record')}, ${failures.length} failed.`,
   )
   for (const failure of failures)
     remark(`  ${recordName(failure)} of customer ${failure.customerId}, due ${failure.dueOn}: ${failure.reason}`)
@@ -160,10 +160,9 @@ export const recordName = ({ recordType, recordId }: Pick<RunFailure, 'recordTyp
   `${recordType.replace('_', ' ')} ${recordId}`
 
 export const failuresAsJson = (failures: readonly RunFailure[]) =>
-  failures.map(({ recordType, recordId, customerId, dueOn, reason }) => ({
-    subscriptionID: recordType === 'subscription' ? recordId : null,
-    recurInvoiceID: recordType === 'recurring_invoice' ? recordId : null,
-    customerID: customerId,
-    DueDate: dueOn,
-    Reason: reason,
+  failures.map((failure) => ({
+    ...failedRecordIds(ORDER_OF_DAY, failure),
+    customerID: failure.customerId,
+    DueDate: failure.dueOn,
+    Reason: failure.reason,
   }))

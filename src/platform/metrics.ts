@@ -64,9 +64,8 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
   },
   due: {
     metric: 'perennial_due_records',
-    help: 'Records of accounts on real time that are due and not billed; 10000 means that many or more',
+    help: 'Records of accounts on real time that are due and not done, by kind; 10000 means that many or more',
     label: 'kind',
-    always: ['subscription', 'recurring_invoice'],
   },
   accounts_to_schedule: {
     metric: 'perennial_accounts_to_schedule',

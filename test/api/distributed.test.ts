@@ -153,6 +153,7 @@ describe('statements', () => {
 /** Functions of the owner that look at all accounts by their nature, and why. */
 const ACROSS_ACCOUNTS: Record<string, string> = {
   account_exists: 'a first start asks whether there is any account',
+  count_due: 'the metrics of the deployment',
   delete_old_billing_runs: 'housekeeping of the whole database',
   delete_old_idempotency_keys: 'housekeeping of the whole database',
   delete_old_leases: 'housekeeping of the whole database',

@@ -120,7 +120,7 @@ describe('billing run', () => {
     expect(await runProgram(words, env)).toMatchObject({
       code: 0,
       err: '',
-      out: `Account ${credentials.account}, until 2027-04-01: made 6 invoices for 3 subscriptions and recurring invoices, 0 failed.\n`,
+      out: `Account ${credentials.account}, until 2027-04-01: made 6 invoices for 3 due records, 0 failed.\n`,
     })
   })
 })

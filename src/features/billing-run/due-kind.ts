@@ -1,7 +1,7 @@
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { DueDay } from '../../platform/database/due.ts'
+import type { DueDay, DueTable } from '../../platform/database/due.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import type { RunFailure } from './queries.ts'
 
@@ -35,6 +35,10 @@ export interface DueContext {
 interface DueFacts {
   /** The kind's name in failures of a run and in metrics; kinds of one sort of record share it. */
   recordType: string
+  /** The field that names its records in the failures of a run; left out: the customer names them. */
+  idField?: string
+  /** The table whose rows are counted for /metrics, under `recordType`; left out: they are not counted there. */
+  table?: DueTable
   /** Its records are due while their customers are suspended or archived, instead of while they are not. */
   isOfPaused?: boolean
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
@@ -140,6 +144,19 @@ function reasonOf(error: unknown, onceConstraint: string | undefined): string {
  * are written in one transaction, in their order.
  */
 export type OrderOfDay = readonly (readonly DueKind[])[]
+
+/** Lists the tables of due records, with the names under which /metrics counts them. */
+export const dueTables = (order: OrderOfDay): DueTable[] =>
+  order.flat().flatMap(({ recordType, table }) => (table ? [{ ...table, recordType }] : []))
+
+/** Returns the fields that name the records of all kinds, filled for a failure: its identifier in the field of its kind, null in the others. */
+export const failedRecordIds = (order: OrderOfDay, failure?: RunFailure): Record<string, Id | null> =>
+  Object.fromEntries(
+    order.flat().flatMap(({ idField, recordType }): [string, Id | null][] => {
+      if (idField === undefined) return []
+      return [[idField, failure?.recordType === recordType ? failure.recordId : null]]
+    }),
+  )
 
 /** Counts the records of all kinds that are due up to a day. */
 export async function countDue(order: OrderOfDay, db: Queryable, account: AccountId, until: IsoDate): Promise<number> {

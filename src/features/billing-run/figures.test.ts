@@ -5,6 +5,7 @@ import { addPackage, shop } from '../../../test/support/shop.ts'
 import { insertSubscribers, rateTermOf } from './run.testing.ts'
 import { insertRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { instantOf } from '../../kernel/zone.ts'
 
 // Each look is later than what was found before is kept.
@@ -35,6 +36,7 @@ test('an idle service tells zeros, and no run that has never been', async () => 
     'perennial_run_oldest_age_seconds',
     'perennial_due_records{kind="subscription"}',
     'perennial_due_records{kind="recurring_invoice"}',
+    'perennial_due_records{kind="statement"}',
     'perennial_accounts_to_schedule',
     'perennial_outbox_mails{status="queued"}',
   ])
@@ -85,6 +87,22 @@ test('a customer that is suspended waits for nobody, and mail that waits is coun
   const risen = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
   expect(risen('perennial_due_records{kind="subscription"}')).toBe(2)
   expect(risen('perennial_outbox_mails{status="queued"}')).toBe(1)
+})
+
+test('automatic statements that are due are counted, like every kind that is registered', async () => {
+  const before = await metrics()
+  const client = await service.newAccount({ clockAt: null, mode: 'live' })
+  const customers = [{ autoSendStatement: true }, { autoSendStatement: true }, {}]
+  for (const [index, more] of customers.entries())
+    expect((await client.post('/v1/customers', { isCompany: true, Name: `Due ${index}`, ...more })).status).toBe(201)
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(
+      sql`update customers set statement_due_on = '2027-03-01' where account_id = ${client.id} and statement_due_on is not null`,
+    ),
+  )
+  const name = 'perennial_due_records{kind="statement"}'
+  const found = (await metrics()).get(name)
+  expect(found).toBe((before.get(name) ?? 0) + 2)
 })
 
 test('invoices that moving a clock makes count among those of this process', async () => {

@@ -16,10 +16,10 @@ import { clockMoving, moveClock } from './clock.ts'
 import { announceRun, countRuns, findRun, insertRun, listFailures, listRuns } from './queries.ts'
 import type { RunDeps } from './run.ts'
 import {
-  BillingRunOut,
+  billingRunOut,
   BillingRunsOut,
   ClockIn,
-  ClockMoveOut,
+  clockMoveOut,
   clockMoveToWire,
   ClockOut,
   runToWire,
@@ -38,7 +38,7 @@ interface Deps extends RunDeps {
 const unknownRun = (id: bigint | string) =>
   missing('billing_run_unknown', `There is no billing run ${id}.`, 'billingRunID')
 
-const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
+const runs = ({ realClock, publicUrl, order }: Deps, runOut = billingRunOut(order)): Operation[] => [
   readOperation({
     id: 'listBillingRuns',
     method: 'GET',
@@ -61,14 +61,14 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
     path: '/v1/billingruns/{billingRunID}',
     tag: 'Billing runs',
     summary: 'Progress of a billing run, and what it could not bill',
-    success: { status: 200, schema: BillingRunOut.schema },
+    success: { status: 200, schema: runOut.schema },
     read: async (db, { account }, { params }) => {
       const id = pathId(params, 'billingRunID', unknownRun)
       const [run, failures] = await Promise.all([findRun(db, account.id, id), listFailures(db, account.id, id)])
       if (!run) throw unknownRun(id)
       return {
         status: 200,
-        body: BillingRunOut.write(runWithFailuresToWire(run, failures, account.timeZone, realClock())),
+        body: runOut.write(runWithFailuresToWire(order, run, failures, account.timeZone, realClock())),
       }
     },
   }),
@@ -78,7 +78,7 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
     path: '/v1/billingruns',
     tag: 'Billing runs',
     summary: 'Bill everything due today; the run goes on in the background',
-    success: { status: 201, schema: BillingRunOut.schema },
+    success: { status: 201, schema: runOut.schema },
     write: async (tx, { account, moment }) => {
       const run = await insertRun(tx, account.id, {
         cause: 'request',
@@ -86,13 +86,13 @@ const runs = ({ realClock, publicUrl }: Deps): Operation[] => [
         createdAt: instantOf(realClock()),
       })
       await announceRun(tx)
-      const body = BillingRunOut.write(runWithFailuresToWire(run, [], account.timeZone, realClock()))
+      const body = runOut.write(runWithFailuresToWire(order, run, [], account.timeZone, realClock()))
       return { status: 201, body, headers: { location: `/v1/billingruns/${run.id}` } }
     },
   }),
 ]
 
-const clock = (deps: Deps): Operation[] => [
+const clock = (deps: Deps, moveOut = clockMoveOut(deps.order)): Operation[] => [
   lookupOperation({
     id: 'getClock',
     method: 'GET',
@@ -109,7 +109,7 @@ const clock = (deps: Deps): Operation[] => [
     tag: 'Clock',
     summary: "Move a test account's clock forward; what falls due on the way is done day by day",
     body: ClockIn,
-    success: { status: 200, schema: ClockMoveOut.schema },
+    success: { status: 200, schema: moveOut.schema },
     refusals: { 409: 'The account is live, the clock would move backwards, or it is being moved' },
     refusal: clockMoving,
     run: async ({ account, actor }, { body }) => {
@@ -118,7 +118,7 @@ const clock = (deps: Deps): Operation[] => [
         const move = await moveClock({ ...deps, db: deps.longDb }, { account: account.id, to: body.Now, actor })
         const { invoices, failures } = move.totals
         deps.runFinished?.(invoices, failures.length, (performance.now() - startedMs) / 1000)
-        return { status: 200, body: ClockMoveOut.write(clockMoveToWire(move, account.timeZone)) }
+        return { status: 200, body: moveOut.write(clockMoveToWire(deps.order, move, account.timeZone)) }
       } finally {
         deps.forgetAccount(account.id)
       }

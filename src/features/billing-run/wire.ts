@@ -14,18 +14,19 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { ClockMove } from './clock.ts'
+import { failedRecordIds, type OrderOfDay } from './due-kind.ts'
 import type { BillingRun, RunFailure } from './queries.ts'
 
 export const RUN_STATES = ['waiting', 'running', 'done'] as const
 export const RUN_CAUSES = ['schedule', 'request', 'command', 'clock'] as const
 
-const FailureOut = outObject({
-  subscriptionID: orNull(outId()),
-  recurInvoiceID: orNull(outId()),
-  customerID: outId(),
-  DueDate: outDate('Calendar date'),
-  Reason: outText(),
-})
+const failureOut = (order: OrderOfDay) =>
+  outObject({
+    ...Object.fromEntries(Object.keys(failedRecordIds(order)).map((field) => [field, orNull(outId())])),
+    customerID: outId(),
+    DueDate: outDate('Calendar date'),
+    Reason: outText(),
+  })
 
 const runShapes = {
   billingRunID: outId(),
@@ -43,12 +44,13 @@ const runShapes = {
   TimeLeft: orNull(outInteger()),
 }
 
-export const BillingRunOut = outObject({ ...runShapes, Failures: outList(FailureOut) }, 'BillingRun')
+/** Makes the shape of a run with its failures, which name records by the fields of the kinds. */
+export const billingRunOut = (order: OrderOfDay) =>
+  outObject({ ...runShapes, Failures: outList(failureOut(order)) }, 'BillingRun')
 export const BillingRunsOut = outList(outObject(runShapes, 'BillingRunSummary'))
 
-const failureToWire = (failure: RunFailure, timeZone: string) => ({
-  subscriptionID: failure.recordType === 'subscription' ? failure.recordId : null,
-  recurInvoiceID: failure.recordType === 'recurring_invoice' ? failure.recordId : null,
+const failureToWire = (order: OrderOfDay, failure: RunFailure, timeZone: string) => ({
+  ...failedRecordIds(order, failure),
   customerID: failure.customerId,
   DueDate: dateWithOffset(failure.dueOn, timeZone),
   Reason: failure.reason,
@@ -81,13 +83,14 @@ export const runToWire = (run: BillingRun, timeZone: string, realNowMs: number) 
 })
 
 export const runWithFailuresToWire = (
+  order: OrderOfDay,
   run: BillingRun,
   failures: readonly RunFailure[],
   timeZone: string,
   realNowMs: number,
-): ShapeOf<typeof BillingRunOut> => ({
+): ShapeOf<ReturnType<typeof billingRunOut>> => ({
   ...runToWire(run, timeZone, realNowMs),
-  Failures: failures.map((failure) => failureToWire(failure, timeZone)),
+  Failures: failures.map((failure) => failureToWire(order, failure, timeZone)),
 })
 
 export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
@@ -97,28 +100,31 @@ export const ClockIn = objectOf(
   { name: 'ClockInput', ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Failed'] },
 )
 
-export const ClockMoveOut = outObject(
-  {
-    Now: outDate('Instant'),
-    From: outDate('Instant'),
-    Days: outInteger(),
-    Invoices: outInteger(),
-    Renewals: outInteger(),
-    Expired: outInteger(),
-    Failed: outList(FailureOut),
-  },
-  'ClockMove',
-)
+/** Makes the shape of a move of the clock, with the failures on its way. */
+export const clockMoveOut = (order: OrderOfDay) =>
+  outObject(
+    {
+      Now: outDate('Instant'),
+      From: outDate('Instant'),
+      Days: outInteger(),
+      Invoices: outInteger(),
+      Renewals: outInteger(),
+      Expired: outInteger(),
+      Failed: outList(failureOut(order)),
+    },
+    'ClockMove',
+  )
 
 export const clockMoveToWire = (
+  order: OrderOfDay,
   { now, from, days, totals }: ClockMove,
   timeZone: string,
-): ShapeOf<typeof ClockMoveOut> => ({
+): ShapeOf<ReturnType<typeof clockMoveOut>> => ({
   Now: now,
   From: from,
   Days: days,
   Invoices: totals.invoices,
   Renewals: totals.renewals,
   Expired: totals.expired,
-  Failed: totals.failures.map((failure) => failureToWire(failure, timeZone)),
+  Failed: totals.failures.map((failure) => failureToWire(order, failure, timeZone)),
 })

@@ -8,6 +8,7 @@ import { listDueRecurring, listRecurringForPlanning } from './queries.ts'
 export const recurringInvoicesDue = dueKind({
   ...dueRecurringInvoices,
   recordType: 'recurring_invoice',
+  idField: 'recurInvoiceID',
   onceConstraint: 'charges_once_recurring',
   listDue: listDueRecurring,
   listForecast: listRecurringForPlanning,

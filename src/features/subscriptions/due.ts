@@ -6,6 +6,7 @@ import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds 
 export const subscriptionsDue = dueKind({
   ...dueSubscriptions,
   recordType: 'subscription',
+  idField: 'subscriptionID',
   onceConstraint: 'charges_once',
   listDue: listDueSubscriptions,
   listForecast: listDueForPlanning,
@@ -23,6 +24,7 @@ export const subscriptionsDue = dueKind({
 export const pausedEndsDue = dueKind({
   ...pausedEnds,
   recordType: 'subscription',
+  idField: 'subscriptionID',
   isOfPaused: true,
   planner: async (db, context, records) => {
     const plans = await planContext(db, context, records)

@@ -24,6 +24,7 @@ export interface DueDay {
 }
 
 export interface DueStatements {
+  table: DueTable
   /** Lists the next customers, in identifier order, with a record due on a day; paused customers too. */
   listCustomers(
     db: Queryable,
@@ -51,6 +52,7 @@ export function dueStatements(table: DueTable): DueStatements {
     isOfCustomers ? NOTHING : fragment`join customers c on c.account_id = ${account} and c.customer_id = d.customer_id`
   const isUnpaused = isOfCustomers ? fragment`d.paused_on is null` : fragment`c.paused_on is null`
   return {
+    table,
     listCustomers: async (db, account, due) => {
       const rows = await db.rows<{ id: CustomerId }>(sql`
         select d.customer_id as "id" from ${relation} d
