@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { allOperations } from '../../src/app.ts'
+import { ORDER_OF_DAY } from '../../src/duties.ts'
 import { openApiDocument } from '../../src/platform/http/openapi.ts'
 import { type Fields, INTERFACE, NESTED, type Row } from './interface.ts'
 
@@ -16,7 +17,7 @@ interface JsonSchema {
 }
 
 // Declarations need no database to be made; nothing here is called.
-const operations = allOperations({} as Parameters<typeof allOperations>[0])
+const operations = allOperations({ order: ORDER_OF_DAY } as Parameters<typeof allOperations>[0])
 const document = openApiDocument(operations, { version: 'test', serverUrl: '/' }) as unknown as {
   paths: Record<string, Record<string, any>>
   components: { schemas: Record<string, JsonSchema> }

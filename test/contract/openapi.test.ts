@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { allOperations } from '../../src/app.ts'
+import { ORDER_OF_DAY } from '../../src/duties.ts'
 import { Problems } from '../../src/kernel/fault.ts'
 import { openApiDocument } from '../../src/platform/http/openapi.ts'
 import { type Json, parseJson } from '../../src/platform/wire/json.ts'
@@ -11,7 +12,7 @@ import { type ApiDocument, closed, operationsOf } from '../api/document.ts'
 /** The OpenAPI document as such: whole, sound, fit for generated clients, and with examples that mean what they say. */
 
 // Declarations need no database to be made; nothing here is called.
-const operations = allOperations({} as Parameters<typeof allOperations>[0])
+const operations = allOperations({ order: ORDER_OF_DAY } as Parameters<typeof allOperations>[0])
 const document = openApiDocument(operations, { version: 'test', serverUrl: '/' }) as any
 const described = operationsOf(document as ApiDocument)
 const labelOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
