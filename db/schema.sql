@@ -156,6 +156,8 @@ create table billing_runs (
   invoices integer default 0 not null,
   failed integer default 0 not null,
   leased_until timestamp with time zone,
+  attempts integer default 0 not null,
+  next_try_at timestamp with time zone,
   constraint billing_runs_pkey PRIMARY KEY (account_id, billing_run_id),
   constraint billing_runs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint billing_runs_cause_check CHECK ((cause = ANY (ARRAY['schedule'::text, 'request'::text, 'command'::text, 'clock'::text])))
@@ -1415,7 +1417,7 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION list_unfinished_runs(at_instant timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_unfinished_runs()
  RETURNS TABLE(account_id bigint, billing_run_id bigint)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -1425,7 +1427,9 @@ AS $function$
 begin
   return query
     select r.account_id, r.billing_run_id from billing_runs r
-     where r.finished_at is null and (r.leased_until is null or r.leased_until < at_instant)
+     where r.finished_at is null
+       and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+       and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
      order by r.created_at limit 100;
 end $function$
 ;
@@ -1484,7 +1488,7 @@ AS $function$
 begin
   return query
     with unfinished as (
-      select cause, done, total, created_at, started_at, coalesce(leased_until >= at_instant, false) as is_held
+      select cause, done, total, created_at, started_at, coalesce(leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) as is_held
         from billing_runs where finished_at is null),
     current_accounts as (
       select a.account_id, a.scheduled_on, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone

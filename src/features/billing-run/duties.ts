@@ -4,7 +4,7 @@ import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
 import { findDueAfter } from './due-kind.ts'
-import { announceRun, insertRun, listUnfinishedRuns, releaseRun } from './queries.ts'
+import { announceRun, insertRun, listUnfinishedRuns, putOffRun, releaseRun } from './queries.ts'
 import { type RunDeps, workRun } from './run.ts'
 
 /** The duties of a worker that start and work billing runs. */
@@ -34,7 +34,7 @@ export const runDuty = (about: RunDutyDeps): Duty => ({
   everyMs: LOOK_EVERY_MS,
   wakesOn: 'billing_run',
   run: async (deps, goOn) => {
-    const runs = await listUnfinishedRuns(deps.db.unscoped, instantOf(deps.realClock()))
+    const runs = await listUnfinishedRuns(deps.db.unscoped)
     for (const { account, id } of runs) {
       goOn()
       await workOne(deps, about, account, id, goOn)
@@ -59,8 +59,15 @@ async function workOne(
     isStopped = false
   }
   const totals = await workRun({ db, realClock, ...about }, account, id, stopBetweenChunks).catch(async (error) => {
-    if (isStopped) await db.transaction(account, (tx) => releaseRun(tx, account, id))
-    throw error
+    if (isStopped) {
+      await db.transaction(account, (tx) => releaseRun(tx, id))
+      throw error
+    }
+    const failed = await db.transaction(account, (tx) => putOffRun(tx, id))
+    log.error(
+      { err: error, account: String(account), run: String(id), ...failed },
+      'a billing run failed; it is tried again',
+    )
   })
   if (!totals) return
   const seconds = (clock() - startedMs) / 1000

@@ -1,6 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 export type RunCause = 'schedule' | 'request' | 'command' | 'clock'
@@ -62,13 +63,15 @@ export const listFailures = (db: Queryable, account: AccountId, runId: Id) =>
     select record_type as "recordType", record_id as "recordId", customer_id as "customerId", due_on as "dueOn", reason
       from billing_run_failures where account_id = ${account} and billing_run_id = ${runId} order by record_type, record_id limit 1000`)
 
-/** Takes a run for a worker, unless it is finished or another worker holds it. */
-export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Instant, until: Instant, total: number) =>
+const rows = leasedRows({ relation: 'billing_runs', id: 'billing_run_id' })
+
+/** Takes a run for a worker, unless it is finished, another worker holds it, or it waits after a failure. */
+export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Instant, total: number) =>
   firstRow<BillingRun>(
     tx,
-    sql`update billing_runs set leased_until = ${until}, started_at = coalesce(started_at, ${now}),
+    sql`update billing_runs set ${CLAIMED}, started_at = coalesce(started_at, ${now}),
                total = case when started_at is null then ${total} else greatest(total, done + ${total}) end
-         where account_id = ${account} and billing_run_id = ${id} and finished_at is null and (leased_until is null or leased_until < ${now})
+         where account_id = ${account} and billing_run_id = ${id} and ${IS_FREE}
         returning ${COLUMNS}`,
   )
 
@@ -76,24 +79,24 @@ export const addProgress = (
   tx: Transaction,
   account: AccountId,
   id: Id,
-  more: { done: number; invoices: number; failed: number; leasedUntil: Instant },
+  more: { done: number; invoices: number; failed: number },
 ) =>
   tx.rows(sql`
     update billing_runs set done = done + ${more.done}, invoices = invoices + ${more.invoices}, failed = failed + ${more.failed},
-      total = greatest(total, done + ${more.done}), leased_until = ${more.leasedUntil}
+      total = greatest(total, done + ${more.done}), ${CLAIMED}
      where account_id = ${account} and billing_run_id = ${id}`)
 
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows(
-    sql`update billing_runs set finished_at = ${at}, leased_until = null, total = done where account_id = ${account} and billing_run_id = ${id}`,
+    sql`update billing_runs set finished_at = ${at}, ${LET_GO}, total = done where account_id = ${account} and billing_run_id = ${id}`,
   )
 
-/** Lets go of a run that its worker leaves unfinished, so that the next need not wait for the lease to pass. */
-export const releaseRun = (tx: Transaction, account: AccountId, id: Id) =>
-  tx.rows(
-    sql`update billing_runs set leased_until = null where account_id = ${account} and billing_run_id = ${id} and finished_at is null`,
-  )
+/** Lets go of a run that its worker leaves unfinished, so that the next need not wait for the lease to lapse. */
+export const releaseRun = rows.release
+
+/** Puts off a run that failed as a whole: it is tried again after a wait that grows with each failure. */
+export const putOffRun = rows.fail
 
 /** Writes down what could not be billed; once per record and run. */
 export const insertFailure = (tx: Transaction, account: AccountId, runId: Id, failure: RunFailure) =>
@@ -102,10 +105,11 @@ export const insertFailure = (tx: Transaction, account: AccountId, runId: Id, fa
     values (${account}, ${runId}, ${failure.recordType}, ${failure.recordId}, ${failure.customerId}, ${failure.dueOn}, ${failure.reason})
     on conflict do nothing`)
 
-/** Runs that are not finished and that no worker holds, of all accounts. */
-export const listUnfinishedRuns = (db: Queryable, at: Instant) =>
-  db.rows<{ account: AccountId; id: Id }>(sql`
-    select account_id as "account", billing_run_id as "id" from list_unfinished_runs(${at}::timestamptz)`)
+/** Runs that are not finished and that no worker holds and that do not wait after a failure, of all accounts. */
+export const listUnfinishedRuns = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", billing_run_id as "id" from list_unfinished_runs()`,
+  )
 
 /** Tells workers of every process that a run waits for them. */
 export const announceRun = (tx: Transaction) => tx.rows(sql`select pg_notify('billing_run', '')`)

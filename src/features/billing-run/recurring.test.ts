@@ -5,7 +5,7 @@ import { sql } from '../../platform/database/sql.ts'
 import { addCustomer, addTax, checkBooks, moveTo, rowsOf, shop } from '../../../test/support/shop.ts'
 import { forecastRun } from './forecast.ts'
 import { workRun } from './run.ts'
-import { countRows, newRun, startWorkerProcess } from './run.testing.ts'
+import { moveLeases, countRows, newRun, startWorkerProcess } from './run.testing.ts'
 import { getAccount } from '../accounts/queries.ts'
 
 /** Recurring invoices are billed by the same run as subscriptions, with the same guarantees. */
@@ -49,6 +49,7 @@ describe('exactly once', () => {
     const run = await newRun(service, client.id, '2027-01-01')
     const about = { connection: service.connection, account: client.id, run, chunk: 7 }
     for (const kill of [1, 2]) {
+      await moveLeases(service, client.id, '-1 second')
       const worker = startWorkerProcess({ ...about, realNow: REAL_NOW + kill * 3_600_000 })
       await worker.said('chunk')
       worker.child.kill('SIGKILL')
@@ -57,6 +58,7 @@ describe('exactly once', () => {
       expect(invoices % 7).toBe(0)
       expect([charges, events]).toEqual([2 * invoices, invoices])
     }
+    await moveLeases(service, client.id, '-1 second')
     const last = startWorkerProcess({ ...about, realNow: REAL_NOW + 5 * 3_600_000 })
     expect(await last.said('done')).toBeDefined()
     expect(await countRows(service, client.id)).toMatchObject({

@@ -7,13 +7,21 @@ import { lockCustomer } from '../customers/queries.ts'
 import { addCustomer, addPackage, addTax, checkBooks, invoicesOf, moveTo, rowsOf } from '../../../test/support/shop.ts'
 import { releaseRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
-import { countRows, insertSubscribers, newRun, rateTermOf, sleepUntil, startWorkerProcess } from './run.testing.ts'
+import {
+  countRows,
+  insertSubscribers,
+  moveLeases,
+  newRun,
+  rateTermOf,
+  sleepUntil,
+  startWorkerProcess,
+} from './run.testing.ts'
 
 const service = await startTestService()
 const REAL_NOW = Date.parse('2027-01-01T00:00:00Z')
-const deps = (chunk = 4000, realNow = REAL_NOW) => ({
+const deps = (chunk = 4000) => ({
   db: service.db,
-  realClock: () => realNow,
+  realClock: () => REAL_NOW,
   order: ORDER_OF_DAY,
   chunk,
 })
@@ -39,6 +47,7 @@ describe('exactly once', () => {
     const { connection } = service
     const about = { connection, account: client.id, run, chunk: 7 }
     for (const kill of [1, 2, 3]) {
+      await moveLeases(service, client.id, '-1 second')
       const worker = startWorkerProcess({ ...about, realNow: REAL_NOW + kill * 3_600_000 })
       await worker.said('chunk')
       worker.child.kill('SIGKILL')
@@ -47,6 +56,7 @@ describe('exactly once', () => {
       expect(invoices % 7).toBe(0)
       expect([charges, events]).toEqual([invoices, invoices])
     }
+    await moveLeases(service, client.id, '-1 second')
     const last = startWorkerProcess({ ...about, realNow: REAL_NOW + 5 * 3_600_000 })
     expect(await last.said('done')).toBeDefined()
     expect(await countRows(service, client.id)).toEqual({
@@ -98,8 +108,18 @@ describe('exactly once', () => {
       Invoices: 4,
       FinishedDate: null,
     })
-    expect(await workRun(deps(2, REAL_NOW + 60_000), client.id, run)).toMatchObject({ done: 2, invoices: 2 })
+    await moveLeases(service, client.id, '-1 second')
+    expect(await workRun(deps(2), client.id, run)).toMatchObject({ done: 2, invoices: 2 })
     expect(await readRun(client, run)).toMatchObject({ State: 'done', Done: 6, Total: 6, Invoices: 6, TimeLeft: 0 })
+  })
+
+  test('a lease that ends later than any can was taken before the clock stepped back, and holds nobody off', async () => {
+    const { client } = await dueAccount(2)
+    const run = await newRun(service, client.id, '2027-01-01')
+    await service.db.transaction(client.id, (tx) => takeRun(tx, deps(), run))
+    expect(await workRun(deps(), client.id, run)).toBeUndefined()
+    await moveLeases(service, client.id, '2 days')
+    expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
   })
 
   test('a run that its worker lets go of is taken by the next at once', async () => {
@@ -108,7 +128,7 @@ describe('exactly once', () => {
     const taken = await service.db.transaction(client.id, (tx) => takeRun(tx, deps(), run))
     expect(taken).toMatchObject({ total: 2 })
     expect(await workRun(deps(), client.id, run)).toBeUndefined()
-    await service.db.transaction(client.id, (tx) => releaseRun(tx, client.id, run))
+    await service.db.transaction(client.id, (tx) => releaseRun(tx, run))
     expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
   })
 

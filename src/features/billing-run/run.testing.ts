@@ -45,7 +45,7 @@ export interface KillableWorker {
   ended: Promise<unknown>
 }
 
-/** A worker in a process of its own that works one run. `realNow` is the time it believes in: a later one finds old leases past. */
+/** A worker in a process of its own that works one run. `realNow` is the time it believes in; leases follow the database's clock. */
 export function startWorkerProcess(wish: {
   connection: Connection
   account: bigint
@@ -148,4 +148,13 @@ export const countRows = async (service: TestService, account: bigint) =>
                (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
                (select count(*)::int from subscription_billing where account_id = ${account} and due_on <= (
                  select clock_at::date from accounts where account_id = ${account})) as "due"`,
+  )
+
+/** Moves the end of the leases of an account's runs, and of waits after failures, from the database's present by an interval. */
+export const moveLeases = (service: TestService, account: bigint, by: string) =>
+  service.db.transaction(account, (tx) =>
+    tx.rows(sql`
+      update billing_runs set leased_until = case when leased_until is null then null else clock_timestamp() + ${by}::interval end,
+             next_try_at = case when next_try_at is null then null else clock_timestamp() + ${by}::interval end
+       where account_id = ${account}`),
   )

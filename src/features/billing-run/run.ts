@@ -53,7 +53,6 @@ export interface RunTotals {
 export const emptyTotals = (): RunTotals => ({ done: 0, invoices: 0, renewals: 0, expired: 0, failures: [] })
 
 const CHUNK = 1000
-const LEASE_MS = 30_000
 
 export interface Work {
   deps: RunDeps
@@ -123,8 +122,7 @@ export async function takeRun(
   const run = await findRun(tx, tx.account, runId)
   if (!run || run.finishedAt !== null) return undefined
   const total = await countDue(order, tx, tx.account, run.untilDate)
-  const nowMs = realClock()
-  return leaseRun(tx, tx.account, runId, instantOf(nowMs), instantOf(nowMs + LEASE_MS), total)
+  return leaseRun(tx, tx.account, runId, instantOf(realClock()), total)
 }
 
 /** Bills day by day, oldest first, until nothing due is left but what failed. */
@@ -235,10 +233,7 @@ const finished = ({ until }: Work, plans: Planned['plans']): number =>
   plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length
 
 const progress = (tx: Transaction, work: Work, more: { done: number; invoices: number; failed: number }) =>
-  addProgress(tx, work.account, work.runId, {
-    ...more,
-    leasedUntil: instantOf(work.deps.realClock() + LEASE_MS),
-  })
+  addProgress(tx, work.account, work.runId, more)
 
 const momentFor = (work: Work, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
 

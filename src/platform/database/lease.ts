@@ -16,7 +16,8 @@ export interface Lease {
   readonly holder: string
 }
 
-const UNTIL = fragment`clock_timestamp() + interval '30 seconds'`
+/** The end of a lease that is taken or renewed now. */
+export const UNTIL = fragment`clock_timestamp() + interval '30 seconds'`
 
 /** The condition that a row of leases is held. One that ends later than any can was taken before the clock stepped back: it has lapsed. */
 export const IS_HELD = fragment`leases.leased_until between clock_timestamp() and ${UNTIL}`
