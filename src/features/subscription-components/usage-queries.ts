@@ -1,8 +1,9 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Reports of usage as they came. */
@@ -104,25 +105,20 @@ export interface ReadUsage extends Omit<UsageEntry, 'cycleFrom' | 'part' | 'subs
 }
 
 export interface UsageFilter {
+  subscriptionId: SubscriptionId
   from?: IsoDate | null
   to?: IsoDate | null
   componentId?: ComponentId | null
 }
 
-const conditions = ({ from, to, componentId }: UsageFilter): Fragment => fragment`
+const conditions = ({ subscriptionId, from, to, componentId }: UsageFilter): Fragment => fragment`
+  and u.subscription_id = ${subscriptionId}
   ${from == null ? NOTHING : fragment`and u.usage_date >= ${from}`}
   ${to == null ? NOTHING : fragment`and u.usage_date <= ${to}`}
   ${componentId == null ? NOTHING : fragment`and u.component_id = ${componentId}`}`
 
 /** Reports of a subscription, each with the invoice that charged it. */
-export const listUsage = (
-  db: Queryable,
-  account: AccountId,
-  id: SubscriptionId,
-  filter: UsageFilter,
-  skip: number,
-  limit: number,
-) =>
+export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter, start: PageStart, limit: number) =>
   db.rows<ReadUsage>(sql`
     select u.usage_id as "id", u.component_id as "componentId", u.units, u.is_set as "isSet", u.usage_date as "day", u.usage_key as "key", u.memo,
            u.recorded_at as "recordedAt",
@@ -130,23 +126,11 @@ export const listUsage = (
              where c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
                and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
       from usage_entries u
-     where u.account_id = ${account} and u.subscription_id = ${id} ${conditions(filter)}
-     order by u.usage_id offset ${skip} limit ${limit}`)
+     where u.account_id = ${account} ${conditions(filter)}
+     order by u.usage_id offset ${start.skip} limit ${limit}`)
 
-export const countUsage = async (
-  db: Queryable,
-  account: AccountId,
-  id: SubscriptionId,
-  filter: UsageFilter,
-): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} and u.subscription_id = ${id} ${conditions(filter)}`,
-      )
-    ).n,
-  )
+export const countUsage = (db: Queryable, account: AccountId, filter: UsageFilter) =>
+  countOf(db, sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} ${conditions(filter)}`)
 
 /** Which of some components there are at all. */
 export const listComponentIds = async (

@@ -21,18 +21,19 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
+  decimalDigits,
   orNull,
   outDate,
   outFlag,
   outId,
   outInteger,
-  outList,
   outNumber,
   outObject,
   outText,
 } from '../../platform/wire/write.ts'
+import type { ReadUsage } from './usage-queries.ts'
 
 export const COMPONENTS_MAX = 100
 export const BULK_MAX = 10_000
@@ -136,25 +137,23 @@ export const BulkUsageIn = objectOf(
 )
 export const BulkUsageOut = outObject({ Recorded: outInteger(), Duplicates: outInteger() }, 'RecordedUsage')
 
-export const UsageOut = outList(
-  outObject(
-    {
-      usageID: outId(),
-      componentID: outId(),
-      NumUnits: outNumber(),
-      isSetUnits: outFlag(),
-      Date: outDate('Calendar date'),
-      UsageKey: orNull(outText()),
-      Memo: orNull(outText()),
-      RecordedDate: outDate('Instant'),
-      invoiceID: orNull(outId('The invoice that charged it; null before, and where it cost nothing')),
-    },
-    'Usage',
-  ),
-)
+export const usageShape = recordShape<ReadUsage>()('Usage', {
+  usageID: [outId(), (row) => row.id],
+  componentID: [outId(), (row) => row.componentId],
+  NumUnits: [outNumber(), (row) => decimalDigits(row.units)],
+  isSetUnits: [outFlag(), (row) => row.isSet],
+  Date: dayColumn((row) => row.day),
+  UsageKey: [orNull(outText()), (row) => row.key],
+  Memo: [orNull(outText()), (row) => row.memo],
+  RecordedDate: [outDate('Instant'), (row) => row.recordedAt],
+  invoiceID: [
+    orNull(outId('The invoice that charged it; null before, and where it cost nothing')),
+    (row) => row.invoiceId,
+  ],
+})
 
-export const UsageQuery = listQuery({
+export const usageFilters = {
   from: optional(date()),
   to: optional(date()),
   componentID: optional(reference()),
-})
+} satisfies Properties

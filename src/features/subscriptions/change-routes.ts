@@ -22,11 +22,10 @@ import { conflict, type Fault, invalid, missing, type Problems } from '../../ker
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { pathId } from '../../platform/http/handle.ts'
 import { type Answer, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { loadInvoiceParts } from '../invoices/load-parts.ts'
 import { listInvoicesByIds } from '../invoices/queries.ts'
-import { lockedSubscription, unknownSubscription } from './actions.ts'
+import { subscriptionKind } from './record.ts'
 import { type ChangeMade, changeSubscription, type ChangeSubject, pauseOf } from './change.ts'
 import {
   ChangeEndDateIn,
@@ -46,10 +45,6 @@ import { withOpeningKept } from '../subscription-components/count-usage.ts'
 import { subscriptionEtag } from './wire.ts'
 
 const tag = 'Subscriptions'
-const param = 'subscriptionID'
-
-export const recordOf = (tx: Transaction, params: Record<string, string>) =>
-  lockedSubscription(tx, pathId(params, param, unknownSubscription))
 
 /**
  * Answers 204; if the request asks for a preview, 200 with the invoices and credit notes that the change would make, and drops the change.
@@ -110,9 +105,9 @@ function offerOperation(about: {
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
     refusals: { 409: 'The subscription has ended, nothing would change, or the package cannot be used' },
-    record: (tx, _context, { params }) => recordOf(tx, params),
+    record: subscriptionKind.editing.record,
     references: (tx, _context, { body }, problems: Problems, s) => about.find(tx, s, body, problems),
-    etag: (s: Subscription) => subscriptionEtag(s),
+    etag: subscriptionEtag,
     write: async (tx, context, { body, query }, s, found) => {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         const { today } = context.moment
@@ -165,9 +160,9 @@ const cancelling = (): Operation =>
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
     refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
-    record: async (tx, _context, { params }) => {
+    record: async (tx, context, { params }) => {
       const kind = params['kind']?.toLowerCase() ?? ''
-      const subscription = await recordOf(tx, params)
+      const subscription = await subscriptionKind.locked(tx, context, params)
       if (!KINDS.includes(kind)) throw unknownKind(kind)
       return { subscription, kind: kind as CancelKind }
     },
@@ -210,8 +205,8 @@ const dating = (): Operation[] => [
     body: ChangeStartDateIn,
     success: { status: 204 },
     refusals: { 409: 'The subscription has begun or ended, or ended after the new start before it was started again' },
-    record: (tx, _context, { params }) => recordOf(tx, params),
-    etag: (s: Subscription) => subscriptionEtag(s),
+    record: subscriptionKind.editing.record,
+    etag: subscriptionEtag,
     write: async (tx, context, { body }, s: Subscription) => {
       const rate = await presentRate(tx, s)
       const made = await changeSubscription(tx, context, s, (subject) => {
@@ -239,13 +234,13 @@ const dating = (): Operation[] => [
     refusals: {
       409: 'The subscription has ended, or the new end lies before today or, without pro rata, inside what is invoiced',
     },
-    record: (tx, _context, { params }) => recordOf(tx, params),
+    record: subscriptionKind.editing.record,
     references: async (_tx, _context, { body }, problems) => {
       const isRefused = problems.found.some(({ field }) => field === 'EndDate')
       if (body.EndDate === undefined && !isRefused)
         problems.add('required', 'EndDate', 'EndDate is required; null clears it.')
     },
-    etag: (s: Subscription) => subscriptionEtag(s),
+    etag: subscriptionEtag,
     write: async (tx, context, { body, query }, s: Subscription) => {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         checkRunning(subject, context.moment.today)
@@ -272,8 +267,8 @@ const dating = (): Operation[] => [
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
     refusals: { 409: 'The subscription is running, its package is inactive, or its customer is not billed' },
-    record: (tx, _context, { params }) => recordOf(tx, params),
-    etag: (s: Subscription) => subscriptionEtag(s),
+    record: subscriptionKind.editing.record,
+    etag: subscriptionEtag,
     write: async (tx, context, { body, query }, s: Subscription) => {
       const rate = await presentRate(tx, s)
       const isActive = rate?.isPackageActive === true && rate.isVersionActive

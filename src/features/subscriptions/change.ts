@@ -10,7 +10,8 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../money/credit-notes.ts'
 import type { EventType } from '../events/queries.ts'
 import { issue, type IssueContext } from '../invoices/issue.ts'
-import { record, reread, type shownOf } from './actions.ts'
+import type { shownOf } from './actions.ts'
+import { loadSubscription, recordSubscriptionEvent } from './record.ts'
 import { keepOpening, recordOpening } from '../subscription-components/count-usage.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
@@ -38,7 +39,7 @@ export interface PlannedChange {
   opening?: readonly OpeningUsage[]
   /** Memo and flag of each component; set only if the change replaces the set of components. */
   shown?: ReturnType<typeof shownOf>
-  event: EventType
+  event: EventType & `subscription.${string}`
   reason?: string | null
   /** Identifiers of the version and price afterwards; set only if the change replaces them. */
   offer?: OfferIds
@@ -77,18 +78,18 @@ export async function changeSubscription(
     await raiseRevision(tx, tx.account, given.id)
   }
   if (planned.opening && planned.opening.length > 0) {
-    const changed = await reread(tx, given.id)
+    const changed = await loadSubscription(tx, given.id)
     await recordOpening(tx, context, { subscription: changed, state: stateOf(changed) }, planned.opening)
   }
   // Lead days can make the next period due on the day of the change.
-  await billSubscription(tx, issuing, await reread(tx, given.id))
-  const subscription = await reread(tx, given.id)
-  await record(tx, context, planned.event, subscription, planned.reason ?? null)
+  await billSubscription(tx, issuing, await loadSubscription(tx, given.id))
+  const subscription = await loadSubscription(tx, given.id)
+  await recordSubscriptionEvent(tx, context, planned.event, subscription, planned.reason ?? null)
   return { subscription, invoiceIds: issued, creditNotes: made }
 }
 
 export async function subjectOf(tx: Transaction, id: bigint): Promise<ChangeSubject> {
-  return subjectFrom(tx, await reread(tx, id))
+  return subjectFrom(tx, await loadSubscription(tx, id))
 }
 
 /** Returns the facts that a change is planned on, of a subscription that was read with its components. */

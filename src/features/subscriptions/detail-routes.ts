@@ -1,7 +1,6 @@
 import { conflict, type Problems } from '../../kernel/fault.ts'
-import { pathId } from '../../platform/http/handle.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { lockedSubscription, record, reread, unknownSubscription } from './actions.ts'
+import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { billSubscription } from './bill.ts'
 import { updateDetails } from './change-queries.ts'
 import { deleteSubscriptions } from './delete-queries.ts'
@@ -9,60 +8,51 @@ import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
 import { checkUnavailable } from './resolve.ts'
 import type { Subscription } from './queries.ts'
 import { nextActionOn, stateOf } from './state.ts'
-import { statusOf, subscriptionEtag } from './wire.ts'
+import { statusOf } from './wire.ts'
 
 /** Operations that edit a subscription but for its package and dates, and that delete one that never began. */
 
 const tag = 'Subscriptions'
-const path = '/v1/subscriptions/{subscriptionID}'
 
 const isRunning = (s: Subscription, today: string): boolean => !['Cancelled', 'Expired'].includes(statusOf(s, today))
 
 export const detailOperations = (): Operation[] => [
   writeOperation({
+    ...subscriptionKind.editing,
     id: 'editSubscription',
-    method: 'PUT',
-    path,
     tag,
     summary: 'Edit lead days, purchase order number and collection details; changes only what is sent',
     body: SubscriptionDetailsIn,
-    success: { status: 204 },
     refusals: { 409: 'The subscription has ended' },
-    record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, 'subscriptionID', unknownSubscription)),
-    etag: (s: Subscription) => subscriptionEtag(s),
     references: async (_tx, _context, { body }, problems: Problems) => checkUnavailable(body, problems),
     write: async (tx, context, { body }, given: Subscription) => {
       const { today, now } = context.moment
       if (!isRunning(given, today))
         throw conflict('subscription_ended', `Subscription ${given.id} has ended and cannot be edited.`)
       await billSubscription(tx, context, given)
-      const s = await reread(tx, given.id)
+      const s = await loadSubscription(tx, given.id)
       const leadDays =
         body.numDaysBeforeToInv ?? (body.numDaysBeforeToInv === null ? context.account.leadDays : s.leadDays)
       // A changed number of lead days acts from the next run on, so the due day moves now.
       const components = s.components.map(({ state }) => state)
       const dueOn = nextActionOn({ state: stateOf({ ...s, leadDays }), components }, today, s.isEndRecorded)
       await updateDetails(tx, tx.account, s.id, { leadDays, dueOn, ...kept(body, s) }, now)
-      const edited = await reread(tx, s.id)
-      await record(tx, context, 'subscription.updated', edited)
-      return noContent(subscriptionEtag(edited))
+      const edited = await loadSubscription(tx, s.id)
+      await recordSubscriptionEvent(tx, context, 'subscription.updated', edited)
+      return subscriptionKind.edited(edited)
     },
   }),
   writeOperation({
+    ...subscriptionKind.deleting,
     id: 'deleteSubscription',
-    method: 'DELETE',
-    path,
     tag,
     summary: 'Delete a subscription that has not begun and was never invoiced',
-    success: { status: 204 },
     refusals: { 409: 'The subscription has begun, or was invoiced: cancel it instead' },
-    record: (tx, _context, { params }) => lockedSubscription(tx, pathId(params, 'subscriptionID', unknownSubscription)),
-    etag: (s: Subscription) => subscriptionEtag(s),
     write: async (tx, context, _input, given: Subscription) => {
       const isNew = context.moment.today < given.startDate && given.lastInvoiceDate === null && given.lastFrom === null
       if (!isNew)
         throw conflict('subscription_begun', `Subscription ${given.id} has begun or was invoiced; cancel it instead.`)
-      await record(tx, context, 'subscription.deleted', await reread(tx, given.id))
+      await recordSubscriptionEvent(tx, context, 'subscription.deleted', await loadSubscription(tx, given.id))
       await deleteSubscriptions(tx, tx.account, [given.id])
       return noContent()
     },

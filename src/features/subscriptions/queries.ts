@@ -1,7 +1,7 @@
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, NOTHING, sql, arrayLiteral } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
@@ -207,19 +207,10 @@ export const listSubscriptions = (
        order by s.subscription_id offset ${start.skip} limit ${limit}) s ${viewJoined(account)}
      order by s.subscription_id`)
 
-export const countSubscriptions = async (
-  db: Queryable,
-  account: AccountId,
-  filter: SubscriptionFilter,
-  today: IsoDate,
-): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(filter, today)}`,
-      )
-    ).n,
+export const countSubscriptions = (db: Queryable, account: AccountId, filter: SubscriptionFilter, today: IsoDate) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(filter, today)}`,
   )
 
 /** Lists the subscriptions of a customer that may still be billed. The caller has locked the customer. */

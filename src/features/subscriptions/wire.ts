@@ -9,7 +9,7 @@ import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
@@ -32,76 +32,20 @@ import {
   outObject,
   outText,
   outWord,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import type { StoredComponent } from '../subscription-components/queries.ts'
 import { componentList } from '../subscription-components/wire.ts'
-import { type ShownSubscription, type Subscription, SUBSCRIPTION_STATUSES } from './queries.ts'
+import {
+  type ShownSubscription,
+  type Subscription,
+  SUBSCRIPTION_STATUSES,
+  type SubscriptionStatusWord,
+} from './queries.ts'
 import { cancellationDayOf, nextInvoiceShown, stateOf } from './state.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
-
-const day = () => outDate('Calendar date')
-
-export const SubscriptionOut = outObject(
-  {
-    subscriptionID: outId(),
-    customerID: outId(),
-    packageID: outId(),
-    packageVersionID: outId(),
-    packageVersionNumber: outInteger(),
-    packageRateTermID: outId(),
-    CustomerName: outText(),
-    PackageName: outText(),
-    Term: outInteger(),
-    TermType: outWord(TERM_TYPES),
-    StartDate: day(),
-    EndDate: orNull(day()),
-    TrialEndDate: orNull(day()),
-    firstProrataSyncDate: orNull(day()),
-    isProRata: outFlag(),
-    isFutureChange: outFlag(),
-    isCancelled: outFlag(),
-    isExpired: outFlag(),
-    lastInvDate: orNull(day()),
-    lastRenewDate: orNull(day()),
-    nextRenewDate: orNull(day()),
-    numDaysBeforeToInv: outInteger(),
-    comp_nextInvDate: orNull(day()),
-    comp_Status: outWord(SUBSCRIPTION_STATUSES),
-    LastModified: outDate('Instant'),
-    componentUsage: outList(
-      outObject({
-        componentID: outId(),
-        componentVersionID: outId(),
-        componentVersionNumber: outInteger(),
-        Memo: orNull(outText()),
-        NumUnits: outNumber(),
-        isSetUnits: outFlag(),
-      }),
-    ),
-    poNumber: orNull(outText()),
-    CollectionMethod: orNull(outWord(COLLECTION_METHODS)),
-    gatewayID: orNull(outId()),
-    customerPaymentMethodID: orNull(outId()),
-    CancelledDate: orNull(day()),
-    CancelReason: orNull(outText()),
-    futureChange: orNull(
-      outObject({
-        Kind: outWord(['package', 'term', 'cancellation'] as const),
-        Date: day(),
-        packageID: orNull(outId()),
-        packageVersionID: orNull(outId()),
-        Term: orNull(outInteger()),
-        TermType: orNull(outWord(TERM_TYPES)),
-      }),
-    ),
-  },
-  'Subscription',
-)
-export const SubscriptionsOut = outList(SubscriptionOut)
 
 /** Returns the name of a customer; an individual is named by first and last name. */
 export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerLastName' | 'isCompany'>): string =>
@@ -178,66 +122,98 @@ function renewalAfterGap(terms: SubscriptionTerms, cursor: Cursor, today: IsoDat
   return terms.endDate !== null && terms.endDate <= next ? null : next
 }
 
-export function subscriptionToWire(
-  s: ShownSubscription,
-  { timeZone, today }: { timeZone: string; today: IsoDate },
-): ShapeOf<typeof SubscriptionOut> {
-  const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
-  const shownOrNull = (value: IsoDate | null) => (value === null ? null : shown(value))
+/** A subscription with the facts that follow from its dates and today, as answers and events show it. */
+export interface PresentedSubscription extends ShownSubscription {
+  status: SubscriptionStatusWord
+  /** The day on which it was cancelled; null unless that day has come. */
+  endedBy: IsoDate | null
+  /** Whether its pending change is still to take effect. */
+  isChanging: boolean
+  coming: ReturnType<typeof comingDates>
+}
+
+/** Adds to a subscription the facts that follow from its dates and today. */
+export function presented(s: ShownSubscription, today: IsoDate): PresentedSubscription {
   const status = statusOf(s, today)
-  const coming = comingDates(s, status, today)
-  const cancelledOn = status === 'Cancelled' ? cancellationDayOf(s) : null
-  // A cancellation of a subscription that had not begun leaves its EndDate as it was.
-  const endDate = cancelledOn !== null && cancelledOn > s.startDate ? cancelledOn : s.endDate
-  // A cancellation takes effect on its day. A change of package or term takes effect with the invoice of its renewal, which waits while
-  // the customer is not billed.
-  const isPending =
-    s.pendingOn !== null && s.pendingKind !== null && (s.pendingKind !== 'cancellation' || s.pendingOn > today)
   return {
-    subscriptionID: s.id,
-    customerID: s.customerId,
-    packageID: s.packageId,
-    packageVersionID: s.packageVersionId,
-    packageVersionNumber: s.versionNo,
-    packageRateTermID: s.packageRateTermId,
-    CustomerName: customerNameOf(s),
-    PackageName: s.packageName,
-    Term: s.term,
-    TermType: s.termType,
-    StartDate: shown(s.startDate),
-    EndDate: shownOrNull(endDate),
-    TrialEndDate: shownOrNull(s.trialEndDate),
-    firstProrataSyncDate: shownOrNull(s.syncDate),
-    isProRata: s.isProRata,
-    isFutureChange: isPending,
-    isCancelled: status === 'Cancelled',
-    isExpired: status === 'Expired',
-    lastInvDate: shownOrNull(s.lastInvoiceDate),
-    lastRenewDate: shownOrNull(s.lastFrom),
-    nextRenewDate: shownOrNull(coming.renewal),
-    numDaysBeforeToInv: s.leadDays,
-    comp_nextInvDate: shownOrNull(coming.invoice),
-    comp_Status: status,
-    LastModified: s.lastModified,
-    componentUsage: componentsToWire(s, today),
-    poNumber: s.poNumber,
-    CollectionMethod: s.collectionMethod,
-    gatewayID: s.gatewayId,
-    customerPaymentMethodID: s.paymentMethodId,
-    CancelledDate: shownOrNull(cancelledOn),
-    CancelReason: s.cancelReason,
-    futureChange: isPending
-      ? {
-          Kind: s.pendingKind!,
-          Date: shown(s.pendingOn!),
-          packageID: s.pendingPackageId,
-          packageVersionID: s.pendingPackageVersionId,
-          Term: s.pendingTerm,
-          TermType: s.pendingTermType,
-        }
-      : null,
+    ...s,
+    status,
+    endedBy: status === 'Cancelled' ? cancellationDayOf(s) : null,
+    // A cancellation takes effect on its day. A change of package or term takes effect with the invoice of its renewal, which waits while
+    // the customer is not billed.
+    isChanging:
+      s.pendingOn !== null && s.pendingKind !== null && (s.pendingKind !== 'cancellation' || s.pendingOn > today),
+    coming: comingDates(s, status, today),
   }
 }
+
+const FutureChangeOut = outObject({
+  Kind: outWord(['package', 'term', 'cancellation'] as const),
+  Date: outDate('Calendar date'),
+  packageID: orNull(outId()),
+  packageVersionID: orNull(outId()),
+  Term: orNull(outInteger()),
+  TermType: orNull(outWord(TERM_TYPES)),
+})
+
+const ComponentOut = outObject({
+  componentID: outId(),
+  componentVersionID: outId(),
+  componentVersionNumber: outInteger(),
+  Memo: orNull(outText()),
+  NumUnits: outNumber(),
+  isSetUnits: outFlag(),
+})
+
+export const subscriptionShape = recordShape<PresentedSubscription>()('Subscription', {
+  subscriptionID: [outId(), (s) => s.id],
+  customerID: [outId(), (s) => s.customerId],
+  packageID: [outId(), (s) => s.packageId],
+  packageVersionID: [outId(), (s) => s.packageVersionId],
+  packageVersionNumber: [outInteger(), (s) => s.versionNo],
+  packageRateTermID: [outId(), (s) => s.packageRateTermId],
+  CustomerName: [outText(), customerNameOf],
+  PackageName: [outText(), (s) => s.packageName],
+  Term: [outInteger(), (s) => s.term],
+  TermType: [outWord(TERM_TYPES), (s) => s.termType],
+  StartDate: dayColumn((s) => s.startDate),
+  // A cancellation of a subscription that had not begun leaves its EndDate as it was.
+  EndDate: optionalDayColumn((s) => (s.endedBy !== null && s.endedBy > s.startDate ? s.endedBy : s.endDate)),
+  TrialEndDate: optionalDayColumn((s) => s.trialEndDate),
+  firstProrataSyncDate: optionalDayColumn((s) => s.syncDate),
+  isProRata: [outFlag(), (s) => s.isProRata],
+  isFutureChange: [outFlag(), (s) => s.isChanging],
+  isCancelled: [outFlag(), (s) => s.status === 'Cancelled'],
+  isExpired: [outFlag(), (s) => s.status === 'Expired'],
+  lastInvDate: optionalDayColumn((s) => s.lastInvoiceDate),
+  lastRenewDate: optionalDayColumn((s) => s.lastFrom),
+  nextRenewDate: optionalDayColumn((s) => s.coming.renewal),
+  numDaysBeforeToInv: [outInteger(), (s) => s.leadDays],
+  comp_nextInvDate: optionalDayColumn((s) => s.coming.invoice),
+  comp_Status: [outWord(SUBSCRIPTION_STATUSES), (s) => s.status],
+  LastModified: [outDate('Instant'), (s) => s.lastModified],
+  componentUsage: [outList(ComponentOut), (s, { today }) => componentsToWire(s, today)],
+  poNumber: [orNull(outText()), (s) => s.poNumber],
+  CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), (s) => s.collectionMethod],
+  gatewayID: [orNull(outId()), (s) => s.gatewayId],
+  customerPaymentMethodID: [orNull(outId()), (s) => s.paymentMethodId],
+  CancelledDate: optionalDayColumn((s) => s.endedBy),
+  CancelReason: [orNull(outText()), (s) => s.cancelReason],
+  futureChange: [
+    orNull(FutureChangeOut),
+    (s, { timeZone }) =>
+      s.isChanging
+        ? {
+            Kind: s.pendingKind!,
+            Date: dateWithOffset(s.pendingOn!, timeZone),
+            packageID: s.pendingPackageId,
+            packageVersionID: s.pendingPackageVersionId,
+            Term: s.pendingTerm,
+            TermType: s.pendingTermType,
+          }
+        : null,
+  ],
+})
 
 const inputs = {
   customerID: required(requiredReference()),
@@ -281,11 +257,11 @@ const COMPUTED = [
 export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignored: COMPUTED })
 export type SubscriptionBody = BodyOf<typeof inputs>
 
-export const SubscriptionQuery = listQuery({
+export const subscriptionFilters = {
   comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
   packageID: optional(reference()),
   customerID: optional(reference()),
-})
+} satisfies Properties
 
 /** Returns the ETag, which changes with everything that an edit of the subscription would replace. */
 export const subscriptionEtag = (s: Subscription): string =>

@@ -7,7 +7,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { record, reread } from '../subscriptions/actions.ts'
+import { loadSubscription, recordSubscriptionEvent } from '../subscriptions/record.ts'
 import { billSubscription, isDue } from '../subscriptions/bill.ts'
 import { checkPaused, subjectFrom, subjectOf, writeChange } from '../subscriptions/change.ts'
 import { checkOptIn } from '../subscription-components/resolve.ts'
@@ -132,8 +132,8 @@ export async function recordUsage(
   checkPaused(subject, plan, today)
   await writeChange(tx, context, subject, { plan, event: 'subscription.changed' })
   await raiseRevision(tx, tx.account, given.id)
-  const changed = await reread(tx, given.id)
-  await record(tx, context, 'subscription.changed', changed)
+  const changed = await loadSubscription(tx, given.id)
+  await recordSubscriptionEvent(tx, context, 'subscription.changed', changed)
 }
 
 /** Rule: on what is charged in advance a report changes the set number. */

@@ -1,13 +1,14 @@
 import { planModified } from '../../engine/subscription/component-changes.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { shownOf } from '../subscriptions/actions.ts'
-import { answerChange, checkRunning, recordOf } from '../subscriptions/change-routes.ts'
+import { answerChange, checkRunning } from '../subscriptions/change-routes.ts'
 import { changeSubscription } from '../subscriptions/change.ts'
 import { ChangePreviewOut, PreviewQuery } from '../subscriptions/change-wire.ts'
 import { findComponents, wantedComponents } from '../subscription-components/resolve.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
 import { ModifyIn } from '../subscription-components/wire.ts'
 import type { Subscription } from '../subscriptions/queries.ts'
+import { subscriptionKind } from '../subscriptions/record.ts'
 import { subscriptionEtag } from '../subscriptions/wire.ts'
 
 export const subscriptionComponentOperations = (): Operation[] => [
@@ -22,8 +23,8 @@ export const subscriptionComponentOperations = (): Operation[] => [
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
     refusals: { 409: 'The subscription has ended, its customer is not billed, or a component cannot be used' },
-    record: (tx, _context, { params }) => recordOf(tx, params),
-    etag: (s: Subscription) => subscriptionEtag(s),
+    record: subscriptionKind.editing.record,
+    etag: subscriptionEtag,
     references: async (tx, _context, { body }, problems, s: Subscription) => {
       const present =
         s.componentsRevision === 0 ? [] : ((await listStoredComponents(tx, tx.account, [s.id])).get(s.id) ?? [])

@@ -1,12 +1,7 @@
-import { dateWithOffset } from '../../kernel/zone.ts'
 import type { Problems } from '../../kernel/fault.ts'
-import { pathId } from '../../platform/http/handle.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { pageOf } from '../../platform/http/query.ts'
-import { decimalDigits } from '../../platform/wire/write.ts'
-import { unknownSubscription } from '../subscriptions/actions.ts'
-import { recordOf } from '../subscriptions/change-routes.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { foundSubscription, subscriptionKind } from '../subscriptions/record.ts'
 import {
   type BulkBody,
   BULK_BYTES_MAX,
@@ -15,16 +10,15 @@ import {
   type RecordUsageBody,
   RecordUsageIn,
   type UsageBody,
-  UsageOut,
-  UsageQuery,
+  usageFilters,
+  usageShape,
 } from '../subscription-components/wire.ts'
-import { findSubscription, type SubscriptionView } from '../subscriptions/queries.ts'
+import type { SubscriptionView } from '../subscriptions/queries.ts'
 import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
-import { countUsage, listUsage } from '../subscription-components/usage-queries.ts'
+import { countUsage, listUsage, type UsageFilter } from '../subscription-components/usage-queries.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
 
 const tag = 'Usage'
-const param = 'subscriptionID'
 
 const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): UsageReport => ({
   subscriptionId,
@@ -59,7 +53,7 @@ function bulkReports(list: readonly Partial<BulkBody>[] | undefined): UsageRepor
   return reports
 }
 
-export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }): Operation[] => [
+export const usageOperations = (): Operation[] => [
   writeOperation({
     id: 'recordUsage',
     method: 'PUT',
@@ -71,7 +65,7 @@ export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }
     refusals: {
       409: 'The subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
     },
-    record: (tx, _context, { params }) => recordOf(tx, params),
+    record: subscriptionKind.editing.record,
     references: (tx, context, { body }, problems: Problems, s: SubscriptionView) =>
       findReported(tx, context, s, reportsOf(body, s, problems), problems),
     write: async (tx, context, _input, s: SubscriptionView, found: ReportedUsage) => {
@@ -101,42 +95,16 @@ export const usageOperations = ({ publicUrl }: { publicUrl: string | undefined }
       return { status: 201, body: BulkUsageOut.write({ Recorded: recorded, Duplicates: duplicates }) }
     },
   }),
-  readOperation({
+  listOperation({
     id: 'listUsage',
-    method: 'GET',
     path: '/v1/subscriptions/{subscriptionID}/usage',
     tag,
     summary: 'List the usage that was reported for a subscription',
-    query: UsageQuery,
-    success: { status: 200, schema: UsageOut.schema },
-    record: async (db, context, params) => {
-      const id = pathId(params, param, unknownSubscription)
-      if (!(await findSubscription(db, context.account.id, id))) throw unknownSubscription(id)
-    },
-    read: async (db, { account }, { params, query, url }) => {
-      const id = pathId(params, param, unknownSubscription)
-      if (!(await findSubscription(db, account.id, id))) throw unknownSubscription(id)
-      const filter = { from: query.from, to: query.to, componentId: query.componentID }
-      const page = pageOf(query)
-      const rows = await listUsage(db, account.id, id, filter, (page.page - 1) * page.size, page.size + 1)
-      return listAnswer(
-        { rows, page, url, count: () => countUsage(db, account.id, id, filter) },
-        (some) =>
-          UsageOut.write(
-            some.map((row) => ({
-              usageID: row.id,
-              componentID: row.componentId,
-              NumUnits: decimalDigits(row.units),
-              isSetUnits: row.isSet,
-              Date: dateWithOffset(row.day, account.timeZone),
-              UsageKey: row.key,
-              Memo: row.memo,
-              RecordedDate: row.recordedAt,
-              invoiceID: row.invoiceId,
-            })),
-          ),
-        publicUrl,
-      )
-    },
+    out: usageShape,
+    filters: usageFilters,
+    filterOf: ({ from, to, componentID }) => ({ from, to, componentId: componentID }) as UsageFilter,
+    parent: async (db, context, params) => ({ subscriptionId: (await foundSubscription(db, context, params)).id }),
+    rows: listUsage,
+    count: countUsage,
   }),
 ]

@@ -2,7 +2,17 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
-import { type Digits, minorDigits, outDate, outList, outNumber, outObject, type Portions, type Shape } from './write.ts'
+import {
+  type Digits,
+  minorDigits,
+  orNull,
+  outDate,
+  outList,
+  outNumber,
+  outObject,
+  type Portions,
+  type Shape,
+} from './write.ts'
 
 /** Column of a record: the shape in which it is written, and the function that finds its value. */
 export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
@@ -96,4 +106,13 @@ export const amountColumn = <Row extends { currency: string }>(
 export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string> => [
   outDate('Calendar date'),
   (row, { timeZone }) => dateWithOffset(dayOf(row), timeZone),
+]
+
+/** Declares a column of a calendar date that may be absent. */
+export const optionalDayColumn = <Row>(dayOf: (row: Row) => IsoDate | null): Column<Row, string | null> => [
+  orNull(outDate('Calendar date')),
+  (row, { timeZone }) => {
+    const day = dayOf(row)
+    return day === null ? null : dateWithOffset(day, timeZone)
+  },
 ]
