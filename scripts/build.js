@@ -1,4 +1,4 @@
-// Bundles the program and the thread that draws documents into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
+// Bundles the program and the threads that draw documents and hash passwords into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,7 @@ await build({
   entryPoints: [
     { in: join(root, 'src/main.ts'), out: 'main' },
     { in: join(root, 'src/features/documents/drawing-thread.ts'), out: 'drawing' },
+    { in: join(root, 'src/features/contacts/hashing-thread.ts'), out: 'hashing' },
   ],
   outdir: making,
   bundle: true,

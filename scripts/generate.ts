@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { allOperations } from '../src/app.ts'
 import { ORDER_OF_DAY } from '../src/duties.ts'
+import { makeHashing } from '../src/features/contacts/hashing.ts'
 import { makeDrawing } from '../src/features/documents/draw.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { Places } from '../src/platform/places.ts'
 import { makeSealer } from '../src/platform/sealing.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
@@ -31,7 +31,7 @@ function openApiText(): string {
     forgetAccount: () => {},
     sealer: makeSealer(Buffer.alloc(32), 'nothing'),
     hasMailServer: false,
-    hashing: new Places({ running: 0, waiting: 0, perOwner: 0 }),
+    hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),
   })
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`

@@ -22,6 +22,7 @@ import { recurringInvoiceOperations } from './features/recurring-invoices/routes
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
+import { type Hashing, makeHashing } from './features/contacts/hashing.ts'
 import { contactOperations } from './features/contacts/routes.ts'
 import { adjustmentOperations } from './features/adjustments/routes.ts'
 import { releaseForCancellation } from './features/money/release.ts'
@@ -42,6 +43,7 @@ import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
+import { Bodies } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
@@ -103,8 +105,7 @@ interface FeatureDeps {
   sealer: Sealer
   /** Mail leaves the house; else it stays readable in the outbox. */
   hasMailServer: boolean
-  /** Bounds how many passwords are hashed at a time. */
-  hashing: Places
+  hashing: Hashing
   drawing: Drawing
 }
 
@@ -151,11 +152,14 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...eventOperations(CALLS_BACK.events),
 ]
 
-/** Two hashes keep two threads of the pool that files and names of hosts need too, and 32 MB; a thousand that wait are two minutes. */
-const HASHING = { running: 2, waiting: 1000, perOwner: 200 }
-
 /** A long operation is at work for minutes. Its account has one, so what waits are other accounts. */
 const LONG = { running: 2, waiting: 50, perOwner: 1 }
+
+/** Two for an account, more are refused (429). A long document counts until it is drawn. */
+const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
+
+/** What waits beyond these is refused (503). */
+const EXPENSIVE_READS = { running: 4, waiting: 100 }
 
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, clock)
@@ -169,6 +173,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     version: settings.version,
   })
   const drawing = makeDrawing({ root: settings.root, log })
+  const hashing = makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
   const operations = allOperations({
     db,
@@ -181,7 +186,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     runFinished: metrics.runFinished,
     sealer: makeSealer(settings.encryptionKey, 'outbox'),
     hasMailServer: settings.hasMailServer,
-    hashing: new Places(HASHING),
+    hashing,
   })
   const contextOf = (caller: Caller): RequestContext => ({
     account: caller.account,
@@ -201,13 +206,14 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
       publicUrl: settings.publicUrl,
       trustProxy: settings.trustProxy,
       bounds: settings.bounds,
+      bodies: new Bodies(),
       corsOrigins: settings.corsOrigins,
       secrets: idempotencySecrets(settings.encryptionKey),
       authenticate: authenticator.authenticate,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
-      // Two at a time for an account (429), four for the process: what waits beyond that is refused (503).
-      expensiveReads: new Places({ running: 4, waiting: 100, perOwner: 2 }),
+      expensiveAnswers: new Places(EXPENSIVE_ANSWERS),
+      expensiveReads: new Places(EXPENSIVE_READS),
       rateLimit: makeRateLimit(settings.rateLimitPerMinute, clock),
       measured: metrics.measured,
     },
@@ -223,6 +229,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     close: async () => {
       await server.close()
       await drawing.close()
+      await hashing.close()
       await authenticator.flushLastUse()
       await stopListening()
       await longDb.close()

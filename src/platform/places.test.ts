@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { conflict } from '../kernel/fault.ts'
 import { Places } from './places.ts'
 
@@ -65,4 +65,43 @@ test('when enough waits, more is refused with 503 and a time to come back; what 
   const last = places.run(3n, work('c2'))
   await end('c2')
   expect(await last).toBe('c2')
+})
+
+test('an owner that has its part of the places waits, while another has the next ones', async () => {
+  const places = new Places({ running: 3, runningOfOwner: 2 })
+  const { begun, work, end } = gatedWork()
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void places.run(1n, work(name))
+  void places.run(2n, work('b1'))
+  void places.run(2n, work('b2'))
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['a1', 'a2', 'b1'])
+  expect(places.waiting).toBe(3)
+  await end('b1')
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2'])
+  await end('a1')
+  await end('a2')
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'a4'])
+})
+
+test('who waits too long is refused with 503, and who is gone waits no longer; neither has a place afterwards', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const places = new Places({ running: 1, patienceMs: 20_000 })
+  const leave = await places.take(1n)
+  const gone = new AbortController()
+  const late = expect(places.take(1n)).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+  const hungUp = expect(places.take(2n, { signal: gone.signal })).rejects.toThrow('gone')
+  gone.abort(new Error('gone'))
+  await hungUp
+  vi.advanceTimersByTime(20_000)
+  await late
+  expect(places.waiting).toBe(0)
+  await expect(places.take(2n, { signal: gone.signal })).rejects.toThrow('gone')
+  leave()
+  leave()
+  const again = await places.take(3n)
+  const next = places.take(4n)
+  expect(places.waiting).toBe(1)
+  again()
+  await next
+  vi.useRealTimers()
 })

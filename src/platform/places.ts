@@ -7,10 +7,21 @@ import { Fault } from '../kernel/fault.ts'
 export interface PlaceBounds {
   /** Pieces of work at a time. */
   running: number
-  /** Pieces that wait for a place, of all owners. */
-  waiting: number
-  /** Pieces of one owner, running and waiting together. */
-  perOwner: number
+  /** Of these, pieces of one owner; left out: all of them. */
+  runningOfOwner?: number
+  /** Pieces that wait for a place, of all owners; left out: any number. */
+  waiting?: number
+  /** Pieces of one owner, running and waiting together; left out: any number. */
+  perOwner?: number
+  /** How long a piece waits for its place, in milliseconds; left out: until there is one. */
+  patienceMs?: number
+}
+
+export interface Wish {
+  /** The refusal where the owner has as much here as it may; left out: 503. */
+  refusal?: () => Fault
+  /** Ends the waiting when it is aborted, with its reason. */
+  signal?: AbortSignal
 }
 
 /** The refusal of work that there is no room for: 503. */
@@ -21,58 +32,110 @@ const tooBusy = (): Fault =>
     2,
   )
 
+interface Owned {
+  running: number
+  /** In the order in which they came. */
+  waiting: Set<() => void>
+}
+
 export class Places {
-  readonly #bounds: PlaceBounds
-  readonly #countOf = new Map<bigint, number>()
-  /** Owners in the order of their turns. */
-  readonly #waitingOf = new Map<bigint, (() => void)[]>()
+  readonly #bounds: Required<PlaceBounds>
+  readonly #owned = new Map<bigint, Owned>()
+  /** Owners who wait, in the order of their turns. */
+  readonly #turns = new Map<bigint, Owned>()
   #running = 0
   #waiting = 0
 
-  constructor(bounds: PlaceBounds) {
-    this.#bounds = bounds
+  constructor({ running, ...bounds }: PlaceBounds) {
+    const { runningOfOwner = running, waiting = Infinity, perOwner = Infinity, patienceMs = 0 } = bounds
+    this.#bounds = { running, runningOfOwner, waiting, perOwner, patienceMs }
   }
 
-  /** Runs the work as soon as there is a place. Throws `refusal` at once where the owner has as much here as it may, and 503 where too much waits. */
-  async run<T>(owner: bigint, work: () => Promise<T>, refusal: () => Fault = tooBusy): Promise<T> {
-    const count = this.#countOf.get(owner) ?? 0
-    if (count >= this.#bounds.perOwner) throw refusal()
-    if (this.#running >= this.#bounds.running && this.#waiting >= this.#bounds.waiting) throw tooBusy()
-    this.#countOf.set(owner, count + 1)
-    await this.#enter(owner)
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Runs the work as soon as there is a place. Throws what `take` throws. */
+  async run<T>(owner: bigint, work: () => Promise<T>, refusal?: () => Fault): Promise<T> {
+    const leave = await this.take(owner, refusal ? { refusal } : {})
     try {
       return await work()
     } finally {
-      this.#leave(owner)
+      leave()
     }
   }
 
-  async #enter(owner: bigint): Promise<void> {
-    if (this.#running < this.#bounds.running) {
-      this.#running += 1
-      return
+  /**
+   * Waits for a place and returns how to leave it. Throws the refusal at once where the owner has as much here as it may; unavailable (503)
+   * where too much waits, or where no place became free in time.
+   */
+  async take(owner: bigint, { refusal = tooBusy, signal }: Wish = {}): Promise<() => void> {
+    signal?.throwIfAborted()
+    const owned = this.#owned.get(owner) ?? { running: 0, waiting: new Set() }
+    if (owned.running + owned.waiting.size >= this.#bounds.perOwner) throw refusal()
+    if (this.#mayEnter(owned)) this.#enter(owner, owned)
+    else {
+      if (this.#waiting >= this.#bounds.waiting) throw tooBusy()
+      await this.#wait(owner, owned, signal)
     }
-    const queue = this.#waitingOf.get(owner) ?? []
-    this.#waitingOf.set(owner, queue)
-    this.#waiting += 1
-    await new Promise<void>((go) => queue.push(go))
-    this.#waiting -= 1
+    let isHeld = true
+    return () => {
+      if (isHeld) this.#leave(owner, owned)
+      isHeld = false
+    }
+  }
+
+  #mayEnter({ running }: Owned): boolean {
+    return this.#running < this.#bounds.running && running < this.#bounds.runningOfOwner
+  }
+
+  #enter(owner: bigint, owned: Owned): void {
+    this.#running += 1
+    owned.running += 1
+    this.#owned.set(owner, owned)
+  }
+
+  #wait(owner: bigint, owned: Owned, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        this.#waiting -= 1
+        owned.waiting.delete(go)
+        if (owned.waiting.size === 0) this.#turns.delete(owner)
+        clearTimeout(patience)
+        signal?.removeEventListener('abort', abort)
+      }
+      const give = (reason: Error) => {
+        stop()
+        if (owned.running === 0 && owned.waiting.size === 0) this.#owned.delete(owner)
+        reject(reason)
+      }
+      const abort = () => give(signal?.reason as Error)
+      const go = () => {
+        stop()
+        this.#enter(owner, owned)
+        resolve()
+      }
+      const { patienceMs } = this.#bounds
+      const patience = patienceMs > 0 ? setTimeout(() => give(tooBusy()), patienceMs) : undefined
+      signal?.addEventListener('abort', abort)
+      this.#waiting += 1
+      owned.waiting.add(go)
+      this.#owned.set(owner, owned)
+      this.#turns.set(owner, owned)
+    })
   }
 
   /** Hands the place to whose turn it is; the owner's other work goes to the end of the turns. */
-  #leave(owner: bigint): void {
-    const count = (this.#countOf.get(owner) ?? 1) - 1
-    if (count > 0) this.#countOf.set(owner, count)
-    else this.#countOf.delete(owner)
-    const [turn] = this.#waitingOf
-    if (!turn) {
-      this.#running -= 1
+  #leave(owner: bigint, owned: Owned): void {
+    this.#running -= 1
+    owned.running -= 1
+    if (owned.running === 0 && owned.waiting.size === 0) this.#owned.delete(owner)
+    for (const [next, theirs] of this.#turns) {
+      if (!this.#mayEnter(theirs)) continue
+      const [go] = theirs.waiting
+      go?.()
+      if (this.#turns.delete(next)) this.#turns.set(next, theirs)
       return
     }
-    const [next, queue] = turn
-    this.#waitingOf.delete(next)
-    const go = queue.shift()
-    if (queue.length > 0) this.#waitingOf.set(next, queue)
-    go?.()
   }
 }

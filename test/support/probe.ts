@@ -2,6 +2,7 @@ import pino from 'pino'
 import { instantOf } from '../../src/kernel/zone.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/kernel/context.ts'
+import { Bodies } from '../../src/platform/http/body-bounds.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
@@ -44,6 +45,7 @@ export function probeServer(
     {
       db,
       longDb: db,
+      bodies: new Bodies(),
       longPlaces: new Places({ running: 2, waiting: 50, perOwner: 1 }),
       log: pino({ level: 'silent' }),
       realClock: Date.now,
@@ -57,6 +59,7 @@ export function probeServer(
       freshContext: async (_tx, given) => contextOf(given),
       // No bound: a test of one sets its own.
       expensiveReads: { run: (_owner, work) => work() },
+      expensiveAnswers: { run: (_owner, work) => work() },
       rateLimit: () => ({ headers: {} }),
       measured: () => {},
       ...overrides,

@@ -4,11 +4,11 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { recordKind } from '../../platform/http/record.ts'
-import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
 import { recordChange } from '../events/record.ts'
 import { queueWelcomeMail } from '../outbox/mail.ts'
-import { generatedPassword, isStrongEnough, passwordHash } from './password.ts'
+import type { Hashing } from './hashing.ts'
+import { generatedPassword, isStrongEnough } from './password.ts'
 import {
   type Contact,
   type ContactInput,
@@ -58,12 +58,12 @@ function wishedPassword(body: ContactBody, present: Contact | undefined): string
 
 /**
  * Hashes the password that a new contact, or one with an identifier, is to get. A hash takes long on purpose, so it is made before the
- * transaction and in a place; null where none is needed, or where the request will be refused.
+ * transaction and in a thread; null where none is needed, or where the request will be refused.
  */
 export async function preparePassword(
   db: Queryable,
   { account }: RequestContext,
-  hashing: Places,
+  hashing: Pick<Hashing, 'hash'>,
   body: ContactBody,
   id?: Id,
 ): Promise<ChosenPassword | null> {
@@ -72,7 +72,7 @@ export async function preparePassword(
   const wished = wishedPassword(body, present)
   if (wished === null || (wished !== '' && !isStrongEnough(wished))) return null
   const plain = wished === '' ? generatedPassword() : wished
-  return { plain, hash: await hashing.run(account.id, () => passwordHash(plain)) }
+  return { plain, hash: await hashing.hash(account.id, plain) }
 }
 
 /** Returns the prepared password where the contact, locked by now, still needs it. Throws a Fault where it needs one only since a moment ago. */

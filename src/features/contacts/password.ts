@@ -1,31 +1,28 @@
-import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
+import { randomBytes, randomInt, scryptSync, timingSafeEqual } from 'node:crypto'
 
 /** Passwords of the customer portal: never kept but as scrypt hashes, whose parameters stand with them so that they can be raised later. */
-
-const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
 
 // 16 MB and some 150 ms for one password: slow for who guesses, bearable for who signs in.
 const COST = { log2N: 14, r: 8, p: 5 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
-const hashWith = (password: string, salt: Buffer, { log2N, r, p }: typeof COST): Promise<Buffer> =>
-  derive(password.normalize('NFKC'), salt, HASH_BYTES, { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r })
+const hashWith = (password: string, salt: Buffer, { log2N, r, p }: typeof COST): Buffer =>
+  scryptSync(password.normalize('NFKC'), salt, HASH_BYTES, { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r })
 
-/** The hash of a password as text: `scrypt$14$8$5$salt$hash`. Equal passwords have different ones. */
-export async function passwordHash(password: string): Promise<string> {
+/** Returns the hash of a password as text: `scrypt$14$8$5$salt$hash`. Equal passwords have different ones. Takes long: see hashing.ts. */
+export function passwordHash(password: string): string {
   const salt = randomBytes(SALT_BYTES)
-  const hash = await hashWith(password, salt, COST)
+  const hash = hashWith(password, salt, COST)
   return ['scrypt', COST.log2N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
-/** Whether a password is the one of a hash, compared in constant time. */
-export async function isPasswordOf(password: string, kept: string): Promise<boolean> {
+/** Returns whether a password is the one of a hash, compared in constant time. Takes as long as a hash. */
+export function isPasswordOf(password: string, kept: string): boolean {
   const [scheme, log2N, r, p, salt, hash] = kept.split('$')
   if (scheme !== 'scrypt' || !salt || !hash) return false
   const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) }
-  return timingSafeEqual(await hashWith(password, Buffer.from(salt, 'base64url'), cost), Buffer.from(hash, 'base64url'))
+  return timingSafeEqual(hashWith(password, Buffer.from(salt, 'base64url'), cost), Buffer.from(hash, 'base64url'))
 }
 
 // Without what looks alike in some type: 0 O o, 1 I l i, 5 S s, 2 Z z, 8 B.

@@ -85,9 +85,7 @@ describe('adding', () => {
     const { username, password } = credentialsIn(mail)
     expect(username).toBe('jlodz')
     expect(password).toMatch(/^[A-Za-z0-9]{12}$/)
-    expect(await isPasswordOf(password as string, (await hashOf(client, added.body.customerContactID)) as string)).toBe(
-      true,
-    )
+    expect(isPasswordOf(password as string, (await hashOf(client, added.body.customerContactID)) as string)).toBe(true)
     const stored = await service.db.reader(client.id).rows<{ all: string }>(sql`
       select coalesce(string_agg(e::text, ' '), '') || (select string_agg(o::text, ' ') from outbox o where account_id = ${client.id}) as "all"
         from events e where account_id = ${client.id}`)
@@ -187,7 +185,7 @@ describe('editing', () => {
       { username: 'jane', password: 'geheim1' },
       { username: 'jane', password: expect.stringMatching(/^[A-Za-z0-9]{12}$/) },
     ])
-    expect(await isPasswordOf(told[2]?.password as string, (await hashOf(client, id)) as string)).toBe(true)
+    expect(isPasswordOf(told[2]?.password as string, (await hashOf(client, id)) as string)).toBe(true)
   })
 
   test('changePassword false keeps the password; while inactive a new one is kept and not mailed', async () => {
@@ -197,7 +195,7 @@ describe('editing', () => {
     await client.put(path, jane(customerID, { isActive: true, changePassword: false, Password: 'geheim1' }))
     expect(await hashOf(client, id)).toBe(before)
     await client.put(path, jane(customerID, { changePassword: true, Password: 'geheim1' }))
-    expect(await isPasswordOf('geheim1', (await hashOf(client, id)) as string)).toBe(true)
+    expect(isPasswordOf('geheim1', (await hashOf(client, id)) as string)).toBe(true)
     expect(await mailsOf(client)).toHaveLength(1)
   })
 

@@ -2,10 +2,10 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import type { Places } from '../../platform/places.ts'
 import type { Sealer } from '../../platform/sealing.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import { addContact, contactKind, editContact, preparePassword, removeContact } from './actions.ts'
+import type { Hashing } from './hashing.ts'
 import { countContacts, listContacts } from './queries.ts'
 import { checkPassword } from './rules.ts'
 import { type ContactBody, ContactEditIn, ContactIn, contactShape } from './wire.ts'
@@ -14,8 +14,7 @@ const tag = 'Customer contacts'
 
 interface Deps {
   sealer: Sealer
-  /** Bounds how many passwords are hashed at a time. */
-  hashing: Places
+  hashing: Hashing
 }
 
 const list = { tag, out: contactShape, rows: listContacts, count: countContacts }

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { withoutOptions } from './addresses.ts'
+import { Places } from '../places.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
@@ -41,6 +42,8 @@ export interface TransactionSettings {
   isolation?: 'repeatable read'
   /** Left out: fitted. */
   plans?: Plans
+  /** Of a request: its account has part of the connections at a time, and waits for itself beyond that. */
+  isShared?: boolean
   /** How long one statement may take, in milliseconds; left out: WORK_STATEMENT_MS. */
   statementMs?: number
   /** How long the transaction may last, in milliseconds; left out: TRANSACTION_MS. More only for what adds no records. */
@@ -105,6 +108,11 @@ export function clientConfig(
   }
 }
 
+/** How long work waits for a connection. */
+const PATIENCE_MS = 20_000
+/** The part of the pool that the writes of one account have at a time. */
+const WRITES_OF_ACCOUNT = 3 / 4
+
 /** Connections beside the pool of writes and work. */
 const LANES = 2
 const CREDENTIAL_LANES = 1
@@ -128,12 +136,17 @@ export function openDatabase(
     pipeline: true,
     max: options.poolSize,
     idleTimeoutMillis: 60_000,
-    connectionTimeoutMillis: 20_000,
+    connectionTimeoutMillis: PATIENCE_MS,
   })
   // Without a handler a connection that dies while idle would end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
     client.on('error', () => {})
+  })
+  const writes = new Places({
+    running: options.poolSize,
+    runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
+    patienceMs: PATIENCE_MS,
   })
   const lanes = new Lanes(ofReads, options.lanes ?? LANES)
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES)
@@ -168,8 +181,10 @@ export function openDatabase(
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
-    transaction: (account, work, settings) =>
-      guarded(() => retried(() => withClient((client) => transact(client, account, work, settings)))),
+    transaction: (account, work, settings) => {
+      const done = () => guarded(() => retried(() => withClient((client) => transact(client, account, work, settings))))
+      return settings?.isShared ? writes.run(account, done) : done()
+    },
     unscoped: {
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[])),
@@ -181,7 +196,7 @@ export function openDatabase(
       return {
         total: pool.totalCount + total,
         idle: pool.idleCount + idle,
-        waiting: pool.waitingCount + waiting,
+        waiting: pool.waitingCount + writes.waiting + waiting,
       }
     },
     close: async () => {

@@ -1,12 +1,12 @@
 import pg from 'pg'
 import type { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { Places } from '../places.ts'
 import { quieten } from './cancel.ts'
 import { readFault, tooExpensive } from './failures.ts'
 import type { Queryable } from './database.ts'
 import { type Portion, sendExchange, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, COMMIT } from './scoped-query.ts'
-import { Shares } from './shares.ts'
 import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
@@ -28,6 +28,9 @@ export const READ_STATEMENT_MS = 15_000
 /** Of a snapshot: an answer that is streamed to a slow caller breaks off then. */
 const SNAPSHOT_MS = 5 * 60_000
 
+/** How long a read waits for a connection: long enough for a short rush, and shorter than most callers wait. */
+const PATIENCE_MS = 20_000
+
 /** The setting of the role, the database or the address is known only once connected. */
 const LIMIT = `select set_config('statement_timeout',
   case when setting::bigint between 1 and ${READ_STATEMENT_MS} then setting else '${READ_STATEMENT_MS}' end, false)
@@ -40,7 +43,7 @@ export const limitReads = async (client: pg.ClientBase): Promise<void> => {
 
 export class Reads {
   readonly #pool: pg.Pool
-  readonly #shares: Shares
+  readonly #places: Places
 
   constructor(config: pg.ClientConfig, size: number) {
     this.#pool = new pg.Pool({
@@ -53,17 +56,17 @@ export class Reads {
       onConnect: limitReads,
     } as pg.PoolConfig)
     // One account can hold half of them, however many reads it sends.
-    this.#shares = new Shares(size, Math.ceil(size / 2))
+    this.#places = new Places({ running: size, runningOfOwner: Math.ceil(size / 2), patienceMs: PATIENCE_MS })
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   snapshot(account: AccountId, gone?: AbortSignal): Snapshot {
-    return new LentSnapshot(this.#pool, this.#shares, account, gone)
+    return new LentSnapshot(this.#pool, this.#places, account, gone)
   }
 
   state(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#shares.waiting }
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#places.waiting }
   }
 
   close(): Promise<void> {
@@ -105,7 +108,7 @@ interface Lent {
 
 class LentSnapshot implements Snapshot {
   readonly #pool: pg.Pool
-  readonly #shares: Shares
+  readonly #places: Places
   readonly #account: AccountId
   readonly #gone: AbortSignal | undefined
   readonly #leave = () => this.#stop(this.#gone?.aborted ? (this.#gone.reason as Fault) : tooExpensive())
@@ -118,9 +121,9 @@ class LentSnapshot implements Snapshot {
   #quiet: Promise<boolean> | undefined
   #portals = 0
 
-  constructor(pool: pg.Pool, shares: Shares, account: AccountId, gone: AbortSignal | undefined) {
+  constructor(pool: pg.Pool, places: Places, account: AccountId, gone: AbortSignal | undefined) {
     this.#pool = pool
-    this.#shares = shares
+    this.#places = places
     this.#account = account
     this.#gone = gone
   }
@@ -160,7 +163,7 @@ class LentSnapshot implements Snapshot {
   }
 
   async #borrow(): Promise<Lent> {
-    const leave = await this.#shares.take(this.#account, this.#gone)
+    const leave = await this.#places.take(this.#account, this.#gone ? { signal: this.#gone } : {})
     try {
       const client = await this.#pool.connect()
       this.#limit = setTimeout(this.#leave, SNAPSHOT_MS).unref()

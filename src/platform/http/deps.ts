@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
+import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { RateState } from './rate-limit.ts'
@@ -20,11 +21,15 @@ export interface HttpDeps {
   trustProxy: boolean | string | readonly string[]
   corsOrigins: readonly string[]
   bounds: ConnectionBounds
+  /** Bounds what large bodies take. */
+  bodies: Bodies
   /** Finds the caller of an Authorization header, or throws 401 or 429. */
   authenticate(header: string | undefined, address: string): Promise<Caller>
   /** The account as a write sees it, read in its transaction. */
   freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
   contextOf(caller: Caller): RequestContext
+  /** Bounds how many expensive answers an account has under way at a time, until their bodies are made. */
+  expensiveAnswers: Pick<Places, 'run'>
   /** Bounds how many expensive reads are made at a time. */
   expensiveReads: Pick<Places, 'run'>
   rateLimit(caller: Caller): RateState

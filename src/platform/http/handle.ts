@@ -5,9 +5,11 @@ import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../databas
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
+import { LARGE_BYTES } from './body-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
 import {
+  findKeptAnswer,
   idempotencyKeyOf,
   keyLease,
   type KeyedRequest,
@@ -43,21 +45,32 @@ export async function handleOperation(
   if (request.body instanceof Error && !operation.takesAnyBody) throw request.body
   const bytes = request.body instanceof Error ? undefined : (request.body as Buffer | undefined)
   const hasBody = (bytes?.length ?? 0) > 0
+  const caller = request.caller as Caller
   if (operation.body && !operation.takesAnyBody) checkJsonType(request.contentType, hasBody)
   if (operation.rawBody) checkMediaType(request.contentType, hasBody, operation.rawBody.types)
   const sent: Sent = {
     operation,
     params: request.params as PathParams,
     query: request.query as Record<string, unknown>,
-    body: operation.rawBody && bytes && hasBody ? { bytes } : readSentBody(bytes),
+    body: await sentBody(deps, operation, caller.account, bytes),
     url: request.url,
     headers: request.headers,
     isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
   }
-  const caller = request.caller as Caller
   if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
   if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
   return handleWrite(deps, operation, caller, sent)
+}
+
+function sentBody(
+  { bodies }: HttpDeps,
+  { rawBody }: Operation,
+  { id }: Caller['account'],
+  bytes: Buffer | undefined,
+): SentBody | Promise<SentBody> {
+  if (bytes === undefined || bytes.length === 0) return { empty: true }
+  if (rawBody) return { bytes }
+  return bytes.length > LARGE_BYTES ? bodies.read(id, bytes) : readSentBody(bytes)
 }
 
 async function handleRead(
@@ -85,15 +98,21 @@ async function handleRead(
       const snapshot = deps.db.snapshot(id, gone())
       try {
         const { pieces, ...answer } = await answerFrom(snapshot)
-        if (!pieces) return answered(answer)
+        if (!pieces) return answer
         const { body, over } = await bodyOf(pieces)
         answered({ ...answer, body })
         await over
+        return undefined
       } finally {
         snapshot.end()
       }
     }
-    const done = operation.isExpensive ? deps.expensiveReads.run(id, read, tooManyReads) : read()
+    const whole = async () => {
+      // What only computes gives the place among those that read to the next one, and keeps that of its account.
+      const answer = await (operation.isExpensive ? deps.expensiveReads.run(id, read) : read())
+      if (answer) answered(answer.makeBody ? { ...answer, body: await answer.makeBody(gone()) } : answer)
+    }
+    const done = operation.isExpensive ? deps.expensiveAnswers.run(id, whole, tooManyReads) : whole()
     done.catch(failed)
   })
 }
@@ -157,6 +176,17 @@ async function handleWrite(
   sent: Sent,
 ): Promise<Answer> {
   const keyed = keyedRequest(deps, sent)
+  const account = caller.account.id
+  if (keyed && operation.prepare) {
+    const kept = await findKeptAnswer(
+      deps.db.lookup(account),
+      account,
+      keyed,
+      deps.secrets,
+      instantOf(deps.realClock()),
+    )
+    if (kept) return kept
+  }
   const prepared = await prepare(deps, operation, caller, sent)
   const work = async (tx: Transaction): Promise<Answer> => {
     const realNow = instantOf(deps.realClock())
@@ -168,7 +198,11 @@ async function handleWrite(
     return answer
   }
   return deps.db
-    .transaction(caller.account.id, work, { plans: operation.plans ?? 'lasting', statementMs: WRITE_STATEMENT_MS })
+    .transaction(account, work, {
+      plans: operation.plans ?? 'lasting',
+      statementMs: WRITE_STATEMENT_MS,
+      isShared: true,
+    })
     .catch((thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
       throw thrown

@@ -29,14 +29,31 @@ const quick = async (reading: Pick<typeof db.unscoped, 'rows'>) => {
   const [row] = await reading.rows<{ text: string }>(sql`select 'quick' as "text"`)
   return { status: 200, body: JSON.stringify(row) }
 }
+const undrawn: (() => void)[] = []
 const operations = [
+  readOperation({
+    ...about,
+    id: 'document',
+    path: '/v1/document',
+    isExpensive: true,
+    read: async () => ({
+      status: 200,
+      makeBody: async () => {
+        await new Promise<void>((drawn) => undrawn.push(drawn))
+        return Buffer.from('{"drawn":true}')
+      },
+    }),
+  }),
   readOperation({ ...slow, id: 'report', path: '/v1/report', isExpensive: true }),
   readOperation({ ...slow, id: 'slowList', path: '/v1/slow' }),
   readOperation({ ...about, id: 'list', path: '/v1/list', read: quick }),
   lookupOperation({ ...about, id: 'record', path: '/v1/record', read: quick }),
 ]
-const expensiveReads = new Places({ running: 4, waiting: 100, perOwner: 2 })
-const [mine, theirs] = [1n, 2n].map((account) => probeServer(db, account, operations, { expensiveReads }))
+const expensiveReads = new Places({ running: 4, waiting: 100 })
+const expensiveAnswers = new Places({ running: Infinity, perOwner: 2 })
+const [mine, theirs] = [1n, 2n].map((account) =>
+  probeServer(db, account, operations, { expensiveReads, expensiveAnswers }),
+)
 const server = mine!.server
 await server.listen({ host: '127.0.0.1', port: 0 })
 const { port } = server.server.address() as AddressInfo
@@ -98,6 +115,16 @@ describe('thirty reports of one account', () => {
     })
     expect((await mine!.client.get('/v1/report')).body).toEqual({ slow: true })
   })
+})
+
+test('documents of an account that are being drawn keep its places, and nobody else waits to read', async () => {
+  const drawing = Array.from({ length: 2 }, () => mine!.client.get('/v1/document'))
+  while (undrawn.length < 2) await new Promise((go) => setImmediate(go))
+  expect((await mine!.client.get('/v1/document')).body.Errors[0].Code).toBe('too_many_reads')
+  const others = Array.from({ length: 2 }, () => theirs!.client.get('/v1/document'))
+  while (undrawn.length < 4) await new Promise((go) => setImmediate(go))
+  for (const drawn of undrawn) drawn()
+  for (const { body } of await Promise.all([...drawing, ...others])) expect(body).toEqual({ drawn: true })
 })
 
 describe('a hundred slow reads of one account', () => {

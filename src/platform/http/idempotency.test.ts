@@ -277,6 +277,22 @@ describe('what a probe shows', () => {
     expect(await service.db.reader(id).rows(sql`select 1 from idempotency_keys where account_id = ${id}`)).toEqual([])
   })
 
+  test('a repeated call is answered before the slow part of its work, and so is one with another body', async () => {
+    const { id } = await service.newAccount()
+    let prepared = 0
+    const operation = writeOperation({
+      ...declared('slow'),
+      body: objectOf({ Name: optional(text()) }),
+      prepare: async () => (prepared += 1),
+      write: async (_tx, _context, _input, _record, _found, count) => ({ status: 201, body: JSON.stringify(count) }),
+    })
+    const { client } = probeServer(service.db, id, [operation])
+    const send = (Name: string) => client.post('/slow', { Name }, key('k'))
+    expect([(await send('a')).text, (await send('a')).text, (await send('b')).status]).toEqual(['1', '1', 422])
+    expect(prepared).toBe(1)
+    expect((await client.post('/slow', { Name: 'a' })).text).toBe('2')
+  })
+
   test('reads take no notice of a key', async () => {
     const { id } = await service.newAccount()
     const operation = readOperation({

@@ -3,7 +3,7 @@ import { Fault, type Problem } from '../../kernel/fault.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { oneRow } from '../database/database.ts'
 import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
@@ -78,7 +78,7 @@ const keyInUse = () =>
 /** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
 export async function takeKey(
   tx: Transaction,
-  { key, hash, lease }: KeyedRequest,
+  keyed: KeyedRequest,
   secrets: IdempotencySecrets,
   realNow: Instant,
 ): Promise<Answer | undefined> {
@@ -86,19 +86,42 @@ export async function takeKey(
   const [{ taken }, kept] = await Promise.all([
     oneRow<{ taken: boolean }>(
       tx,
-      sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${key}`}, 7305)) as "taken"`,
+      sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${keyed.key}`}, 7305)) as "taken"`,
     ),
-    oneRow<KeptRow>(
-      tx,
-      sql`select exists (select 1 from leases
-                          where leases.account_id = ${tx.account} and leases.name = ${lease} and ${IS_HELD}) as "isLeased",
-                 k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
-            from (values (1)) always
-            left join idempotency_keys k on k.account_id = ${tx.account} and k.key = ${key}
-              and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
-    ),
+    findKept(tx, tx.account, keyed, realNow),
   ])
   if (!taken || kept.isLeased) throw keyInUse()
+  return answerOf(kept, keyed, secrets)
+}
+
+const findKept = (db: Queryable, account: AccountId, { key, lease }: KeyedRequest, realNow: Instant) =>
+  oneRow<KeptRow>(
+    db,
+    sql`select exists (select 1 from leases
+                        where leases.account_id = ${account} and leases.name = ${lease} and ${IS_HELD}) as "isLeased",
+               k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
+          from (values (1)) always
+          left join idempotency_keys k on k.account_id = ${account} and k.key = ${key}
+            and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
+  )
+
+/**
+ * Returns what was kept under the key, without taking it: before work that is slow and outside of the transaction. Throws a Fault where the
+ * key is in use or was used for another request.
+ */
+export async function findKeptAnswer(
+  db: Queryable,
+  account: AccountId,
+  keyed: KeyedRequest,
+  secrets: IdempotencySecrets,
+  realNow: Instant,
+): Promise<Answer | undefined> {
+  const kept = await findKept(db, account, keyed, realNow)
+  if (kept.isLeased) throw keyInUse()
+  return answerOf(kept, keyed, secrets)
+}
+
+function answerOf(kept: KeptRow, { hash }: KeyedRequest, secrets: IdempotencySecrets): Answer | undefined {
   if (kept.status === null) return undefined
   if (!kept.requestHash.equals(hash)) {
     throw new Fault('reused', [

@@ -87,7 +87,7 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
    * leave in one exchange, on shared connections. A function tells it of the query.
    */
   isLookup?: boolean | ((query: Query) => boolean)
-  /** Reads much whatever it answers: few at a time, for an account and for the process. */
+  /** Reads much whatever it answers: few at a time, for an account until the body is made, and for the process while it reads. */
   isExpensive?: boolean
   /** Finds the record that the path is about. A missing record (404) is reported before errors in query or body. */
   record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>

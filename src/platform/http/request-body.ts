@@ -13,12 +13,13 @@ const broken = () =>
 
 /**
  * The bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method.
- * What is over the limit is read to its end as well, so that the connection stays usable for the answer and the next request.
+ * `arrived` counts bytes, and throws where there is no room for them. What is refused is read to its end as well, so that the connection stays usable for the answer and the next request.
  */
 export function collectBody(
   payload: Readable,
   max: number | 'ignore',
   lengthHeader: string | undefined,
+  arrived: (bytes: number) => void = () => {},
 ): Promise<Buffer | undefined> {
   if (max === 'ignore') {
     payload.resume()
@@ -27,15 +28,23 @@ export function collectBody(
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let size = Number(lengthHeader ?? 0) > max ? Number(lengthHeader) : 0
-    const refuse = () => {
+    let isRefused = false
+    const refuse = (refusal: unknown) => {
+      isRefused = true
       chunks = []
-      reject(tooLarge(max))
+      reject(refusal as Error)
     }
-    if (size > max) refuse()
+    if (size > max) refuse(tooLarge(max))
     payload.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > max) refuse()
-      else chunks.push(chunk)
+      if (isRefused) return
+      if (size > max) return refuse(tooLarge(max))
+      try {
+        arrived(chunk.length)
+        chunks.push(chunk)
+      } catch (refusal) {
+        refuse(refusal)
+      }
     })
     payload.on('end', () => resolve(Buffer.concat(chunks)))
     payload.on('error', () => reject(broken()))

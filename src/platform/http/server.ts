@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { Fault, missing } from '../../kernel/fault.ts'
 import type { Caller } from '../../kernel/context.ts'
+import { type CountedBody, LARGE_BYTES } from './body-bounds.ts'
 import { arrivalOptions, boundConnections, boundUnread } from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
@@ -33,6 +34,8 @@ declare module 'fastify' {
     rateHeaders: Record<string, string> | null
     /** Looked at by operations with a body only: everywhere else any Content-Type is as good as none. */
     contentType: string | undefined
+    /** Set for a body that is large, or whose size is not known. */
+    countedBody: CountedBody | null
   }
 }
 
@@ -75,6 +78,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
   app.decorateRequest('caller', null)
   app.decorateRequest('rateHeaders', null)
   app.decorateRequest('contentType', undefined)
+  app.decorateRequest('countedBody', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
     const operation = request.routeOptions.config.operation
@@ -82,6 +86,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
       payload,
       operation?.rawBody?.bytesMax ?? (operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore'),
       request.headers['content-length'],
+      request.countedBody?.add,
     ).then(
       (body) => done(null, body),
       // Handed on as if it were the body: a parser's error would make Fastify end the connection while the rest of the body arrives.
@@ -119,6 +124,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     if (isPublic || operation?.isPublic) return
     const caller = await identify(request, deps)
     if (request.is404) return
+    if (maySendLarge(request)) countBody(request, reply, deps.bodies.count(caller.account.id))
     const { allow } = request.routeOptions.config
     if (allow !== undefined) {
       reply.header('allow', allow)
@@ -150,6 +156,18 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
       'answered',
     )
   })
+}
+
+/** Whether the body of a request is large, or says nothing of its size. */
+function maySendLarge({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > LARGE_BYTES || headers['transfer-encoding'] !== undefined
+}
+
+function countBody(request: FastifyRequest, { raw }: FastifyReply, counted: CountedBody): void {
+  request.countedBody = counted
+  // However the request ends, and only once what was made of its body is no longer needed.
+  raw.once('close', counted.end)
+  if (raw.destroyed) counted.end()
 }
 
 async function identify(request: FastifyRequest, deps: HttpDeps): Promise<Caller> {
@@ -196,9 +214,7 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
     handler: async (request, reply) => {
       let signal: AbortSignal | undefined
       const gone = () => (signal ??= goneSignal(reply))
-      const { makeBody, ...answer } = await handleOperation(deps, operation, request, gone)
-      const body = makeBody ? await makeBody(gone()) : answer.body
-      return send(reply, { ...answer, body }, request.rateHeaders)
+      return send(reply, await handleOperation(deps, operation, request, gone), request.rateHeaders)
     },
   })
 }

@@ -1,0 +1,144 @@
+import { setMaxListeners } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { httpGet } from '../measure/load.ts'
+
+/** Callers of an account that does its worst, in a process of their own, until they are ended. */
+
+export interface Caller {
+  port: number
+  authorization: string
+}
+
+export interface HostileSettings {
+  /** Names of ATTACKS. */
+  attacks: readonly AttackName[]
+  hostile: Caller
+  /** Accounts with a movable clock. */
+  shops: readonly Caller[]
+  /** A customer of the hostile account. */
+  contactOf: number
+  callers: number
+  /** The first day that clocks are moved to, counted from 2027-01-01. */
+  firstDay: number
+}
+
+/** Does its worst until it is stopped; settles when nothing of it is under way any more. */
+type Attack = (stop: AbortSignal) => Promise<unknown>
+
+const ended = (socket: Socket, stop: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+    socket.on('error', () => {})
+    stop.addEventListener('abort', () => socket.destroy(), { once: true })
+    if (stop.aborted) socket.destroy()
+  })
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** How soon a caller that was refused asks again: a flood of what is cheap to refuse is a matter of RATE_LIMIT_PER_MINUTE. */
+const AGAIN_MS = 250
+
+/** Several callers who do the same again and again, whatever is answered. */
+const again =
+  (callers: number, once: (stop: AbortSignal, caller: number) => Promise<unknown>): Attack =>
+  (stop) =>
+    Promise.all(
+      Array.from({ length: callers }, async (_, caller) => {
+        while (!stop.aborted) await once(stop, caller).catch(() => pause(AGAIN_MS))
+      }),
+    )
+
+/** Sends a request and hangs up before the answer. */
+const hungUp =
+  ({ port, authorization }: Caller, path: string) =>
+  async (stop: AbortSignal) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(httpGet(path, authorization)))
+    const closed = ended(socket, stop)
+    await pause(100)
+    socket.destroy()
+    await closed
+    await pause(AGAIN_MS)
+  }
+
+/** Opens a connection, sends something that is never whole or never reads its answer, and stays. */
+const stays =
+  ({ port }: Caller, text: string) =>
+  async (stop: AbortSignal) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.pause()
+    await ended(socket, stop)
+  }
+
+async function answered(
+  { port, authorization }: Caller,
+  stop: AbortSignal,
+  method: string,
+  path: string,
+  { body, key }: { body?: string; key?: string } = {},
+) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    signal: stop,
+    headers: { authorization, 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) },
+    ...(body ? { body } : {}),
+  })
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`${response.status}`)
+}
+
+function halfDone({ hostile, callers }: HostileSettings): Attack {
+  const head = `Host: bench\r\nAuthorization: ${hostile.authorization}\r\nContent-Type: application/json\r\n`
+  const halfHeader = `POST /v1/customers HTTP/1.1\r\n${head}`
+  const halfBody = `${halfHeader}Content-Length: 900000\r\n\r\n{"Name":"`
+  // More than a connection takes in, of what costs nothing to make: it is the waiting that is measured.
+  const unread = httpGet('/docs/redoc.js', hostile.authorization).repeat(16)
+  return again(callers * 4, (stop, caller) => stays(hostile, [halfHeader, halfBody, unread][caller % 3] ?? '')(stop))
+}
+
+function clockMoves({ shops, firstDay }: HostileSettings): Attack {
+  const days = shops.map(() => firstDay)
+  return again(shops.length, (stop, place) => {
+    const day = (days[place] = (days[place] ?? firstDay) + 20)
+    const body = JSON.stringify({ Now: new Date(Date.UTC(2027, 0, day)).toISOString() })
+    return answered(shops[place] as Caller, stop, 'PUT', '/v1/clock', { body, key: `move ${day}` })
+  })
+}
+
+function newContacts({ hostile, callers, contactOf }: HostileSettings): Attack {
+  const body = JSON.stringify({
+    customerID: contactOf,
+    Name: 'Jane',
+    LastName: 'Doe',
+    Email: 'jane@example.com',
+    isActive: true,
+  })
+  return again(callers, (stop) => answered(hostile, stop, 'POST', '/v1/customercontacts', { body }))
+}
+
+const PERIOD = 'from=2020-01-01&to=2030-01-01'
+
+const ATTACKS = {
+  reports: ({ hostile, callers }: HostileSettings) => again(callers, hungUp(hostile, `/v1/reports/tax?${PERIOD}`)),
+  documents: ({ hostile, callers }: HostileSettings) =>
+    again(callers, (stop) => answered(hostile, stop, 'GET', `/v1/customers/1/statement?${PERIOD}&format=pdf`)),
+  half: halfDone,
+  clocks: clockMoves,
+  contacts: newContacts,
+  lists: ({ hostile, callers }: HostileSettings) =>
+    again(callers * 5, (stop) => answered(hostile, stop, 'GET', '/v1/invoices?page_size=100')),
+  bodies: ({ hostile, callers }: HostileSettings) => {
+    const body = JSON.stringify({ Nothing: Array.from({ length: 60_000 }, (_, number) => `text ${number}`) })
+    return again(callers, (stop) => answered(hostile, stop, 'POST', '/v1/customers', { body }))
+  },
+}
+export type AttackName = keyof typeof ATTACKS
+
+const settings = JSON.parse(process.argv[2] ?? '') as HostileSettings
+const stop = new AbortController()
+// Each of many callers listens for its end.
+setMaxListeners(0, stop.signal)
+const running = settings.attacks.map((name) => ATTACKS[name](settings)(stop.signal))
+process.once('message', () => stop.abort())
+process.send?.({})
+await Promise.allSettled(running)
+process.exit(0)

@@ -1,0 +1,83 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { AccountId } from '../../kernel/ids.ts'
+import { Fault } from '../../kernel/fault.ts'
+import { Places } from '../places.ts'
+import { readSentBody, type SentBody } from './request-body.ts'
+
+/** Bounds on large bodies: what they take of the memory while they arrive and are worked on, and of the event loop while they are read. */
+
+/** In bytes: bodies that are known to be smaller cost nothing to speak of, and are not counted. */
+export const LARGE_BYTES = 64 * 1024
+
+export interface BodyBounds {
+  /** Bytes of the bodies of one account at a time. */
+  accountBytes: number
+  /** Bytes of all bodies at a time. */
+  bytes: number
+}
+
+/** An account may send some thirty bodies of a megabyte at once, or one import of the largest size. */
+export const BODY_BOUNDS: BodyBounds = { accountBytes: 64 * 1024 * 1024, bytes: 256 * 1024 * 1024 }
+
+const tooManyBytes = () =>
+  new Fault(
+    'unavailable',
+    [{ code: 'bodies_waiting', message: 'Too many large bodies arrive at a time; try again shortly.', field: null }],
+    2,
+  )
+
+/** The bytes of one request's body as they arrive. */
+export interface CountedBody {
+  /** Counts bytes that have arrived. Throws unavailable (503) where there is no room for them. */
+  add(bytes: number): void
+  /** Forgets the bytes: the request is answered, or its caller is gone. */
+  end(): void
+}
+
+export class Bodies {
+  readonly #bounds: BodyBounds
+  readonly #bytesOf = new Map<AccountId, number>()
+  readonly #reading = new Places({ running: 1 })
+  #bytes = 0
+
+  constructor(bounds = BODY_BOUNDS) {
+    this.#bounds = bounds
+  }
+
+  /** What all bodies take at present. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Begins to count the body of a request. */
+  count(account: AccountId): CountedBody {
+    let counted = 0
+    let isEnded = false
+    return {
+      add: (bytes) => {
+        if (isEnded) return
+        const ofAccount = (this.#bytesOf.get(account) ?? 0) + bytes
+        if (ofAccount > this.#bounds.accountBytes || this.#bytes + bytes > this.#bounds.bytes) throw tooManyBytes()
+        counted += bytes
+        this.#bytes += bytes
+        this.#bytesOf.set(account, ofAccount)
+      },
+      end: () => {
+        if (isEnded) return
+        isEnded = true
+        this.#bytes -= counted
+        const left = (this.#bytesOf.get(account) ?? 0) - counted
+        if (left > 0) this.#bytesOf.set(account, left)
+        else this.#bytesOf.delete(account)
+      },
+    }
+  }
+
+  /** Reads a body; of large ones one at a time, accounts in turns, and whatever else waits comes between two of them. */
+  async read(account: AccountId, bytes: Buffer): Promise<SentBody> {
+    return this.#reading.run(account, async () => {
+      await turn()
+      return readSentBody(bytes)
+    })
+  }
+}
