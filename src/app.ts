@@ -158,7 +158,7 @@ const LONG = { running: 2, waiting: 50, perOwner: 1 }
 /** Two for an account, more are refused (429). A long document counts until it is drawn. */
 const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
 
-/** What waits beyond these is refused (503). */
+/** Of the process; beyond those that wait it is 503. */
 const EXPENSIVE_READS = { running: 4, waiting: 100 }
 
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {

@@ -44,7 +44,7 @@ export class Bodies {
     this.#bounds = bounds
   }
 
-  /** What all bodies take at present. */
+  /** Bytes of all bodies at present. */
   get bytes(): number {
     return this.#bytes
   }
