@@ -97,7 +97,14 @@ async function beginMove(
 export const clockMoving = () =>
   new Fault(
     'busy',
-    [{ code: 'clock_moving', message: 'The clock of this account is being moved by another request.', field: 'Now' }],
+    [
+      {
+        code: 'clock_moving',
+        message:
+          'The clock of this account is being moved by another request. Where that one was cut off by a crash, the clock is free after 30 seconds at most.',
+        field: 'Now',
+      },
+    ],
     1,
   )
 

@@ -211,7 +211,6 @@ export const ComponentIn = objectOf(componentFields, {
 export type BracketBody = BodyOf<typeof bracketFields>
 export type CurrencyBody = BodyOf<typeof keptBrackets>
 export type FirstVersionBody = BodyOf<typeof firstVersionFields>
-export type NewComponentVersionBody = BodyOf<typeof newVersionFields>
 export type ComponentVersionBody = BodyOf<typeof versionFields>
 export type NewComponentBody = BodyOf<typeof newComponentFields>
 export type ComponentBody = BodyOf<typeof componentFields>
