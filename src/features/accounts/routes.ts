@@ -94,6 +94,9 @@ const logo: Operation[] = [
     summary: 'Set the logo of the account: a PNG or JPEG image as the body',
     rawBody: { types: LOGO_TYPES, bytesMax: LOGO_BYTES_MAX },
     success: { status: 204, headers: ['ETag'] },
+    record: (tx) => findLogo(tx, tx.account),
+    // No state that a caller can have read where there is none.
+    etag: (present) => (present ? logoEtag(present) : ''),
     write: async (tx, context, { bytes }) => {
       const content = bytes ?? Buffer.alloc(0)
       const mediaType = imageTypeOf(content)

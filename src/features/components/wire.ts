@@ -48,8 +48,8 @@ const BracketOut = outObject(
     componentBracketID: outId(),
     componentVersionCurrencyID: outId(),
     Price: outNumber('Price per unit, for stairstep of the bracket, up to 8 decimals'),
-    QtyFrom: outInteger(),
-    QtyTill: orNull(outInteger()),
+    QtyFrom: outInteger({ format: 'int64' }),
+    QtyTill: orNull(outInteger({ format: 'int64' })),
   },
   'ComponentBracketPrice',
 )

@@ -42,3 +42,15 @@ describe('POST /v1/customers', () => {
     ])
   })
 })
+
+test.each(['suspend', 'unsuspend', 'archive', 'reopen'])(
+  '%s is refused where If-Match names another state',
+  async (change) => {
+    const client = await service.newAccount()
+    const { body } = await client.post('/v1/customers', { Name: 'Acme', isCompany: true })
+    const path = `/v1/customers/${body.customerID}`
+    const { headers } = await client.get(path)
+    expect((await client.put(`${path}/${change}`, undefined, { 'if-match': '"another"' })).status).toBe(412)
+    expect((await client.put(`${path}/${change}`, undefined, { 'if-match': headers['etag'] ?? '' })).status).toBe(204)
+  },
+)

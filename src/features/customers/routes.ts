@@ -106,9 +106,10 @@ const pausing = (onReturn: OnReturn): Operation[] =>
       summary: pauses[change],
       success: { status: 204 },
       record: customerKind.editing.record,
+      etag: customerKind.editing.etag,
       write: async (tx, context, _input, customer) => {
         await changePause(tx, context, customer, change, onReturn)
-        return noContent()
+        return noContent(customerKind.etag(customer))
       },
     }),
   )

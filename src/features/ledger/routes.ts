@@ -11,6 +11,7 @@ const tag = 'Ledger'
 export const ledgerOperations = (): Operation[] => [
   listOperation({
     id: 'listLedgerEntries',
+    hasStrictQuery: true,
     path: '/v1/ledger/entries',
     tag,
     summary: 'List the entries of the double-entry ledger, oldest first; none of them ever changes',
@@ -26,6 +27,7 @@ export const ledgerOperations = (): Operation[] => [
   }),
   readOperation({
     id: 'listLedgerBalances',
+    hasStrictQuery: true,
     isExpensive: true,
     method: 'GET',
     path: '/v1/ledger/balances',
@@ -40,6 +42,7 @@ export const ledgerOperations = (): Operation[] => [
   }),
   readOperation({
     id: 'getTaxReport',
+    hasStrictQuery: true,
     isExpensive: true,
     method: 'GET',
     path: '/v1/reports/tax',

@@ -66,6 +66,7 @@ function periodOf(
 const askedFor = ({ drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listCustomerBalances',
+    hasStrictQuery: true,
     method: 'GET',
     path: '/v1/customers/{customerID}/balances',
     tag,
@@ -79,6 +80,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
   }),
   readOperation({
     id: 'getStatement',
+    hasStrictQuery: true,
     method: 'GET',
     path: '/v1/customers/{customerID}/statement',
     tag,
@@ -106,6 +108,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
 const kept = ({ publicUrl, drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listStatements',
+    hasStrictQuery: true,
     method: 'GET',
     path: '/v1/customers/{customerID}/statements',
     tag,

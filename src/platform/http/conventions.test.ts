@@ -498,3 +498,13 @@ describe('headers of every answer', () => {
     expect(stranger.headers['access-control-allow-origin']).toBeUndefined()
   })
 })
+
+test.each(['/v1/reports/tax?form=2027-01-01', '/v1/ledger/entries?customer=1', '/v1/ledger/balances?day=2027-01-01'])(
+  'a report refuses a parameter that it does not know, which would answer everything: %s',
+  async (path) => {
+    const reader = await service.newAccount()
+    const { status, body } = await reader.get(path)
+    expect([status, body.Errors[0].Code]).toEqual([400, 'unknown_field'])
+    expect(body.Errors[0].Field).toBe(new URL(path, 'http://local').search.slice(1).split('=')[0])
+  },
+)

@@ -55,7 +55,9 @@ export async function handleOperation(
     body: await sentBody(deps, operation, caller.account, bytes),
     url: request.url,
     headers: request.headers,
-    isStrict: /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
+    isStrict:
+      operation.hasStrictQuery === true ||
+      /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
   }
   if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
   if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)

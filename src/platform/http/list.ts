@@ -21,6 +21,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   /** Turns the query into conditions; throws 400 where they contradict each other, 404 where they name what does not exist. */
   filterOf?(query: BodyOf<Filters>, context: RequestContext, db: Queryable): Filter | Promise<Filter>
   refusals?: ReadOperation['refusals']
+  hasStrictQuery?: ReadOperation['hasStrictQuery']
   /** Finds the record that the list belongs to (404) and returns the conditions that it adds. */
   parent?(db: Queryable, context: RequestContext, params: PathParams): Promise<Partial<Filter>>
   /** The list whose blocks are counted, so that deep pages of the whole list are fast. */
@@ -61,6 +62,7 @@ export function listOperation<
     // One statement then, which walks no further than its page: nothing is looked for before it, completed after it, or counted.
     ...(list.blocks && !parent && !list.complete && !list.pieces ? { isLookup: isFirstPage } : {}),
     ...(list.refusals ? { refusals: list.refusals } : {}),
+    ...(list.hasStrictQuery ? { hasStrictQuery: true } : {}),
     ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
     read: async (db, context, { params, query, url }) => {
       const { account, moment } = context

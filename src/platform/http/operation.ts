@@ -64,6 +64,8 @@ interface Described {
   /** Statuses beside those that follow from the declaration itself (401, 403, 400 …), each with its reason. */
   refusals?: Partial<Record<404 | 409 | 412 | 413 | 415 | 400, string>>
   query?: Field<BodyOf<Properties>>
+  /** Refuses unknown names in the query also where strictness is not asked for: of reports, a mistyped filter would answer everything. */
+  hasStrictQuery?: boolean
   body?: Field<unknown>
   /** The body may be left out: its fields then come from the query. */
   isBodyOptional?: boolean

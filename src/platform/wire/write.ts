@@ -44,7 +44,8 @@ export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'st
 export const outFlag = (): Shape<boolean> => shape({ type: 'boolean' }, (value) => (value ? 'true' : 'false'))
 export const outId = (description?: string): Shape<bigint> =>
   shape({ type: 'integer', format: 'int64', ...(description ? { description } : {}) }, (value) => value.toString())
-export const outInteger = (): Shape<number> => shape({ type: 'integer' }, (value) => value.toString())
+export const outInteger = (schema: Schema = {}): Shape<number> =>
+  shape({ type: 'integer', ...schema }, (value) => value.toString())
 /** Money, prices, quantities, rates: written digit by digit. */
 export const outNumber = (description?: string): Shape<Digits> =>
   shape({ type: 'number', ...(description ? { description } : {}) }, (value) => value)
