@@ -188,6 +188,8 @@ describe('a credit is explained by what was unused', () => {
     expect(explainCredit(usage, 2, 'ZAR').sentence).toBe(
       'Usage of Calls from 2027-01-01 to 2027-01-31 was corrected to less: 6.00 ZAR is given back.',
     )
+    // 3.00 of the 31.00 were given back before.
+    expect(explainCredit({ ...usage, creditedBeforeMinor: 300n }, 2, 'ZAR').formula).toBe('28.00 − 22.00 = 6.00')
   })
 
   test('of a fee, and where less was left than was unused', () => {

@@ -140,7 +140,11 @@ export function explainCredit(line: CreditLine, digits: number, currency: string
     line.price.coefficient * part * powerOfTen(digits) === wantedMinor * powerOfTen(line.price.scale) * whole
   const wanted = minorText(wantedMinor, digits)
   const computed = product === wanted ? wanted : product + resultText(isWhole, wanted)
-  const formula = wantedMinor > line.netMinor ? `${computed}, at most what was left: ${amount}` : computed
+  const ofUnused = wantedMinor > line.netMinor ? `${computed}, at most what was left: ${amount}` : computed
+  // Usage gives back the difference to what is due now: what stood of its charge, less what still stands.
+  const stoodMinor = wantedMinor - line.creditedBeforeMinor
+  const ofUsage = `${minorText(stoodMinor, digits)} − ${minorText(stoodMinor - line.netMinor, digits)} = ${amount}`
+  const formula = isUsage(line) ? ofUsage : ofUnused
   return {
     facts: {
       from: unused?.from ?? null,
