@@ -245,18 +245,23 @@ async function reactivate(it: Living, much: number): Promise<void> {
 }
 
 async function cancel(it: Living, kind: string): Promise<void> {
-  const before = await listCredited(it)
+  const before = await creditedFrom(it)
   const reply = await change(it, `${it.path}/cancel/${kind}`, {})
   if (reply.status !== 204 || kind !== 'fullcredit') return
-  it.forgiven.push(...(await listCredited(it)).filter((id) => !before.includes(id)))
+  // A charge that an end had credited in part before is given back whole all the same.
+  for (const [id, from] of await creditedFrom(it)) if (before.get(id) !== from) it.forgiven.push(id)
   it.calledUnits = null
 }
 
-const listCredited = async ({ service, client }: Living): Promise<bigint[]> =>
-  (
-    await service.db.reader(client.id).rows<{ id: bigint }>(sql`
-      select charge_id as "id" from charges where account_id = ${client.id} and credited_from is not null`)
-  ).map(({ id }) => id)
+/** Returns the day from which each credited charge is credited. */
+const creditedFrom = async ({ service, client }: Living): Promise<Map<bigint, IsoDate>> =>
+  new Map(
+    (
+      await service.db.reader(client.id).rows<{ id: bigint; from: IsoDate }>(sql`
+        select charge_id as "id", credited_from as "from"
+          from charges where account_id = ${client.id} and credited_from is not null`)
+    ).map(({ id, from }) => [id, from]),
+  )
 
 async function reportCalls(it: Living, units: number, Date: IsoDate): Promise<void> {
   const s = await readIt(it)

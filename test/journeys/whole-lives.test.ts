@@ -181,6 +181,7 @@ async function live(start: Start, acts: readonly Act[]): Promise<void> {
 
 test('previews come true, no day is charged twice or left out, no credit exceeds its charge, running again makes nothing', async () => {
   await fc.assert(fc.asyncProperty(starts, histories, live), {
+    ...(process.env['LIVES_SEED'] ? { seed: Number(process.env['LIVES_SEED']) } : {}),
     numRuns: Number(process.env['LIVES'] ?? 12),
     interruptAfterTimeLimit: Number(process.env['LIVES_MS'] ?? 15_000),
   })
