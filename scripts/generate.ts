@@ -27,7 +27,6 @@ function openApiText(): string {
     longDb: {} as Database,
     realClock: () => 0,
     order: ORDER_OF_DAY,
-    publicUrl: undefined,
     forgetAccount: () => {},
     sealer: makeSealer(Buffer.alloc(32), 'nothing'),
     hasMailServer: false,

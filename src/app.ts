@@ -96,7 +96,6 @@ interface FeatureDeps {
   realClock: RealClock
   /** All kinds of due records, in the order of a day. */
   order: OrderOfDay
-  publicUrl: string | undefined
   /** Forgets what this process remembers of an account, after the commit of a change to it. */
   forgetAccount(account: AccountId): void
   /** Told of every billing run that a request has made this process do: runs of the clock. */
@@ -138,7 +137,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),
-  ...recurringInvoiceOperations(deps),
+  ...recurringInvoiceOperations(),
   ...packageOperations(),
   ...packageGroupOperations(),
   ...componentOperations(),
@@ -181,7 +180,6 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     drawing,
     realClock,
     order: ORDER_OF_DAY,
-    publicUrl: settings.publicUrl,
     forgetAccount: authenticator.forget,
     runFinished: metrics.runFinished,
     sealer: makeSealer(settings.encryptionKey, 'outbox'),

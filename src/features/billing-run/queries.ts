@@ -1,8 +1,9 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 
 export type RunCause = 'schedule' | 'request' | 'command' | 'clock'
 
@@ -49,14 +50,12 @@ export const findRun = (db: Queryable, account: AccountId, id: Id) =>
     sql`select ${COLUMNS} from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
   )
 
-export const listRuns = (db: Queryable, account: AccountId, skip: number, limit: number) =>
+export const listRuns = (db: Queryable, account: AccountId, _filter: object, { skip }: PageStart, limit: number) =>
   db.rows<BillingRun>(sql`
     select ${COLUMNS} from billing_runs where account_id = ${account} order by billing_run_id offset ${skip} limit ${limit}`)
 
-export const countRuns = async (db: Queryable, account: AccountId): Promise<number> =>
-  Number(
-    (await oneRow<{ n: bigint }>(db, sql`select count(*) as "n" from billing_runs where account_id = ${account}`)).n,
-  )
+export const countRuns = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from billing_runs where account_id = ${account}`)
 
 export const listFailures = (db: Queryable, account: AccountId, runId: Id) =>
   db.rows<RunFailure>(sql`

@@ -1,4 +1,5 @@
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { type Columns, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { instant } from '../../platform/wire/fields.ts'
 import { objectOf, required } from '../../platform/wire/read.ts'
 import {
@@ -6,12 +7,10 @@ import {
   outDate,
   outId,
   outInteger,
-  outList,
   outNumber,
   outObject,
   outText,
   outWord,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { ClockMove } from './clock.ts'
 import { failedRecordIds, type OrderOfDay } from './due-kind.ts'
@@ -20,78 +19,73 @@ import type { BillingRun, RunFailure } from './queries.ts'
 export const RUN_STATES = ['waiting', 'running', 'done'] as const
 export const RUN_CAUSES = ['schedule', 'request', 'command', 'clock'] as const
 
-const failureOut = (order: OrderOfDay) =>
-  outObject({
-    ...Object.fromEntries(Object.keys(failedRecordIds(order)).map((field) => [field, orNull(outId())])),
-    customerID: outId(),
-    DueDate: outDate('Calendar date'),
-    Reason: outText(),
+/** Declares the failures of runs, which name records by the fields of the kinds. */
+const failureShape = (order: OrderOfDay) =>
+  recordShape<RunFailure>()(undefined, {
+    ...(Object.fromEntries(
+      Object.keys(failedRecordIds(order)).map((field) => [
+        field,
+        [orNull(outId()), (failure: RunFailure) => failedRecordIds(order, failure)[field] ?? null],
+      ]),
+    ) as Columns<RunFailure>),
+    customerID: [outId(), ({ customerId }) => customerId],
+    DueDate: dayColumn(({ dueOn }) => dueOn),
+    Reason: [outText(), ({ reason }) => reason],
   })
 
-const runShapes = {
-  billingRunID: outId(),
-  Cause: outWord(RUN_CAUSES),
-  State: outWord(RUN_STATES),
-  Until: outDate('Calendar date: the last day that is billed'),
-  CreatedDate: outDate('Instant, in real time'),
-  StartedDate: orNull(outDate('Instant, in real time')),
-  FinishedDate: orNull(outDate('Instant, in real time')),
-  Done: outInteger(),
-  Total: outInteger(),
-  Invoices: outInteger(),
-  Failed: outInteger(),
-  Rate: orNull(outNumber('Records a second since the start')),
-  TimeLeft: orNull(outInteger()),
+/** A run at the moment of asking, in real time: how fast it goes is measured until then. */
+export interface AskedRun extends BillingRun {
+  askedAtMs: number
 }
 
-/** Makes the shape of a run with its failures, which name records by the fields of the kinds. */
-export const billingRunOut = (order: OrderOfDay) =>
-  outObject({ ...runShapes, Failures: outList(failureOut(order)) }, 'BillingRun')
-export const BillingRunsOut = outList(outObject(runShapes, 'BillingRunSummary'))
-
-const failureToWire = (order: OrderOfDay, failure: RunFailure, timeZone: string) => ({
-  ...failedRecordIds(order, failure),
-  customerID: failure.customerId,
-  DueDate: dateWithOffset(failure.dueOn, timeZone),
-  Reason: failure.reason,
-})
-
-/** Rate and time left are of the moment of asking: a finished run has a rate, and nothing left. */
-function pace(run: BillingRun, realNowMs: number): { Rate: string | null; TimeLeft: number | null } {
-  if (run.startedAt === null) return { Rate: null, TimeLeft: null }
-  const endMs = run.finishedAt === null ? realNowMs : Date.parse(run.finishedAt)
-  const seconds = Math.max(endMs - Date.parse(run.startedAt), 1) / 1000
-  const rate = run.done / seconds
-  const left = run.finishedAt !== null ? 0 : rate > 0 ? Math.ceil(Math.max(run.total - run.done, 0) / rate) : null
-  return { Rate: rate.toFixed(1), TimeLeft: left }
+export interface RunWithFailures extends AskedRun {
+  failures: readonly RunFailure[]
 }
 
-export const runToWire = (run: BillingRun, timeZone: string, realNowMs: number) => ({
-  billingRunID: run.id,
-  Cause: run.cause,
-  State:
-    run.finishedAt !== null ? ('done' as const) : run.startedAt !== null ? ('running' as const) : ('waiting' as const),
-  Until: dateWithOffset(run.untilDate, timeZone),
-  CreatedDate: run.createdAt,
-  StartedDate: run.startedAt,
-  FinishedDate: run.finishedAt,
-  Done: run.done,
-  Total: run.total,
-  Invoices: run.invoices,
-  Failed: run.failed,
-  ...pace(run, realNowMs),
-})
+/** Records a second since the start, over the whole of a finished run; null before it. */
+function rateOf({ startedAt, finishedAt, done, askedAtMs }: AskedRun): number | null {
+  if (startedAt === null) return null
+  const endMs = finishedAt === null ? askedAtMs : Date.parse(finishedAt)
+  return done / (Math.max(endMs - Date.parse(startedAt), 1) / 1000)
+}
 
-export const runWithFailuresToWire = (
-  order: OrderOfDay,
-  run: BillingRun,
-  failures: readonly RunFailure[],
-  timeZone: string,
-  realNowMs: number,
-): ShapeOf<ReturnType<typeof billingRunOut>> => ({
-  ...runToWire(run, timeZone, realNowMs),
-  Failures: failures.map((failure) => failureToWire(order, failure, timeZone)),
-})
+/** Seconds that the run still needs at its rate: none of a finished one; null while there is no rate. */
+function secondsLeft(run: AskedRun): number | null {
+  const rate = rateOf(run)
+  if (rate === null) return null
+  if (run.finishedAt !== null) return 0
+  return rate > 0 ? Math.ceil(Math.max(run.total - run.done, 0) / rate) : null
+}
+
+const stateOf = ({ startedAt, finishedAt }: BillingRun) =>
+  finishedAt !== null ? 'done' : startedAt !== null ? 'running' : 'waiting'
+
+const runColumns = {
+  billingRunID: [outId(), ({ id }) => id],
+  Cause: [outWord(RUN_CAUSES), ({ cause }) => cause],
+  State: [outWord(RUN_STATES), stateOf],
+  Until: [
+    outDate('Calendar date: the last day that is billed'),
+    ({ untilDate }, { timeZone }) => dateWithOffset(untilDate, timeZone),
+  ],
+  CreatedDate: [outDate('Instant, in real time'), ({ createdAt }) => createdAt],
+  StartedDate: [orNull(outDate('Instant, in real time')), ({ startedAt }) => startedAt],
+  FinishedDate: [orNull(outDate('Instant, in real time')), ({ finishedAt }) => finishedAt],
+  Done: [outInteger(), ({ done }) => done],
+  Total: [outInteger(), ({ total }) => total],
+  Invoices: [outInteger(), ({ invoices }) => invoices],
+  Failed: [outInteger(), ({ failed }) => failed],
+  Rate: [orNull(outNumber('Records a second since the start')), (run) => rateOf(run)?.toFixed(1) ?? null],
+  TimeLeft: [orNull(outInteger()), secondsLeft],
+} satisfies Columns<AskedRun>
+
+export const runSummaryShape = recordShape<AskedRun>()('BillingRunSummary', runColumns)
+
+export const runShape = (order: OrderOfDay) =>
+  recordShape<RunWithFailures>()('BillingRun', {
+    ...(runColumns as Columns<RunWithFailures>),
+    Failures: recordsColumn(failureShape(order), ({ failures }) => failures),
+  })
 
 export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
 
@@ -100,31 +94,14 @@ export const ClockIn = objectOf(
   { name: 'ClockInput', ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Failed'] },
 )
 
-/** Makes the shape of a move of the clock, with the failures on its way. */
-export const clockMoveOut = (order: OrderOfDay) =>
-  outObject(
-    {
-      Now: outDate('Instant'),
-      From: outDate('Instant'),
-      Days: outInteger(),
-      Invoices: outInteger(),
-      Renewals: outInteger(),
-      Expired: outInteger(),
-      Failed: outList(failureOut(order)),
-    },
-    'ClockMove',
-  )
-
-export const clockMoveToWire = (
-  order: OrderOfDay,
-  { now, from, days, totals }: ClockMove,
-  timeZone: string,
-): ShapeOf<ReturnType<typeof clockMoveOut>> => ({
-  Now: now,
-  From: from,
-  Days: days,
-  Invoices: totals.invoices,
-  Renewals: totals.renewals,
-  Expired: totals.expired,
-  Failed: totals.failures.map((failure) => failureToWire(order, failure, timeZone)),
-})
+/** Declares the answer to a move of the clock, with the failures on its way. */
+export const clockMoveShape = (order: OrderOfDay) =>
+  recordShape<ClockMove>()('ClockMove', {
+    Now: [outDate('Instant'), ({ now }) => now],
+    From: [outDate('Instant'), ({ from }) => from],
+    Days: [outInteger(), ({ days }) => days],
+    Invoices: [outInteger(), ({ totals }) => totals.invoices],
+    Renewals: [outInteger(), ({ totals }) => totals.renewals],
+    Expired: [outInteger(), ({ totals }) => totals.expired],
+    Failed: recordsColumn(failureShape(order), ({ totals }) => totals.failures),
+  })

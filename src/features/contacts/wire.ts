@@ -1,6 +1,6 @@
 import { etagOf } from '../../platform/http/etag.ts'
 import { email, flag, requiredReference, text } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
+import { type BodyOf, namesOfInputs, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outFlag, outId, outText } from '../../platform/wire/write.ts'
 import type { Contact, ContactInput } from './queries.ts'
@@ -49,8 +49,7 @@ export const contactFromWire = (body: ContactBody, present?: Contact): ContactIn
   isActive: body.isActive ?? false,
 })
 
-// No field of a contact is written by the account's clock.
-const NO_CLOCK = { timeZone: 'UTC', today: '1970-01-01' }
+const textOfSet = contactShape.writerOf(namesOfInputs(inputs, 'Password'))
 
 /** Changes with whatever a PUT would replace, but for the password, which nobody reads. */
-export const contactEtag = (contact: Contact): string => etagOf(...contactShape.valuesOf(contact, NO_CLOCK))
+export const contactEtag = (contact: Contact): string => etagOf(contact.id, textOfSet(contact))

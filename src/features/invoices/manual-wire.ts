@@ -31,37 +31,38 @@ const FINE_DECIMALS = 8
 
 const fine = (description: string): Field<Decimal> => decimalField({ decimalsMax: FINE_DECIMALS, description })
 
+export const chargeInputs = {
+  UnitCostEx: required(fine('Price of one, without tax')),
+  Qty: optional(fine('Default 1; negative for a discount')),
+  Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
+  Descrip: optional(longText({ description: 'At most 100 lines' })),
+} satisfies Properties
+
 export const chargesIn = () =>
   listOf(
-    objectOf(
-      {
-        UnitCostEx: required(fine('Price of one, without tax')),
-        Qty: optional(fine('Default 1; negative for a discount')),
-        Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
-        Descrip: optional(longText({ description: 'At most 100 lines' })),
-      },
-      {
-        name: 'ChargeInput',
-        ignored: [
-          'chargeID',
-          'invoiceID',
-          'recurInvoiceChargeID',
-          'recurInvoiceID',
-          'AmountEx',
-          'AmountInc',
-          'DisplayOrder',
-        ],
-      },
-    ),
+    objectOf(chargeInputs, {
+      name: 'ChargeInput',
+      ignored: [
+        'chargeID',
+        'invoiceID',
+        'recurInvoiceChargeID',
+        'recurInvoiceID',
+        'AmountEx',
+        'AmountInc',
+        'DisplayOrder',
+      ],
+    }),
     { min: 1, max: CHARGES_MAX, what: 'charges' },
   )
 
+export const taxInputs = { Name: required(text()), Perc: required(rate()) } satisfies Properties
+
 export const taxesIn = () =>
   listOf(
-    objectOf(
-      { Name: required(text()), Perc: required(rate()) },
-      { name: 'TaxInput', ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'] },
-    ),
+    objectOf(taxInputs, {
+      name: 'TaxInput',
+      ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'],
+    }),
     { max: TAXES_MAX, what: 'taxes' },
   )
 

@@ -1,22 +1,18 @@
 import { resumeRecurring } from '../../engine/recurring.ts'
-import { assert } from '../../kernel/assert.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import { conflict, missing } from '../../kernel/fault.ts'
+import { conflict } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { OnReturn } from '../customers/actions.ts'
-import { type Customer, lockCustomer } from '../customers/queries.ts'
-import type { EventType } from '../events/queries.ts'
-import { recordEvent } from '../events/record.ts'
-import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringAmounts, recurringContext } from './bill.ts'
+import type { Customer } from '../customers/queries.ts'
+import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringContext } from './bill.ts'
 import { type Chosen, composeRecurring } from './resolve.ts'
 import { cursorOf, nextActionOn, statusOf, termsOf } from './facts.ts'
-import { findLoaded, type Loaded, loadRecurring } from './load.ts'
+import { type Loaded, loadRecurring } from './load.ts'
 import {
   deleteRecurringLines,
-  findRecurringCustomer,
   insertRecurring,
   insertRecurringCharges,
   insertRecurringTaxes,
@@ -26,49 +22,13 @@ import {
   updateRecurringCancelled,
   updateRecurringReactivated,
 } from './queries.ts'
-import { type RecurringBody, RecurringOut, recurringToWire } from './wire.ts'
+import { recordRecurring, reread } from './record.ts'
+import type { RecurringBody, ShownRecurring } from './wire.ts'
 
 /**
  * Changes of recurring invoices. Each locks the customer first, invoices what is due today as the billing run would, then does its own
  * work.
  */
-
-export const unknownRecurring = (id: bigint | string) =>
-  missing('recurring_invoice_unknown', `There is no recurring invoice ${id}.`, 'recurInvoiceID')
-
-export async function lockedRecurring(tx: Transaction, id: bigint): Promise<Loaded> {
-  const owner = await findRecurringCustomer(tx, tx.account, id)
-  if (!owner) throw unknownRecurring(id)
-  await lockCustomer(tx, tx.account, owner.customerId)
-  const loaded = await findLoaded(tx, tx.account, id)
-  if (!loaded) throw unknownRecurring(id)
-  return loaded
-}
-
-async function reread(tx: Transaction, id: Id): Promise<Loaded> {
-  const loaded = await findLoaded(tx, tx.account, id)
-  assert(loaded, `recurring invoice ${id} exists`)
-  return loaded
-}
-
-/** Returns the JSON text of a recurring invoice, with amounts by the tax rules of today. */
-export const writtenRecurring = async (db: Queryable, context: RequestContext, loaded: Loaded): Promise<string> =>
-  writeRecurring(loaded, await recurringContext(db, context), context)
-
-/** Returns the JSON text of a recurring invoice, with amounts by the given tax rules. */
-export const writeRecurring = (
-  loaded: Loaded,
-  taxes: Parameters<typeof recurringAmounts>[1],
-  { account, moment }: RequestContext,
-): string =>
-  RecurringOut.write(
-    recurringToWire(loaded, recurringAmounts(loaded, taxes), { timeZone: account.timeZone, today: moment.today }),
-  )
-
-async function record(tx: Transaction, context: RequestContext, type: EventType, loaded: Loaded): Promise<void> {
-  const { id: recordId, customerId } = loaded.recurring
-  await recordEvent(tx, context, { type, recordId, customerId, record: await writtenRecurring(tx, context, loaded) })
-}
 
 function checkBilled(customer: Pick<Customer, 'id' | 'pausedOn' | 'archivedAt'>): void {
   if (customer.pausedOn === null) return
@@ -101,23 +61,22 @@ export async function addRecurring(
   context: RequestContext,
   chosen: Chosen,
   body: RecurringBody,
-): Promise<Loaded> {
+): Promise<ShownRecurring> {
   checkBilled(chosen.customer)
   const fields = composeRecurring(chosen, body, context)
   const id = await refuseOn(insertRecurring(tx, chosen.customer.id, fields, context.moment.now), {
     recurring_invoices_reference_key: referenceTaken(fields.reference),
   })
   await writeLines(tx, id, chosen)
-  const added = await reread(tx, id)
-  await record(tx, context, 'recurring_invoice.created', added)
+  const added = await recordRecurring(tx, context, 'recurring_invoice.created', id)
   await billRecurring(tx, context, added)
-  return reread(tx, id)
+  return reread(tx, context, id)
 }
 
 /** Invoices what is due today as it was before the change, and returns the recurring invoice. Throws 409 if it has ended. */
-async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
+async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<ShownRecurring> {
   await billRecurring(tx, context, given)
-  const loaded = await reread(tx, given.recurring.id)
+  const loaded = await reread(tx, context, given.recurring.id)
   const status = statusOf(loaded.recurring, context.moment.today)
   if (status === 'Cancelled' || status === 'Expired')
     throw conflict(
@@ -134,7 +93,7 @@ export async function editRecurring(
   given: Loaded,
   chosen: Chosen,
   body: RecurringBody,
-): Promise<Loaded> {
+): Promise<ShownRecurring> {
   const { recurring: present } = await billedAndRunning(tx, context, given)
   const fields = composeRecurring(chosen, body, context, present)
   const { id } = present
@@ -144,26 +103,28 @@ export async function editRecurring(
   })
   await deleteRecurringLines(tx, id)
   await writeLines(tx, id, chosen)
-  await billRecurring(tx, context, await reread(tx, id))
-  const edited = await reread(tx, id)
-  await record(tx, context, 'recurring_invoice.updated', edited)
-  return edited
+  await billRecurring(tx, context, await reread(tx, context, id))
+  return recordRecurring(tx, context, 'recurring_invoice.updated', id)
 }
 
 /** Cancels a recurring invoice today. Invoices that were made stay. */
 export async function cancelRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<void> {
   const { recurring } = await billedAndRunning(tx, context, given)
   await updateRecurringCancelled(tx, recurring.id, context.moment.today, context.moment.now)
-  await record(tx, context, 'recurring_invoice.cancelled', await reread(tx, recurring.id))
+  await recordRecurring(tx, context, 'recurring_invoice.cancelled', recurring.id)
 }
 
 /**
  * Starts a recurring invoice that has ended again. Rule: it resumes at its first renewal on or after today; periods in between are not
  * billed.
  */
-export async function reactivateRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<Loaded> {
+export async function reactivateRecurring(
+  tx: Transaction,
+  context: RequestContext,
+  given: Loaded,
+): Promise<ShownRecurring> {
   await billRecurring(tx, context, given)
-  const { recurring: r } = await reread(tx, given.recurring.id)
+  const { recurring: r } = await reread(tx, context, given.recurring.id)
   const { today, now } = context.moment
   const status = statusOf(r, today)
   if (status !== 'Cancelled' && status !== 'Expired')
@@ -177,10 +138,8 @@ export async function reactivateRecurring(tx: Transaction, context: RequestConte
   const cursor = resumeRecurring(terms, cursorOf(r), today)
   const to = { endDate, nextFrom: cursor.nextFrom, dueOn: nextActionOn(terms, cursor, false) }
   await updateRecurringReactivated(tx, r.id, to, now)
-  await billRecurring(tx, context, await reread(tx, r.id))
-  const again = await reread(tx, r.id)
-  await record(tx, context, 'recurring_invoice.reactivated', again)
-  return again
+  await billRecurring(tx, context, await reread(tx, context, r.id))
+  return recordRecurring(tx, context, 'recurring_invoice.reactivated', r.id)
 }
 
 /** Returns the end date of a recurring invoice that is started again: one that has passed is dropped, one to come stays. */

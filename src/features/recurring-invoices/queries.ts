@@ -1,9 +1,10 @@
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import type { CollectionMethod } from '../invoices/check-collection.ts'
 
@@ -86,34 +87,31 @@ export const findRecurringCustomer = (db: Queryable, account: AccountId, id: Id)
     sql`select customer_id as "customerId" from recurring_invoices where account_id = ${account} and recurring_invoice_id = ${id}`,
   )
 
-const ofCustomer = (customerId: CustomerId | null) =>
-  customerId === null ? NOTHING : fragment`and r.customer_id = ${customerId}`
+/** Conditions of a list; what is null or left out is none. */
+export interface RecurringFilter {
+  customerId?: CustomerId | null
+}
+
+const conditions = ({ customerId }: RecurringFilter) =>
+  customerId == null ? NOTHING : fragment`and r.customer_id = ${customerId}`
 
 export const listRecurring = (
   db: Queryable,
   account: AccountId,
-  customerId: CustomerId | null,
-  skip: number,
+  filter: RecurringFilter,
+  { skip }: PageStart,
   limit: number,
 ) =>
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from (
-      select * from recurring_invoices r where r.account_id = ${account} ${ofCustomer(customerId)}
+      select * from recurring_invoices r where r.account_id = ${account} ${conditions(filter)}
        order by r.recurring_invoice_id offset ${skip} limit ${limit}) r ${joinedCustomer(account)}
      order by r.recurring_invoice_id`)
 
-export const countRecurring = async (
-  db: Queryable,
-  account: AccountId,
-  customerId: CustomerId | null,
-): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${ofCustomer(customerId)}`,
-      )
-    ).n,
+export const countRecurring = (db: Queryable, account: AccountId, filter: RecurringFilter) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${conditions(filter)}`,
   )
 
 export const listRecurringCharges = (db: Queryable, account: AccountId, ids: readonly Id[]) =>

@@ -1,178 +1,119 @@
 import { nextRecurringRenewal, resumeRecurring } from '../../engine/recurring.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listQuery } from '../../platform/http/query.ts'
+import { amountColumn, dayColumn, optionalDayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, date, longText, requiredReference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  namesOfInputs,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import {
   decimalDigits,
-  minorDigits,
   orNull,
   outDate,
   outFlag,
   outId,
   outInteger,
-  outList,
   outNumber,
-  outObject,
   outText,
   outWord,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { chargesIn, collectionIn, taxesIn } from '../invoices/manual-wire.ts'
+import { chargeInputs, chargesIn, collectionIn, taxesIn, taxInputs } from '../invoices/manual-wire.ts'
 import type { LineAmounts } from '../invoices/lines.ts'
 import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { TERM_TYPES } from '../subscriptions/wire.ts'
 import { cursorOf, statusOf, termsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
-import type { RecurringInvoice } from './queries.ts'
+import type { RecurringCharge, RecurringInvoice, RecurringTax } from './queries.ts'
 
 const STATUSES = ['Active', 'Future', 'Cancelled', 'Expired'] as const
 const LEAD_DAYS_MAX = 90
 
-const day = () => outDate('Calendar date')
+/** A recurring invoice as answers show it: with its amounts by the tax rules of today. */
+export interface ShownRecurring extends Loaded {
+  amounts: LineAmounts
+}
 
-export const RecurringOut = outObject(
-  {
-    recurInvoiceID: outId(),
-    customerID: outId(),
-    CurrencyCode: outText(),
-    Reference: outText(),
-    Term: outInteger(),
-    TermType: outWord(TERM_TYPES),
-    StartDate: day(),
-    EndDate: orNull(day()),
-    lastInvDate: orNull(day()),
-    lastRenewDate: orNull(day()),
-    nextRenewDate: orNull(day()),
-    isExpired: outFlag(),
-    isCancelled: outFlag(),
-    numDaysBeforeToInv: outInteger(),
-    LastModified: outDate('Instant'),
-    SuspendedDate: orNull(outDate('Instant: since when its customer is suspended')),
-    comp_Status: outWord(STATUSES),
-    CollectionMethod: orNull(outWord(COLLECTION_METHODS)),
-    gatewayID: orNull(outId()),
-    customerPaymentMethodID: orNull(outId()),
-    InvoiceTerms: orNull(outText()),
-    InvoiceNotes: orNull(outText()),
-    Taxes: orNull(
-      outList(
-        outObject({
-          recurringinvoiceTaxID: outId(),
-          recurringinvoiceID: outId(),
-          Name: outText(),
-          Perc: outNumber('A fraction from 0 to 1'),
-        }),
-      ),
-    ),
-    RecurInvoiceCharges: outList(
-      outObject({
-        recurInvoiceChargeID: outId(),
-        recurInvoiceID: outId(),
-        Line: orNull(outText()),
-        Descrip: orNull(outText()),
-        Qty: outNumber(),
-        UnitCostEx: outNumber('Excluding tax'),
-        AmountEx: outNumber('UnitCostEx × Qty, rounded'),
-        AmountInc: outNumber('AmountEx and its taxes: its own, else those that match today'),
-        DisplayOrder: outInteger(),
-      }),
-    ),
-  },
-  'RecurringInvoice',
-)
-export const RecurringsOut = outList(RecurringOut)
+interface ShownCharge extends RecurringCharge {
+  index: number
+  currency: string
+  amounts: LineAmounts
+}
+
+const chargesOf = ({ recurring: { currency }, charges, amounts }: ShownRecurring): ShownCharge[] =>
+  charges.map((charge, index) => ({ ...charge, index, currency, amounts }))
+
+const taxShape = recordShape<RecurringTax>()(undefined, {
+  recurringinvoiceTaxID: [outId(), (tax) => tax.id],
+  recurringinvoiceID: [outId(), (tax) => tax.recurringInvoiceId],
+  Name: [outText(), (tax) => tax.name],
+  Perc: [outNumber('A fraction from 0 to 1'), (tax) => decimalDigits(tax.rate)],
+})
+
+const chargeShape = recordShape<ShownCharge>()(undefined, {
+  recurInvoiceChargeID: [outId(), (charge) => charge.id],
+  recurInvoiceID: [outId(), (charge) => charge.recurringInvoiceId],
+  Line: [orNull(outText()), (charge) => charge.name],
+  Descrip: [orNull(outText()), (charge) => charge.description],
+  Qty: [outNumber(), (charge) => decimalDigits(charge.quantity)],
+  UnitCostEx: [outNumber('Excluding tax'), (charge) => decimalDigits(charge.unitPrice)],
+  AmountEx: amountColumn(({ amounts, index }) => amounts.netMinor[index]!, 'UnitCostEx × Qty, rounded'),
+  AmountInc: amountColumn(
+    ({ amounts, index }) => amounts.grossMinor[index]!,
+    'AmountEx and its taxes: its own, else those that match today',
+  ),
+  DisplayOrder: [outInteger(), ({ index }) => index + 1],
+})
+
+export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', {
+  recurInvoiceID: [outId(), ({ recurring: r }) => r.id],
+  customerID: [outId(), ({ recurring: r }) => r.customerId],
+  CurrencyCode: [outText(), ({ recurring: r }) => r.currency],
+  Reference: [outText(), ({ recurring: r }) => r.reference],
+  Term: [outInteger(), ({ recurring: r }) => r.term],
+  TermType: [outWord(TERM_TYPES), ({ recurring: r }) => r.termType],
+  StartDate: dayColumn(({ recurring: r }) => r.startDate),
+  EndDate: optionalDayColumn(({ recurring: r }) => r.endDate),
+  lastInvDate: optionalDayColumn(({ recurring: r }) => r.lastInvoiceDate),
+  lastRenewDate: optionalDayColumn(({ recurring: r }) => r.lastFrom),
+  nextRenewDate: optionalDayColumn(({ recurring: r }, { today }) => nextRenewal(r, today)),
+  isExpired: [outFlag(), ({ recurring: r }, { today }) => statusOf(r, today) === 'Expired'],
+  isCancelled: [outFlag(), ({ recurring: r }, { today }) => statusOf(r, today) === 'Cancelled'],
+  numDaysBeforeToInv: [outInteger(), ({ recurring: r }) => r.leadDays],
+  LastModified: [outDate('Instant'), ({ recurring: r }) => r.lastModified],
+  SuspendedDate: [
+    orNull(outDate('Instant: since when its customer is suspended')),
+    ({ recurring: r }) => r.suspendedAt,
+  ],
+  comp_Status: [outWord(STATUSES), ({ recurring: r }, { today }) => statusOf(r, today)],
+  CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), ({ recurring: r }) => r.collectionMethod],
+  gatewayID: [orNull(outId()), ({ recurring: r }) => r.gatewayId],
+  customerPaymentMethodID: [orNull(outId()), ({ recurring: r }) => r.paymentMethodId],
+  InvoiceTerms: [orNull(outText()), ({ recurring: r }) => r.terms],
+  InvoiceNotes: [orNull(outText()), ({ recurring: r }) => r.notes],
+  Taxes: [
+    orNull({ schema: taxShape.list.schema, write: String }),
+    ({ recurring: r, taxes }, writing) => (r.hasOwnTaxes ? taxShape.list.write(taxes, writing) : null),
+  ],
+  RecurInvoiceCharges: recordsColumn(chargeShape, chargesOf),
+})
 
 /**
  * Returns the start of the next period that will be invoiced; null once the recurring invoice has ended. While its customer is not billed,
  * this is the period at which it would resume today.
  */
-function nextRenewal(r: RecurringInvoice, status: string, today: IsoDate): IsoDate | null {
+function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
+  const status = statusOf(r, today)
   if (status === 'Cancelled' || status === 'Expired') return null
   const terms = termsOf(r)
   return nextRecurringRenewal(terms, r.pausedOn === null ? cursorOf(r) : resumeRecurring(terms, cursorOf(r), today))
 }
-
-export function recurringToWire(
-  { recurring: r, charges, taxes }: Loaded,
-  amounts: LineAmounts,
-  { timeZone, today }: { timeZone: string; today: IsoDate },
-): ShapeOf<typeof RecurringOut> {
-  const shown = (value: IsoDate) => dateWithOffset(value, timeZone)
-  const shownOrNull = (value: IsoDate | null) => (value === null ? null : shown(value))
-  const digits = digitsOf(r.currency)
-  const status = statusOf(r, today)
-  return {
-    recurInvoiceID: r.id,
-    customerID: r.customerId,
-    CurrencyCode: r.currency,
-    Reference: r.reference,
-    Term: r.term,
-    TermType: r.termType,
-    StartDate: shown(r.startDate),
-    EndDate: shownOrNull(r.endDate),
-    lastInvDate: shownOrNull(r.lastInvoiceDate),
-    lastRenewDate: shownOrNull(r.lastFrom),
-    nextRenewDate: shownOrNull(nextRenewal(r, status, today)),
-    isExpired: status === 'Expired',
-    isCancelled: status === 'Cancelled',
-    numDaysBeforeToInv: r.leadDays,
-    LastModified: r.lastModified,
-    SuspendedDate: r.suspendedAt,
-    comp_Status: status,
-    CollectionMethod: r.collectionMethod,
-    gatewayID: r.gatewayId,
-    customerPaymentMethodID: r.paymentMethodId,
-    InvoiceTerms: r.terms,
-    InvoiceNotes: r.notes,
-    Taxes: r.hasOwnTaxes
-      ? taxes.map(({ id, name, rate }) => ({
-          recurringinvoiceTaxID: id,
-          recurringinvoiceID: r.id,
-          Name: name,
-          Perc: decimalDigits(rate),
-        }))
-      : null,
-    RecurInvoiceCharges: charges.map((charge, index) => ({
-      recurInvoiceChargeID: charge.id,
-      recurInvoiceID: r.id,
-      Line: charge.name,
-      Descrip: charge.description,
-      Qty: decimalDigits(charge.quantity),
-      UnitCostEx: decimalDigits(charge.unitPrice),
-      AmountEx: minorDigits(amounts.netMinor[index] ?? 0n, digits),
-      AmountInc: minorDigits(amounts.grossMinor[index] ?? 0n, digits),
-      DisplayOrder: index + 1,
-    })),
-  }
-}
-
-/** Returns the ETag, which changes with everything that a PUT would replace, and with a cancellation. */
-export const recurringEtag = ({ recurring: r, charges, taxes }: Loaded): string =>
-  etagOf(
-    r.id,
-    r.customerId,
-    r.reference,
-    r.currency,
-    r.term,
-    r.termType,
-    r.startDate,
-    r.endDate,
-    r.leadDays,
-    r.collectionMethod,
-    r.gatewayId,
-    r.paymentMethodId,
-    r.notes,
-    r.terms,
-    r.cancelledOn,
-    r.hasOwnTaxes,
-    charges.map(({ name, description, quantity, unitPrice }) => [name, description, quantity, unitPrice]),
-    taxes.map(({ name, rate }) => [name, rate]),
-  )
 
 const inputs = {
   customerID: required(requiredReference()),
@@ -205,4 +146,17 @@ const COMPUTED = [
 export const RecurringIn = objectOf(inputs, { name: 'RecurringInvoiceInput', ignored: COMPUTED })
 export type RecurringBody = BodyOf<typeof inputs>
 
-export const RecurringQuery = listQuery({})
+const textOfSet = recurringShape.writerOf(namesOfInputs(inputs, 'RecurInvoiceCharges', 'Taxes'))
+const textOfCharge = chargeShape.writerOf(namesOfInputs(chargeInputs))
+const textOfTax = taxShape.writerOf(namesOfInputs(taxInputs))
+
+/** Returns the ETag, which changes with everything that a PUT would replace, and with a cancellation. */
+export const recurringEtag = (row: ShownRecurring): string =>
+  etagOf(
+    row.recurring.id,
+    row.recurring.cancelledOn,
+    row.recurring.hasOwnTaxes,
+    textOfSet(row),
+    chargesOf(row).map(textOfCharge),
+    row.taxes.map(textOfTax),
+  )

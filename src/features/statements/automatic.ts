@@ -1,5 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import { addDays, addMonths, firstOfNextMonth, type IsoDate } from '../../kernel/calendar.ts'
+import { writingOf } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type DueStatement, moveStatementDays } from '../customers/statement-due-queries.ts'
@@ -11,7 +12,7 @@ import { statementMail } from '../outbox/money-templates.ts'
 import { keptText } from './kept.ts'
 import { insertStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
-import { KeptStatementOut, keptStatementToWire } from './wire.ts'
+import { keptStatementShape } from './wire.ts'
 
 /** Statements that make themselves on the first of a month, of the month before. */
 
@@ -85,11 +86,11 @@ async function keepAndSend(tx: Transaction, context: IssueContext, made: readonl
     assert(id !== undefined, `the statement of customer ${customer.id} was kept`)
     return id
   }
-  const { timeZone } = context.account
+  const writing = writingOf(context)
   const events = made.map(({ plan, document }) => {
     const { customer, from, to } = plan
     const kept = { id: idOf(plan), customerId: customer.id, from, to, createdAt: now, sections: document.sections }
-    const record = KeptStatementOut.write(keptStatementToWire(kept, timeZone))
+    const record = keptStatementShape.write(kept, writing)
     return { recordId: kept.id, customerId: customer.id, record }
   })
   const common = { type: 'statement.created', happenedAt: now, actor: context.actor, reason: null } as const

@@ -1,7 +1,8 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import type { KeptStatement } from './kept.ts'
 
 /** Statements that went out by themselves, as they were sent. */
@@ -13,7 +14,7 @@ export interface StatementRow {
   to: IsoDate
   createdAt: Instant
   /** A kept amount is a text. */
-  sections: { currency: string; closingMinor: string }[]
+  sections: readonly { currency: string; closingMinor: string | bigint }[]
 }
 
 export const insertStatements = (
@@ -27,11 +28,16 @@ export const insertStatements = (
       ${column(rows, 'to')}::date[], ${column(rows, 'document')}::jsonb[])
     returning statement_id as "id", customer_id as "customerId"`)
 
+/** Conditions of a list, which is one customer's. */
+export interface StatementFilter {
+  customerId: CustomerId
+}
+
 export const listStatements = (
   db: Queryable,
   account: AccountId,
-  customerId: CustomerId,
-  skip: number,
+  { customerId }: StatementFilter,
+  { skip }: PageStart,
   limit: number,
 ) =>
   // Of the documents, which may have many lines, no more leaves the database than the list shows.
@@ -42,15 +48,8 @@ export const listStatements = (
       from statements where account_id = ${account} and customer_id = ${customerId}
      order by statement_id offset ${skip} limit ${limit}`)
 
-export const countStatements = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<number> =>
-  Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`,
-      )
-    ).n,
-  )
+export const countStatements = (db: Queryable, account: AccountId, { customerId }: StatementFilter) =>
+  countOf(db, sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`)
 
 /** The document of a statement; null where it has more than `movementsMax` movements, of which none leaves the database then. */
 export const findStatement = (

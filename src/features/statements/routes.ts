@@ -1,15 +1,15 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { Account, RequestContext } from '../../kernel/context.ts'
+import { type Account, type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
+import { listOperation } from '../../platform/http/list.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
-import { listAnswer } from '../../platform/http/paging.ts'
-import { checkDates, listQuery, pageOf } from '../../platform/http/query.ts'
+import { checkDates } from '../../platform/http/query.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { findLogo } from '../accounts/queries.ts'
-import { foundCustomerId, unknownCustomer } from '../customers/record.ts'
+import { customerKind, foundCustomerId, ofCustomerInPath, unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
 import type { Drawing } from '../documents/draw.ts'
@@ -19,21 +19,11 @@ import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
 import { arrivingStatementOf, balancesOf, PDF_MOVEMENTS_MAX, statementTooLong } from './make.ts'
-import {
-  CustomerBalancesOut,
-  currencyBalanceToWire,
-  keptFacts,
-  KeptStatementsOut,
-  keptStatementToWire,
-  StatementOut,
-  StatementQuery,
-  statementToWire,
-} from './wire.ts'
+import { customerBalanceShape, keptStatementShape, StatementOut, StatementQuery, statementToWire } from './wire.ts'
 
 const tag = 'Customers'
 
 interface Deps {
-  publicUrl: string | undefined
   drawing: Drawing
 }
 
@@ -41,7 +31,7 @@ const unknownStatement = (id: bigint | string) =>
   missing('statement_unknown', `There is no statement ${id} of this customer.`, 'statementID')
 
 async function foundCustomer(db: Queryable, { account }: RequestContext, params: PathParams): Promise<Customer> {
-  const id = pathId(params, 'customerID', unknownCustomer)
+  const id = customerKind.pathId(params)
   const customer = await findCustomer(db, account.id, id)
   if (!customer) throw unknownCustomer(id)
   return customer
@@ -71,11 +61,11 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     path: '/v1/customers/{customerID}/balances',
     tag,
     summary: 'What a customer owes, by currency and age',
-    success: { status: 200, schema: CustomerBalancesOut.schema },
+    success: { status: 200, schema: customerBalanceShape.list.schema },
     read: async (db, context, { params }) => {
       const customer = await foundCustomer(db, context, params)
       const balances = await balancesOf(db, context.account.id, customer, context.moment.today)
-      return { status: 200, body: CustomerBalancesOut.write(balances.map(currencyBalanceToWire)) }
+      return { status: 200, body: customerBalanceShape.list.write(balances, writingOf(context)) }
     },
   }),
   readOperation({
@@ -105,27 +95,17 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
   }),
 ]
 
-const kept = ({ publicUrl, drawing }: Deps): Operation[] => [
-  readOperation({
+const kept = ({ drawing }: Deps): Operation[] => [
+  listOperation({
     id: 'listStatements',
     hasStrictQuery: true,
-    method: 'GET',
     path: '/v1/customers/{customerID}/statements',
     tag,
     summary: 'The automatic statements of a customer, as they were sent',
-    query: listQuery({}),
-    success: { status: 200, schema: KeptStatementsOut.schema },
-    record: (db, { account }, params) => foundCustomerId(db, account.id, params),
-    read: async (db, { account }, { params, query, url }) => {
-      const id = await foundCustomerId(db, account.id, params)
-      const page = pageOf(query)
-      const rows = await listStatements(db, account.id, id, (page.page - 1) * page.size, page.size + 1)
-      return listAnswer(
-        { rows, page, url, count: () => countStatements(db, account.id, id) },
-        (some) => KeptStatementsOut.write(some.map((row) => keptStatementToWire(keptFacts(row), account.timeZone))),
-        publicUrl,
-      )
-    },
+    out: keptStatementShape,
+    parent: ofCustomerInPath,
+    rows: listStatements,
+    count: countStatements,
   }),
   readOperation({
     id: 'getStatementPdf',

@@ -1,6 +1,7 @@
 import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/money/statement.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, date } from '../../platform/wire/fields.ts'
 import { objectOf, optional, word } from '../../platform/wire/read.ts'
 import {
@@ -16,8 +17,6 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { StatementRow } from './kept-queries.ts'
 import type { ArrivingStatement, CurrencyBalance } from './make.ts'
 
@@ -35,31 +34,14 @@ function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut>
   return Object.fromEntries(entries) as ShapeOf<typeof AgeingOut>
 }
 
-export const CustomerBalancesOut = outList(
-  outObject(
-    {
-      CurrencyCode: outText(),
-      Balance: outNumber('Owed less given; negative is in credit'),
-      Overdue: outNumber(),
-      Pending: outNumber('Payments whose outcome is not known'),
-      Unallocated: outNumber(),
-      Ageing: AgeingOut,
-    },
-    'CustomerBalance',
-  ),
-)
-
-export function currencyBalanceToWire(balance: CurrencyBalance) {
-  const digits = digitsOf(balance.currency)
-  return {
-    CurrencyCode: balance.currency,
-    Balance: minorDigits(balance.receivableMinor - balance.unappliedMinor, digits),
-    Overdue: minorDigits(overdueOf(balance.ageing), digits),
-    Pending: minorDigits(balance.clearingMinor, digits),
-    Unallocated: minorDigits(balance.unappliedMinor, digits),
-    Ageing: ageingToWire(balance.ageing, digits),
-  }
-}
+export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBalance', {
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Balance: amountColumn((b) => b.receivableMinor - b.unappliedMinor, 'Owed less given; negative is in credit'),
+  Overdue: amountColumn(({ ageing }) => overdueOf(ageing)),
+  Pending: amountColumn((b) => b.clearingMinor, 'Payments whose outcome is not known'),
+  Unallocated: amountColumn((b) => b.unappliedMinor),
+  Ageing: [AgeingOut, ({ ageing, currency }) => ageingToWire(ageing, digitsOf(currency))],
+})
 
 const MovementOut = outObject({
   Date: outDate('Calendar date'),
@@ -154,41 +136,18 @@ export const StatementQuery = objectOf({
   format: optional(word(['json', 'pdf'] as const, { anyCase: true })),
 })
 
-export const KeptStatementOut = outObject(
-  {
-    statementID: outId(),
-    customerID: outId(),
-    From: outDate('Calendar date'),
-    To: outDate('Calendar date'),
-    CreatedDate: outDate('Instant'),
-    ClosingBalances: outList(outObject({ CurrencyCode: outText(), ClosingBalance: outNumber() })),
-  },
-  'KeptStatement',
-)
-export const KeptStatementsOut = outList(KeptStatementOut)
-
-export interface KeptStatementFacts {
-  id: Id
-  customerId: CustomerId
-  from: IsoDate
-  to: IsoDate
-  createdAt: Instant
-  sections: readonly { currency: string; closingMinor: bigint }[]
-}
-
-export const keptFacts = ({ sections, ...row }: StatementRow): KeptStatementFacts => ({
-  ...row,
-  sections: sections.map(({ currency, closingMinor }) => ({ currency, closingMinor: BigInt(closingMinor) })),
-})
-
-export const keptStatementToWire = (kept: KeptStatementFacts, timeZone: string): ShapeOf<typeof KeptStatementOut> => ({
-  statementID: kept.id,
-  customerID: kept.customerId,
-  From: dateWithOffset(kept.from, timeZone),
-  To: dateWithOffset(kept.to, timeZone),
-  CreatedDate: kept.createdAt,
-  ClosingBalances: kept.sections.map(({ currency, closingMinor }) => ({
-    CurrencyCode: currency,
-    ClosingBalance: minorDigits(closingMinor, digitsOf(currency)),
-  })),
+export const keptStatementShape = recordShape<StatementRow>()('KeptStatement', {
+  statementID: [outId(), ({ id }) => id],
+  customerID: [outId(), ({ customerId }) => customerId],
+  From: dayColumn(({ from }) => from),
+  To: dayColumn(({ to }) => to),
+  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+  ClosingBalances: [
+    outList(outObject({ CurrencyCode: outText(), ClosingBalance: outNumber() })),
+    ({ sections }) =>
+      sections.map(({ currency, closingMinor }) => ({
+        CurrencyCode: currency,
+        ClosingBalance: minorDigits(BigInt(closingMinor), digitsOf(currency)),
+      })),
+  ],
 })

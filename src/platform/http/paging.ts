@@ -44,16 +44,9 @@ export async function pageStart(
   return found ? { fromId: found.block * BLOCK, skip: offset - Number(found.before) } : { fromId: 0n, skip: offset }
 }
 
-interface ListPage<Row> {
-  rows: Row[]
-  page: Page
-  url: string
-  /** Count of all records of the list; asked for only when a page lies past the end. */
-  count(): Promise<number>
-}
-
 /** Answers one page of a list with the links to its neighbours. */
 export async function pageAnswer(
+  /** The count of all its records is asked for only when a page lies past the end. */
   list: { hasNext: boolean; isEmpty: boolean; page: Page; url: string; count(): Promise<number> },
   body: string | AsyncGenerator<string>,
   publicUrl: string | undefined,
@@ -69,17 +62,6 @@ export async function pageAnswer(
   }
   const written = typeof body === 'string' ? { body } : { pieces: body }
   return { status: 200, ...written, ...(links.length > 0 ? { headers: { link: links.join(', ') } } : {}) }
-}
-
-/** Answers a list: rows were read with one more than the page holds, so that "next" is shown only if there is one. */
-export function listAnswer<Row>(
-  { rows, page, url, count }: ListPage<Row>,
-  write: (rows: Row[]) => string | AsyncGenerator<string>,
-  publicUrl: string | undefined,
-): Promise<Answer> {
-  const hasNext = rows.length > page.size
-  const shown = hasNext ? rows.slice(0, page.size) : rows
-  return pageAnswer({ hasNext, isEmpty: rows.length === 0, page, url, count }, write(shown), publicUrl)
 }
 
 function pageUrl(url: string, page: number, size: number, publicUrl: string | undefined): string {

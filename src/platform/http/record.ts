@@ -53,6 +53,8 @@ export interface ReadableKind<Row, Code extends string> extends ReadableDeclarat
   write(row: Row, context: RequestContext): string
   /** Answers the record, with its ETag where it has one. */
   answer(row: Row, context: RequestContext): Answer
+  /** Answers 201 with a record that was added, and where it is. */
+  created(row: Row, context: RequestContext): Answer
   /** Declares the operation that reads one record. */
   readOperation(about: { id: string; tag: string; summary: string }): Operation
 }
@@ -65,8 +67,6 @@ export interface RecordKind<Row extends Locked, Code extends string, Locked = Ro
   etag(row: Locked): string
   /** Locks the record of a path, or throws its 404. */
   locked(tx: Transaction, context: RequestContext, params: PathParams): Promise<Locked>
-  /** Answers 201 with a record that was added, and where it is. */
-  created(row: Row, context: RequestContext): Answer
   /** Answers 204 with the ETag of what the record is now. */
   edited(row: Locked): Answer
   /** Method, path, success, record and ETag of the operation that replaces the record of a path. */
@@ -95,6 +95,11 @@ export function readableKind<Row, Code extends string>(
       status: 200,
       body: kind.write(row, context),
       ...(declared.etag ? { etag: declared.etag(row) } : {}),
+    }),
+    created: (row, context) => ({
+      ...kind.answer(row, context),
+      status: 201,
+      headers: { location: `${path}/${declared.idOf(row)}` },
     }),
     readOperation: (about) =>
       lookupOperation({
@@ -130,11 +135,6 @@ export function recordKind<Row extends Locked, Code extends string, Locked = Row
     ...readable,
     etag: (row) => declared.etag(row),
     locked,
-    created: (row, context) => ({
-      ...readable.answer(row, context),
-      status: 201,
-      headers: { location: `${declared.path}/${declared.idOf(row)}` },
-    }),
     edited: (row) => noContent(declared.etag(row)),
     editing: { ...one, method: 'PUT' },
     deleting: { ...one, method: 'DELETE' },

@@ -23,14 +23,20 @@ export type Columns<Row> = Readonly<Record<string, Column<Row>>>
  * The fields of a record as data, under the names of the interface and in the order in which they are written. One declaration gives the
  * JSON text, the schema in the OpenAPI document, and the columns for whatever else shows, searches or exports such records.
  */
-export interface RecordShape<Row> {
+export interface RecordShape<Row, Name extends string = string> {
   schema: Shape<unknown>['schema']
   columns: Columns<Row>
   write(row: Row, writing: Writing): string
-  /** The values of the columns, in their order: what an ETag is made of where a PUT replaces all of them. */
-  valuesOf(row: Row, writing: Writing): unknown[]
+  /**
+   * Makes a function that writes some of the columns alone: an ETag is made of those that a PUT sets. The text is the same for whoever reads,
+   * and whenever.
+   */
+  writerOf(names: readonly Name[]): (row: Row) => string
   list: ListShape<Row>
 }
+
+/** Facts of no reader in particular, for texts that nobody reads. */
+const NO_READER: Writing = { timeZone: 'UTC', today: '1970-01-01' }
 
 /** Writes lists of records: whole, or in pieces while their records arrive. */
 export interface ListShape<Row> {
@@ -58,7 +64,7 @@ export const recordShape =
   <Values extends Record<string, unknown>>(
     name: string | undefined,
     columns: { readonly [K in keyof Values]: Column<Row, Values[K]> },
-  ): RecordShape<Row> => {
+  ): RecordShape<Row, keyof Values & string> => {
     const names = Object.keys(columns)
     const known = columns as unknown as Columns<Row>
     const object = outObject(Object.fromEntries(names.map((field) => [field, known[field]![0]])), name)
@@ -82,7 +88,10 @@ export const recordShape =
       schema: object.schema,
       columns: known,
       write,
-      valuesOf: (row, writing) => writers.map(({ valueOf }) => valueOf(row, writing)),
+      writerOf: (chosen) => {
+        const some = recordShape<Row>()(undefined, Object.fromEntries(chosen.map((field) => [field, known[field]!])))
+        return (row) => some.write(row, NO_READER)
+      },
       list: listShape({ schema: object.schema, write }),
     }
   }
@@ -94,6 +103,15 @@ export const recordsColumn = <Row, Item>(
 ): Column<Row, string> => [
   { schema: item.list.schema, write: (text) => text },
   (row, writing) => item.list.write(itemsOf(row), writing),
+]
+
+/** Declares a column that holds one record of another declaration. */
+export const recordColumn = <Row, Item>(
+  item: Pick<RecordShape<Item>, 'schema' | 'write'>,
+  itemOf: (row: Row) => Item,
+): Column<Row, string> => [
+  { schema: item.schema, write: (text) => text },
+  (row, writing) => item.write(itemOf(row), writing),
 ]
 
 /** Declares a column of an amount of minor units in the currency of its row. */
@@ -109,10 +127,12 @@ export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string
 ]
 
 /** Declares a column of a calendar date that may be absent. */
-export const optionalDayColumn = <Row>(dayOf: (row: Row) => IsoDate | null): Column<Row, string | null> => [
+export const optionalDayColumn = <Row>(
+  dayOf: (row: Row, writing: Writing) => IsoDate | null,
+): Column<Row, string | null> => [
   orNull(outDate('Calendar date')),
-  (row, { timeZone }) => {
-    const day = dayOf(row)
-    return day === null ? null : dateWithOffset(day, timeZone)
+  (row, writing) => {
+    const day = dayOf(row, writing)
+    return day === null ? null : dateWithOffset(day, writing.timeZone)
   },
 ]

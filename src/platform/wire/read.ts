@@ -40,6 +40,13 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
 
+/** Names of the fields that a body sets, but for those left out. */
+export const namesOfInputs = <P extends Properties, Out extends keyof P = never>(
+  properties: P,
+  ...leftOut: Out[]
+): Exclude<keyof P, Out>[] =>
+  Object.keys(properties).filter((name) => !leftOut.includes(name as Out)) as Exclude<keyof P, Out>[]
+
 /** Body as it was read: required fields are there, optional ones are absent (undefined), cleared (null) or given. */
 export type BodyOf<P extends Properties> = {
   [K in keyof P as P[K]['presence'] extends 'required' ? K : never]: P[K] extends Property<infer T, 'required'>
