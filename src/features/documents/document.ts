@@ -76,6 +76,8 @@ export interface InvoiceDocument extends DocumentHead, Partial<PlainFields> {
   taxes: readonly DocumentTax[]
   totalMinor: bigint
   applied: readonly Applied[]
+  /** The sum of what was applied after these and is not listed; 0 where all is. */
+  appliedAfterMinor: bigint
   balanceMinor: bigint
   bankDetails: string | null
 }

@@ -71,6 +71,7 @@ export const sampleInvoice = (wish: Partial<InvoiceDocument> & { lineCount?: num
         amountMinor: 50_00n,
       },
     ],
+    appliedAfterMinor: 0n,
     balanceMinor: netMinor + taxMinor - 65_00n,
     notes: 'Thank you for your business.\nΚαλημέρα · Спасибо · 100 €',
     terms: 'Payable within 30 days without deduction.',

@@ -43,6 +43,8 @@ const WAITING_BYTES_MAX = 4 * INPUT_BYTES_MAX
 const WAITING_MAX = 1000
 const OF_ACCOUNT_MAX = 50
 const RETRY_SECONDS = 5
+/** A document that ended the thread would most likely do so again. */
+const NOT_DRAWN_RETRY_SECONDS = 60
 
 const tooLarge = () =>
   conflict(
@@ -50,7 +52,8 @@ const tooLarge = () =>
     'The document is too large for a PDF; read it as JSON, or ask for a shorter period where it has one.',
   )
 
-const notDrawn = (message: string) => new Fault('unavailable', [{ code: 'document_not_drawn', message, field: null }])
+const notDrawn = (message: string) =>
+  new Fault('unavailable', [{ code: 'document_not_drawn', message, field: null }], NOT_DRAWN_RETRY_SECONDS)
 
 const WHY: Record<ThreadDeath['reason'], string> = {
   memory:

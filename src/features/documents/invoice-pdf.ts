@@ -72,7 +72,8 @@ function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: Invo
   ])
 }
 
-function drawApplied(letter: Letter, { applied, balanceMinor, currency, state }: InvoiceDocument): void {
+function drawApplied(letter: Letter, invoice: InvoiceDocument): void {
+  const { applied, appliedAfterMinor, balanceMinor, currency, state } = invoice
   const { sheet, words, formats } = letter
   if (applied.length > 0) {
     sheet.y += 16
@@ -85,12 +86,15 @@ function drawApplied(letter: Letter, { applied, balanceMinor, currency, state }:
       { title: words.reference, width: sheet.width - 350 },
       { title: words.amountIn(currency), width: 120, align: 'right' },
     ]
+    const rowOf = (cells: readonly string[]): Row => ({ cells: cells.map((text) => [{ text, ink: ink(8.5) }]) })
     const rows = applied.map(({ date, kind, reference, method, isPending, amountMinor }): Row => {
       const kindText = isPending ? `${words.applied[kind]} (${words.pending})` : words.applied[kind]
       const by = reference ?? (method === null ? '' : words.methods[method])
       const cells = [formats.date(date), kindText, by, formats.amount(-amountMinor, currency)]
-      return { cells: cells.map((text) => [{ text, ink: ink(8.5) }]) }
+      return rowOf(cells)
     })
+    if (appliedAfterMinor !== 0n)
+      rows.push(rowOf(['', words.appliedAfter, '', formats.amount(-appliedAfterMinor, currency)]))
     drawTable(sheet, columns, rows, { x: sheet.left })
   }
   if (state !== 'issued') return

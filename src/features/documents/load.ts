@@ -2,6 +2,7 @@ import { invoiceBalances } from '../../engine/status.ts'
 import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
@@ -46,6 +47,7 @@ export async function loadInvoiceDocument(
     taxes: lines.taxes,
     totalMinor: invoice.totalMinor,
     applied,
+    appliedAfterMinor: appliedMinorOf(invoice) - sumMinor(applied, 'amountMinor'),
     balanceMinor: invoiceBalances(invoice).balanceMinor,
     bankDetails,
   }
@@ -54,10 +56,14 @@ export async function loadInvoiceDocument(
 const loadFrozen = (db: Queryable, account: AccountId, invoice: Invoice): Promise<FrozenParties | null> =>
   invoice.isDraft ? Promise.resolve(null) : getFrozenParties(db, account, invoice.id)
 
+/** Payments and credits that a document lists one by one: more make it long, and nobody the wiser. */
+export const APPLIED_LISTED_MAX = 1000
+
+const appliedMinorOf = ({ negativeMinor, paidMinor, pendingMinor }: Invoice): bigint =>
+  negativeMinor + paidMinor + pendingMinor
+
 const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promise<Applied[]> =>
-  invoice.negativeMinor + invoice.paidMinor + invoice.pendingMinor === 0n
-    ? Promise.resolve([])
-    : listApplied(db, account, invoice.id)
+  appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listApplied(db, account, invoice.id, APPLIED_LISTED_MAX)
 
 /** The days of a line, and how many units it is for where its quantity does not tell: as answers in JSON describe it. */
 function describe(charge: Charge, locale: string): string | null {

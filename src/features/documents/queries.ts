@@ -34,16 +34,17 @@ export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id
     fragment`select * from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
   )
 
-/** Lists the payments, credit notes and bad debts of an invoice in the order in which they were applied. */
-export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
+/** Lists the first payments, credit notes and bad debts of an invoice in the order in which they were applied. */
+export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId, appliedMax: number) =>
   db.rows<Applied>(sql`
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
            coalesce(${IS_UNSETTLED}, false) as "isPending", l.amount_minor as "amountMinor"
-      from allocations l
+      from (select * from allocations
+             where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null
+             order by allocation_id limit ${appliedMax}) l
       left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       left join negative_adjustments n
         on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id
-     where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = ${id} and l.ended_on is null
      order by l.allocation_id`)
 
 /** Lists the debts that a credit note pays, in the order in which it was applied to them. */

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { invoicesOf, moveTo, subscribe } from '../../../test/support/shop.ts'
 import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
+import { openDatabase } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { applyMuch, newInvoice } from '../invoices/much-applied.testing.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { loadInvoiceDocument } from './load.ts'
@@ -142,6 +144,17 @@ describe('what an invoice shows', () => {
     expect(after.applied).toMatchObject([{ kind: 'credit_note', date: '2027-01-11', amountMinor: 21_00n }])
     expect([after.applied[0]?.reference, after.balanceMinor]).toEqual([expect.stringMatching(/\d/), 5_00n])
   })
+})
+
+test('an invoice to which much is applied lists the first 1,000, and the rest as one sum', async () => {
+  const owner = openDatabase(service.connection, { role: undefined, poolSize: 1, lanes: 1 })
+  afterAll(() => owner.close())
+  const client = await service.newAccount()
+  const invoice = await newInvoice(client)
+  await applyMuch(owner, client, invoice, 1002)
+  const { applied, appliedAfterMinor, balanceMinor } = await documentOf(client, invoice.id)
+  expect([applied.length, appliedAfterMinor, balanceMinor]).toEqual([1000, 2n, 1_000_000_00n - 1002n])
+  expect((await pdfOf(client, invoice.id)).statusCode).toBe(200)
 })
 
 test('a line whose quantity does not tell it says how many units it is for, as the JSON does', async () => {

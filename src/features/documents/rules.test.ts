@@ -65,6 +65,12 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
     }
   })
 
+  test('what was paid further than is listed is one sum, so that the balance due is explained', () => {
+    const invoice = sampleInvoice({ appliedAfterMinor: 1_234_50n, balanceMinor: 100_00n })
+    expect(said(textOfPdf(renderInvoice(invoice)))).toMatch(/Further payments and credits\s+-1[ ,]?234[.,]50/)
+    expect(textOfPdf(renderInvoice(sampleInvoice()))).not.toContain('Further')
+  })
+
   test('a document is tagged, has a title and one page where one is enough', () => {
     const info = infoOfPdf(renderInvoice(sampleInvoice()))
     expect(info).toMatchObject({ Tagged: 'yes', Pages: '1', 'PDF version': '1.7' })

@@ -42,6 +42,8 @@ interface Words {
   paidSoFar: string
   kind: string
   applied: Record<Applied['kind'], string>
+  /** Names the sum of payments and credits that are too many to be listed. */
+  appliedAfter: string
   pending: string
   balanceDue: string
   credited: string
@@ -114,6 +116,7 @@ const en: Words = {
   paidSoFar: 'Paid and credited so far',
   kind: 'Kind',
   applied: { payment: 'Payment', credit_note: 'Credit note', bad_debt: 'Written off' },
+  appliedAfter: 'Further payments and credits',
   pending: 'pending',
   balanceDue: 'Balance due',
   credited: 'Amount credited',
@@ -209,6 +212,7 @@ const de: Words = {
   paidSoFar: 'Bisher bezahlt und gutgeschrieben',
   kind: 'Art',
   applied: { payment: 'Zahlung', credit_note: 'Gutschrift', bad_debt: 'Abschreibung' },
+  appliedAfter: 'Weitere Zahlungen und Gutschriften',
   pending: 'noch nicht eingegangen',
   balanceDue: 'Offener Betrag',
   credited: 'Gutschriftbetrag',

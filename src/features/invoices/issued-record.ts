@@ -7,7 +7,7 @@ import { frozenOf } from '../customers/rules.ts'
 import { frozenCustomerToWire } from '../customers/wire.ts'
 import { EDITABLE } from './fields.ts'
 import { type Kept, spellingOf } from './fields-wire.ts'
-import { LINES_AT_A_TIME, loadInvoiceParts } from './load-parts.ts'
+import { loadWithCustomers, PARTS_AT_A_TIME } from './load-parts.ts'
 import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
 import { invoiceToWire, IssuedOut } from './wire.ts'
 
@@ -51,7 +51,7 @@ export async function writeIssuedRecords(
   const invoices = await listFrozenInvoices(db, account.id, [...eventOf.keys()])
   const frozenOfInvoice = new Map(invoices.map((invoice) => [invoice.id, invoice]))
   const inOrder = invoices.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const parts = await loadInvoiceParts(db, account.id, inOrder, moment.today, LINES_AT_A_TIME)
+  const parts = await loadWithCustomers(db, account.id, inOrder, moment.today, PARTS_AT_A_TIME)
   return new Map(
     parts.map(({ invoice: { id }, customer, charges, taxes }) => {
       const event = eventOf.get(id) as IssuedEvent

@@ -2,9 +2,19 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import { findCustomerOfInvoice, listCustomersByIds } from '../customers/queries.ts'
-import { findInvoice, type Invoice, listApplied, listCharges, listInvoiceTaxes } from './queries.ts'
-import type { InvoiceParts } from './wire.ts'
+import {
+  type AppliedMoney,
+  findInvoice,
+  type Invoice,
+  listApplied,
+  listCharges,
+  listInvoiceTaxes,
+  lookUpApplied,
+  portionsOfApplied,
+} from './queries.ts'
+import type { InvoiceParts, LongInvoiceParts } from './wire.ts'
 
 function byInvoice<Row extends { invoiceId: Id }>(rows: readonly Row[]): Map<Id, Row[]> {
   const found = new Map<Id, Row[]>()
@@ -54,7 +64,7 @@ export async function lookUpInvoiceParts(
   const [lines, customer, applied] = await Promise.all([
     lookUpLines(db, account, id),
     findCustomerOfInvoice(db, account, id, today),
-    listApplied(db, account, [id]),
+    lookUpApplied(db, account, id),
   ])
   return lines && customer && { ...lines, customer, applied }
 }
@@ -73,44 +83,105 @@ export async function lookUpLines(
   return invoice && { invoice, charges, taxes }
 }
 
-/** Everything an answer shows of invoices; the customer in it is the present one. With `linesMax`, of as many of them as `loadLines` reads. */
-export async function loadInvoiceParts(
+/** Lines, taxes and the present customer of invoices. With `linesMax`, of as many of them as `loadLines` reads. */
+export async function loadWithCustomers(
   db: Queryable,
   account: AccountId,
   invoices: readonly Invoice[],
   today: IsoDate,
   linesMax?: number,
-): Promise<InvoiceParts[]> {
+): Promise<Omit<InvoiceParts, 'applied'>[]> {
   const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
-  const paid = invoices
-    .filter(({ paidMinor, pendingMinor, negativeMinor }) => paidMinor + pendingMinor + negativeMinor !== 0n)
-    .map(({ id }) => id)
-  const [lines, customers, applied] = await Promise.all([
+  const [lines, customers] = await Promise.all([
     loadLines(db, account, invoices, linesMax),
     listCustomersByIds(db, account, customerIds, today),
-    paid.length === 0 ? [] : listApplied(db, account, paid),
   ])
-  const appliedTo = byInvoice(applied)
   const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
   return lines.map((parts) => {
     const customer = customerOf.get(parts.invoice.customerId)
     assert(customer, `the customer of invoice ${parts.invoice.id} exists`)
-    return { ...parts, customer, applied: appliedTo.get(parts.invoice.id) ?? [] }
+    return { ...parts, customer }
   })
 }
 
-/** More than the lines of a usual page: the lines of a page of long invoices are never in memory together. */
-export const LINES_AT_A_TIME = 2000
+/** What is applied to those invoices to which anything is. */
+const appliedTo = (db: Queryable, account: AccountId, invoices: readonly Invoice[], appliedMax?: number) => {
+  const paid = invoices
+    .filter(({ paidMinor, pendingMinor, negativeMinor }) => paidMinor + pendingMinor + negativeMinor !== 0n)
+    .map(({ id }) => id)
+  return paid.length === 0 ? Promise.resolve([]) : listApplied(db, account, paid, appliedMax)
+}
 
-/** The same of a page of invoices in the order of their identifiers, some of them at a time. */
-export async function* invoicePortions(
+function withApplied(
+  parts: readonly Omit<InvoiceParts, 'applied'>[],
+  applied: readonly AppliedMoney[],
+): InvoiceParts[] {
+  const appliedOf = byInvoice(applied)
+  return parts.map((one) => ({ ...one, applied: appliedOf.get(one.invoice.id) ?? [] }))
+}
+
+/** Everything an answer shows of invoices; the customer in it is the present one. */
+export async function loadInvoiceParts(
   db: Queryable,
   account: AccountId,
   invoices: readonly Invoice[],
   today: IsoDate,
-): AsyncGenerator<InvoiceParts[]> {
+): Promise<InvoiceParts[]> {
+  const [parts, applied] = await Promise.all([
+    loadWithCustomers(db, account, invoices, today),
+    appliedTo(db, account, invoices),
+  ])
+  return withApplied(parts, applied)
+}
+
+/** More than the lines of a usual page: the lines of a page of long invoices, or what is applied to them, are never in memory together. */
+export const PARTS_AT_A_TIME = 2000
+
+/**
+ * The same of the first of some invoices in the order of their identifiers: as many as have no more than PARTS_AT_A_TIME lines together,
+ * and no more than these applied to them; at least the very first. To one alone may be applied any number, which is read in portions.
+ */
+async function loadFirstParts(
+  db: Snapshot,
+  account: AccountId,
+  invoices: readonly Invoice[],
+  today: IsoDate,
+): Promise<(InvoiceParts | LongInvoiceParts)[]> {
+  const [parts, applied] = await Promise.all([
+    loadWithCustomers(db, account, invoices, today, PARTS_AT_A_TIME),
+    appliedTo(db, account, invoices, PARTS_AT_A_TIME + 1),
+  ])
+  const cutId = applied.length > PARTS_AT_A_TIME ? applied.at(-1)?.invoiceId : undefined
+  if (cutId === undefined) return withApplied(parts, applied)
+  const whole = parts.filter(({ invoice }) => invoice.id < cutId)
+  const [first] = parts
+  if (whole.length > 0 || !first) return withApplied(whole, applied)
+  const appliedOf: LongInvoiceParts['appliedOf'] = (kind) =>
+    portionsOfApplied(db, account, first.invoice.id, kind, PARTS_AT_A_TIME)
+  return [{ ...first, appliedOf }]
+}
+
+/** The same of one invoice. */
+export async function loadOneOfAnyLength(
+  db: Snapshot,
+  account: AccountId,
+  invoice: Invoice,
+  today: IsoDate,
+): Promise<InvoiceParts | LongInvoiceParts> {
+  const [parts] = await loadFirstParts(db, account, [invoice], today)
+  assert(parts, `invoice ${invoice.id} is loaded`)
+  return parts
+}
+
+/** The same of a page of invoices in the order of their identifiers, some of them at a time. */
+export async function* invoicePortions(
+  db: Snapshot,
+  account: AccountId,
+  invoices: readonly Invoice[],
+  today: IsoDate,
+): AsyncGenerator<(InvoiceParts | LongInvoiceParts)[]> {
   for (let rest = invoices, count = rest.length; rest.length > 0; rest = rest.slice(count)) {
-    const parts = await loadInvoiceParts(db, account, rest.slice(0, 2 * count), today, LINES_AT_A_TIME)
+    const parts = await loadFirstParts(db, account, rest.slice(0, 2 * count), today)
     yield parts
     count = parts.length
   }

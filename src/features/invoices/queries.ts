@@ -4,7 +4,8 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
-import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
+import { firstRow, oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
@@ -250,9 +251,36 @@ export interface AppliedMoney {
   appliedMinor: bigint
 }
 
-export const listApplied = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+const APPLIED = fragment`
+  allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"`
+
+/** What is applied to invoices, by identifier of the invoice and in the order in which it was applied; no more than `appliedMax`. */
+export const listApplied = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[], appliedMax?: number) =>
   db.rows<AppliedMoney>(sql`
-    select allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"
+    select ${APPLIED}
       from allocations
      where account_id = ${account} and owed_kind = 'invoice' and ended_on is null and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
+     order by owed_id, allocation_id ${appliedMax === undefined ? NOTHING : fragment`limit ${appliedMax}`}`)
+
+/** The same of one invoice, of any number of payments. */
+export const lookUpApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
+  db.rows<AppliedMoney>(sql`
+    select ${APPLIED}
+      from (select * from allocations
+             where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null ${orTooMany(db)}) l
      order by allocation_id`)
+
+/** The same of one kind alone, so many at a time. */
+export const portionsOfApplied = (
+  db: Snapshot,
+  account: AccountId,
+  id: InvoiceId,
+  kind: AppliedMoney['givenKind'],
+  size: number,
+) =>
+  db.portions<AppliedMoney>(
+    sql`select ${APPLIED} from allocations
+         where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and given_kind = ${kind} and ended_on is null
+         order by allocation_id`,
+    size,
+  )

@@ -1,6 +1,6 @@
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
@@ -8,7 +8,7 @@ import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
 import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
-import { invoicePortions, loadInvoiceParts, lookUpLines } from './load-parts.ts'
+import { invoicePortions, lookUpLines } from './load-parts.ts'
 import {
   countInvoices,
   findInvoiceByNumber,
@@ -17,7 +17,7 @@ import {
   listInvoices,
   listSpreads,
 } from './queries.ts'
-import { invoiceKind } from './record.ts'
+import { answerOfAnyLength, invoiceKind } from './record.ts'
 import { ExplanationOut, explanationToWire, invoiceFilters, invoiceShape } from './wire.ts'
 
 const tag = 'Invoices'
@@ -44,7 +44,7 @@ const list = {
   filterOf,
   rows: listInvoices,
   count: countInvoices,
-  pieces: (db: Queryable, context: RequestContext, rows: Invoice[]) =>
+  pieces: (db: Snapshot, context: RequestContext, rows: Invoice[]) =>
     invoiceShape.list.pieces(invoicePortions(db, context.account.id, rows, context.moment.today), writingOf(context)),
 }
 
@@ -75,8 +75,7 @@ export const invoiceOperations = (deps: ManualDeps): Operation[] => [
       const number = pathId(params, 'invoiceNum', unknownNumber)
       const invoice = await findInvoiceByNumber(db, context.account.id, number)
       if (!invoice) throw unknownNumber(number)
-      const [parts] = await loadInvoiceParts(db, context.account.id, [invoice], context.moment.today)
-      return invoiceKind.answer(parts!, context)
+      return answerOfAnyLength(db, context, invoice)
     },
   }),
   lookupOperation({

@@ -13,6 +13,7 @@ import { date, reference } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
+  listPieces,
   minorDigits,
   orNull,
   outDate,
@@ -24,6 +25,7 @@ import {
   outObject,
   outText,
   outWord,
+  type Portions,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import { SCHEMES } from '../components/wire.ts'
@@ -136,6 +138,11 @@ export interface InvoiceParts {
   applied?: readonly AppliedMoney[]
 }
 
+/** An invoice to which so much is applied that it is read in portions, of one kind after the other. */
+export interface LongInvoiceParts extends Omit<InvoiceParts, 'applied'> {
+  appliedOf(kind: AppliedMoney['givenKind']): Portions<AppliedMoney>
+}
+
 /** The amounts and the status that follow from an invoice's total and what is applied to it. */
 export function balancesOf(
   invoice: Pick<
@@ -176,6 +183,20 @@ export const chargeToWire = (
   AmountEx: minorDigits(charge.netMinor, digits),
   AmountInc: minorDigits(charge.grossMinor, digits),
   DisplayOrder: displayOrder,
+})
+
+const appliedPaymentToWire = ({ id, invoiceId, givenId, appliedMinor }: AppliedMoney, digits: number) => ({
+  allocationID: id,
+  invoiceID: invoiceId,
+  paymentID: givenId,
+  amountApplied: minorDigits(appliedMinor, digits),
+})
+
+const appliedAdjustmentToWire = ({ id, invoiceId, givenId, appliedMinor }: AppliedMoney, digits: number) => ({
+  allocationID: id,
+  objectID: invoiceId,
+  NegativeAdjustmentID: givenId,
+  amountApplied: minorDigits(appliedMinor, digits),
 })
 
 export function invoiceToWire(
@@ -229,18 +250,8 @@ export function invoiceToWire(
       invoiceID: invoice.id,
       ...chargeToWire(charge, charge.displayOrder, digits),
     })),
-    PaymentsApplied: ofKind('payment').map((money) => ({
-      allocationID: money.id,
-      invoiceID: invoice.id,
-      paymentID: money.givenId,
-      amountApplied: minorDigits(money.appliedMinor, digits),
-    })),
-    NegativeAdjustmentsApplied: ofKind('negative_adjustment').map((money) => ({
-      allocationID: money.id,
-      objectID: invoice.id,
-      NegativeAdjustmentID: money.givenId,
-      amountApplied: minorDigits(money.appliedMinor, digits),
-    })),
+    PaymentsApplied: ofKind('payment').map((money) => appliedPaymentToWire(money, digits)),
+    NegativeAdjustmentsApplied: ofKind('negative_adjustment').map((money) => appliedAdjustmentToWire(money, digits)),
     subscriptionID: invoice.subscriptionId,
     recurInvoiceID: invoice.recurringInvoiceId,
   }
@@ -248,11 +259,35 @@ export function invoiceToWire(
 
 const writeInvoice = (parts: InvoiceParts, writing: Writing): string => InvoiceOut.write(invoiceToWire(parts, writing))
 
+async function* mapped<From, To>(portions: Portions<From>, map: (entry: From) => To): AsyncGenerator<To[]> {
+  for await (const entries of portions) yield entries.map(map)
+}
+
+/** Writes an invoice, in pieces where it is long. */
+export function writeOfAnyLength(
+  parts: InvoiceParts | LongInvoiceParts,
+  writing: Writing,
+): string | AsyncGenerator<string> {
+  if (!('appliedOf' in parts)) return writeInvoice(parts, writing)
+  const digits = digitsOf(parts.invoice.currency)
+  return InvoiceOut.pieces({
+    ...invoiceToWire(parts, writing),
+    PaymentsApplied: mapped(parts.appliedOf('payment'), (money) => appliedPaymentToWire(money, digits)),
+    NegativeAdjustmentsApplied: mapped(parts.appliedOf('negative_adjustment'), (money) =>
+      appliedAdjustmentToWire(money, digits),
+    ),
+  })
+}
+
 /** Invoices as answers, lists and events write them. */
 export const invoiceShape = {
   schema: InvoiceOut.schema,
   write: writeInvoice,
-  list: listShape({ schema: InvoiceOut.schema, write: writeInvoice }),
+  list: {
+    ...listShape({ schema: InvoiceOut.schema, write: writeInvoice }),
+    pieces: (portions: Portions<InvoiceParts | LongInvoiceParts>, writing: Writing) =>
+      listPieces(portions, (parts) => writeOfAnyLength(parts, writing)),
+  },
 }
 
 /** Changes with whatever a PUT would replace, and when a draft is issued: the same request would then mean something else. */

@@ -11,7 +11,7 @@ import { Reads, type Snapshot } from './reads.ts'
 import { runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
-import type { Statement } from './sql.ts'
+import { type Fragment, fragment, NOTHING, type Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
 /** Connection to the database: everything that the driver needs, plus the role to work under. */
@@ -26,6 +26,8 @@ export interface Connection {
 
 /** Anything that can run a statement for one account: a transaction, or reads without one. */
 export interface Queryable {
+  /** Of a look-up: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
+  readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
 }
 
@@ -51,7 +53,10 @@ export interface TransactionSettings {
 }
 
 export interface Database {
-  /** A short read of one account by identifiers, on shared connections: all its statements at once, as one snapshot. */
+  /**
+   * A short read of one account by identifiers, on shared connections: all its statements at once, as one snapshot. Rejects with TooManyRows
+   * where it is not short.
+   */
   lookup(account: AccountId): Queryable
   /** A look-up of credentials, which waits for no other read. */
   credentials(account: AccountId): Queryable
@@ -275,6 +280,13 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/**
+ * Returns the limit of a part of a statement that can have any number of rows: for a look-up one more than it may have, so that the server
+ * neither sorts nor joins what would be thrown away; for everything else none.
+ */
+export const orTooMany = ({ rowsMax }: Queryable): Fragment =>
+  rowsMax === undefined ? NOTHING : fragment`limit ${rowsMax + 1}`
 
 /** The first row of a statement, undefined when it has none. */
 export async function firstRow<Row>(db: Queryable, statement: Statement): Promise<Row | undefined> {

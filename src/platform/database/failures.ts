@@ -98,6 +98,13 @@ export function databaseFault(error: unknown): Fault | undefined {
   return isUnavailable(error) ? unavailable(error) : undefined
 }
 
+/** A look-up has more rows than one may have: no failure of anything, but a read of another kind. */
+export class TooManyRows extends Error {
+  constructor() {
+    super('a look-up has more rows than one may have')
+  }
+}
+
 const CANCELED = '57014'
 
 /** The read ran into its time limit: 503. Asking for less, or at another time, may succeed. */

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from './database.ts'
-import { readFault, unavailable } from './failures.ts'
+import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendExchange } from './row-query.ts'
 import { accountScope } from './scoped-query.ts'
@@ -10,6 +10,12 @@ import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
 /** Few connections on which short reads of all callers are sent without waiting for each other. */
+
+/**
+ * Most rows of one statement of a look-up: as many lines as an invoice may have, or allocations as a payment may be given. What has more would
+ * keep everybody waiting who is behind it on its lane.
+ */
+export const LOOKUP_ROWS_MAX = 1000
 
 interface Asked {
   statement: Statement
@@ -29,7 +35,10 @@ export class Lanes {
     this.#lanes = Array.from({ length: lanes }, () => undefined)
   }
 
-  /** A look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another. */
+  /**
+   * A look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another. Rejects
+   * with TooManyRows where one has more rows than LOOKUP_ROWS_MAX.
+   */
   lookup(account: AccountId): Queryable {
     const asked: Asked[] = []
     let isSent = false
@@ -38,6 +47,7 @@ export class Lanes {
       void this.#send(account, asked)
     }
     return {
+      rowsMax: LOOKUP_ROWS_MAX,
       rows: <Row>(statement: Statement) =>
         new Promise<Row[]>((resolve, reject) => {
           assert(!isSent, 'a look-up asks for everything at once')
@@ -53,9 +63,14 @@ export class Lanes {
       for (const { reject } of asked) reject(refusal)
     }
     try {
-      const exchange = { before: [accountScope(account)], statements: asked.map(({ statement }) => statement) }
-      sendExchange(await this.#lane(), exchange, (error, found) => {
+      const exchange = {
+        before: [accountScope(account)],
+        statements: asked.map(({ statement }) => statement),
+        rowsMax: LOOKUP_ROWS_MAX + 1,
+      }
+      sendExchange(await this.#lane(), exchange, (error, found, hasMore) => {
         if (error) refuse(error)
+        else if (hasMore) refuse(new TooManyRows())
         else for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
       })
     } catch (error) {

@@ -2,6 +2,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
 import { clientConfig, openDatabase } from './database.ts'
+import { TooManyRows } from './failures.ts'
+import { LOOKUP_ROWS_MAX } from './lanes.ts'
 import { sql } from './sql.ts'
 
 /** Reads of callers: whole, bounded, and ended when nobody waits for them. */
@@ -95,6 +97,28 @@ test('one statement of a look-up that fails fails the look-up and leaves its lan
   expect((await Promise.allSettled(failing)).map(({ status }) => status)).toEqual(Array(3).fill('rejected'))
   expect(await Promise.all(others)).toEqual([[{ n: 1 }], [{ n: 2 }]])
   expect(await db.lookup(MINE).rows(sql`select 'new' as "text"`)).toEqual([{ text: 'new' }])
+})
+
+describe('a look-up of many rows', () => {
+  const numbers = (count: number) => sql`select n from generate_series(1, ${count}::int) as n`
+
+  test('is refused where one of its statements has more than it may, and leaves its lane to others', async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const lookup = db.lookup(MINE)
+      const asked = [lookup.rows(state()), lookup.rows(numbers(LOOKUP_ROWS_MAX + 1)), lookup.rows(numbers(2))]
+      const other = db.lookup(THEIRS).rows(numbers(3))
+      for (const result of await Promise.allSettled(asked))
+        expect(result).toMatchObject({ status: 'rejected', reason: expect.any(TooManyRows) })
+      expect(await other).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
+    }
+  })
+
+  test('is answered whole up to the bound, in each of its statements', async () => {
+    const lookup = db.lookup(MINE)
+    const counts = [LOOKUP_ROWS_MAX, LOOKUP_ROWS_MAX - 1, 1, 0]
+    const found = await Promise.all(counts.map((count) => lookup.rows(numbers(count))))
+    expect(found.map(({ length }) => length)).toEqual(counts)
+  })
 })
 
 describe('rows in portions', () => {

@@ -80,6 +80,8 @@ export interface Exchange {
   statements: readonly Statement[]
   /** Of the one statement, where its rows are fetched in portions. */
   portion?: Portion
+  /** Of each statement: the server makes no more rows than these. That a statement reached the bound is called back as `hasMore`. */
+  rowsMax?: number
 }
 
 type ExchangeCallback = (error: Error | null, found: unknown[][], hasMore: boolean) => void
@@ -107,7 +109,8 @@ class ExchangeQuery extends BaseQuery {
   }
 
   override submit(connection: WireConnection): null {
-    const { before, statements, portion } = this.#exchange
+    const { before, statements, portion, rowsMax } = this.#exchange
+    const how = portion ?? (rowsMax === undefined ? WHOLE : { rows: rowsMax })
     this.#known = preparedOn(connection)
     connection.stream.cork()
     try {
@@ -118,7 +121,7 @@ class ExchangeQuery extends BaseQuery {
         connection.bind({ statement: name, values, valueMapper: parameterOf })
         connection.execute(WHOLE)
       }
-      for (const statement of statements) this.#execute(connection, statement, portion)
+      for (const statement of statements) this.#execute(connection, statement, how)
       connection.sync()
     } finally {
       connection.stream.uncork()
@@ -135,15 +138,15 @@ class ExchangeQuery extends BaseQuery {
     this.#preparing.push(name)
   }
 
-  #execute(connection: WireConnection, { name, values }: Statement, portion: Portion | undefined): void {
+  #execute(connection: WireConnection, { name, values }: Statement, how: Partial<Portion>): void {
     const reader = this.#known?.get(name)
     this.#readers.push(reader)
-    if (!portion?.isOpen) {
-      const portal = portion?.portal ?? ''
+    if (!how.isOpen) {
+      const { portal = '' } = how
       connection.bind({ portal, statement: name, values, valueMapper: parameterOf })
       if (!reader) connection.describe({ type: 'P', name: portal })
     }
-    connection.execute(portion ?? WHOLE)
+    connection.execute(how)
   }
 
   override handleRowDescription(message: RowDescription): void {
@@ -169,6 +172,7 @@ class ExchangeQuery extends BaseQuery {
   }
 
   override handlePortalSuspended(): void {
+    this.#preparing = []
     this.#hasMore = true
     this.#place += 1
   }

@@ -39,7 +39,13 @@ export function errorBody(problems: readonly Problem[]): string {
   return ErrorBody.write({ Errors: told })
 }
 
-export const faultHeaders = (fault: Fault): Record<string, string> => ({
-  ...(fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) }),
-  ...(fault.kind === 'unauthenticated' ? { 'www-authenticate': 'Basic realm="Perennial"' } : {}),
-})
+/** Of a 503 that names no time of its own: none is without one. */
+const RETRY_SECONDS = 2
+
+export function faultHeaders({ kind, retryAfterSeconds }: Fault): Record<string, string> {
+  const seconds = retryAfterSeconds ?? (kind === 'unavailable' ? RETRY_SECONDS : undefined)
+  return {
+    ...(seconds === undefined ? {} : { 'retry-after': String(seconds) }),
+    ...(kind === 'unauthenticated' ? { 'www-authenticate': 'Basic realm="Perennial"' } : {}),
+  }
+}

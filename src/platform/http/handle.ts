@@ -1,7 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
+import { TooManyRows } from '../database/failures.ts'
+import type { Snapshot } from '../database/reads.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
@@ -86,14 +89,30 @@ async function handleRead(
   const context = deps.contextOf(caller)
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
-  const answerFrom = async (db: Queryable): Promise<Answer> => {
+  const answerFrom = async (db: Queryable, read = operation.read): Promise<Answer> => {
     if (problems.found.length > 0) await findMissing(operation, db, context, input)
     problems.throwIfAny()
-    return operation.read(db, context, input)
+    return read(db, context, input)
   }
   const { isLookup } = operation
-  if (typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup)
-    return answerFrom(deps.db.lookup(id))
+  if (!(typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup))
+    return readSnapshot(deps, id, answerFrom, { isExpensive: operation.isExpensive === true, gone })
+  try {
+    return await answerFrom(deps.db.lookup(id))
+  } catch (error) {
+    if (!(error instanceof TooManyRows)) throw error
+    const answerLong = (db: Snapshot) => answerFrom(db, operation.readLong ?? operation.read)
+    return readSnapshot(deps, id, answerLong, { isExpensive: true, gone })
+  }
+}
+
+/** Answers from a snapshot. An expensive answer waits for its place, or is refused (429) where the account waits for two already. */
+function readSnapshot(
+  deps: HttpDeps,
+  id: AccountId,
+  answerFrom: (db: Snapshot) => Promise<Answer>,
+  { isExpensive, gone }: { isExpensive: boolean; gone: () => AbortSignal },
+): Promise<Answer> {
   return new Promise<Answer>((answered, failed) => {
     // An answer may leave while it is still read: its snapshot, and its place among the expensive ones, are kept until it is over.
     const read = async () => {
@@ -111,10 +130,10 @@ async function handleRead(
     }
     const whole = async () => {
       // What only computes gives the place among those that read to the next one, and keeps that of its account.
-      const answer = await (operation.isExpensive ? deps.expensiveReads.run(id, read) : read())
+      const answer = await (isExpensive ? deps.expensiveReads.run(id, read) : read())
       if (answer) answered(answer.makeBody ? { ...answer, body: await answer.makeBody(gone()) } : answer)
     }
-    const done = operation.isExpensive ? deps.expensiveAnswers.run(id, whole, tooManyReads) : whole()
+    const done = isExpensive ? deps.expensiveAnswers.run(id, whole, tooManyReads) : whole()
     done.catch(failed)
   })
 }

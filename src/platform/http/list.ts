@@ -1,6 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../database/database.ts'
+import type { Snapshot } from '../database/reads.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { ListShape, RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
@@ -38,7 +39,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   /** Completes the rows of one page by what belongs to them. Left out: a row is the record. */
   complete?(db: Queryable, context: RequestContext, rows: Row[]): Promise<Item[]>
   /** Writes the rows of one page in pieces instead, while what belongs to them is read: for records too long to be in memory together. */
-  pieces?(db: Queryable, context: RequestContext, rows: Row[]): AsyncGenerator<string>
+  pieces?(db: Snapshot, context: RequestContext, rows: Row[]): AsyncGenerator<string>
 }
 
 const isWhole = (filter: object): boolean => Object.values(filter).every((value) => value == null)

@@ -1,6 +1,7 @@
 import { type Fault, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
+import type { Snapshot } from '../database/reads.ts'
 import type { RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from './handle.ts'
@@ -27,6 +28,8 @@ export interface ReadableDeclaration<Row, Code extends string> {
   idOf(row: Row): Id
   /** Asks for all that it needs at once: it is a look-up. */
   find(db: Queryable, context: RequestContext, id: Id): Promise<Row | undefined>
+  /** Answers a record that has more rows than a look-up may have; undefined where there is none. Left out: as any other. */
+  answerLong?(db: Snapshot, context: RequestContext, id: Id): Promise<Answer | undefined>
   /** Changes with whatever a PUT would replace. */
   etag?(row: Row): string
 }
@@ -79,7 +82,7 @@ export interface RecordKind<Row extends Locked, Code extends string, Locked = Ro
 export function readableKind<Row, Code extends string>(
   declared: ReadableDeclaration<Row, Code>,
 ): ReadableKind<Row, Code> {
-  const { code, name, param, path, out } = declared
+  const { code, name, param, path, out, answerLong } = declared
   const kind: ReadableKind<Row, Code> = {
     ...declared,
     unknown: (id) => missing(`${code}_unknown`, `There is no ${name} ${id}.`, param),
@@ -108,6 +111,16 @@ export function readableKind<Row, Code extends string>(
         path: `${path}/{${param}}`,
         success: { status: 200, schema: out.schema },
         read: async (db, context, { params }) => kind.answer(await kind.found(db, context, params), context),
+        ...(answerLong
+          ? {
+              readLong: async (db, context, { params }) => {
+                const id = kind.pathId(params)
+                const answer = await answerLong(db, context, id)
+                if (answer === undefined) throw kind.unknown(id)
+                return answer
+              },
+            }
+          : {}),
       }),
   }
   return kind

@@ -66,21 +66,35 @@ export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
       text += (index === 0 ? '' : ',') + item.write(values[index] as T)
     return `${text}]`
   }),
-  async *pieces(value) {
-    let text = '['
-    let isFirst = true
-    for await (const entries of isArriving(value) ? (value as Portions<T>) : [value as readonly T[]]) {
-      for (const entry of entries) {
-        text += (isFirst ? '' : ',') + item.write(entry)
-        isFirst = false
-        if (text.length < PIECE) continue
+  pieces: (value) =>
+    listPieces(isArriving(value) ? (value as Portions<T>) : [value as readonly T[]], (entry) => item.write(entry)),
+})
+
+/** Writes a list in pieces while its entries arrive; an entry that is long may come in pieces itself. */
+export async function* listPieces<Entry>(
+  portions: Portions<Entry> | Iterable<readonly Entry[]>,
+  write: (entry: Entry) => string | AsyncIterable<string>,
+): AsyncGenerator<string, void, undefined> {
+  let text = '['
+  let isFirst = true
+  for await (const entries of portions) {
+    for (const entry of entries) {
+      if (!isFirst) text += ','
+      isFirst = false
+      const written = write(entry)
+      if (typeof written === 'string') text += written
+      else {
         yield text
+        yield* written
         text = ''
       }
+      if (text.length < PIECE) continue
+      yield text
+      text = ''
     }
-    yield `${text}]`
-  },
-})
+  }
+  yield `${text}]`
+}
 
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
