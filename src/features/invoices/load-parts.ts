@@ -104,7 +104,7 @@ export async function loadWithCustomers(
   })
 }
 
-/** What is applied to those invoices to which anything is. */
+/** Lists what is applied to those invoices to which anything is. */
 const appliedTo = (db: Queryable, account: AccountId, invoices: readonly Invoice[], appliedMax?: number) => {
   const paid = invoices
     .filter(({ paidMinor, pendingMinor, negativeMinor }) => paidMinor + pendingMinor + negativeMinor !== 0n)

@@ -254,7 +254,7 @@ export interface AppliedMoney {
 const APPLIED = fragment`
   allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"`
 
-/** What is applied to invoices, by identifier of the invoice and in the order in which it was applied; no more than `appliedMax`. */
+/** Lists what is applied to invoices, by identifier of the invoice and in the order in which it was applied; no more than `appliedMax`. */
 export const listApplied = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[], appliedMax?: number) =>
   db.rows<AppliedMoney>(sql`
     select ${APPLIED}
