@@ -283,6 +283,13 @@ alter table components enable row level security;
 create policy account on components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on components to perennial_app;
 
+create table counted_lists (
+  list text not null,
+  id_column text not null,
+  constraint counted_lists_pkey PRIMARY KEY (list)
+);
+alter table counted_lists enable row level security;
+
 create table credit_note_lines (
   account_id bigint not null,
   credit_note_id bigint not null,
@@ -1142,7 +1149,6 @@ grant delete, insert, select on usage_entries to perennial_app;
 
 create table verifications (
   account_id bigint not null,
-  leased_until timestamp with time zone,
   finished_at timestamp with time zone,
   differences integer,
   constraint verifications_pkey PRIMARY KEY (account_id),
@@ -1329,12 +1335,16 @@ end $function$
 CREATE OR REPLACE FUNCTION id_column_of(list_name text)
  RETURNS text
  LANGUAGE plpgsql
- IMMUTABLE
+ STABLE
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
+declare
+  found_column text;
 begin
-  return case list_name when 'customers' then 'customer_id' when 'subscriptions' then 'subscription_id' when 'invoices' then 'invoice_id'
-    when 'events' then 'event_id' when 'payments' then 'payment_id' when 'ledger_entries' then 'entry_id' end;
+  select id_column into strict found_column from counted_lists where list = list_name;
+  return found_column;
+exception when no_data_found then
+  raise exception '% is no counted list', list_name;
 end $function$
 ;
 
@@ -1377,7 +1387,7 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone, at_instant timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone)
  RETURNS TABLE(account_id bigint)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -1387,7 +1397,10 @@ AS $function$
 begin
   return query
     select a.account_id from accounts a left join verifications v on v.account_id = a.account_id
-     where (v.finished_at is null or v.finished_at < since) and (v.leased_until is null or v.leased_until < at_instant)
+     where (v.finished_at is null or v.finished_at < since)
+       and not exists (select 1 from leases l
+                        where l.account_id = a.account_id and l.name = 'verification'
+                          and l.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds')
      order by v.finished_at nulls first, a.account_id limit 100;
 end $function$
 ;

@@ -1,10 +1,12 @@
+import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import type { RealClock } from '../../kernel/context.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
 import type { Difference, GoOn } from './difference.ts'
-import { finishVerification, leaseVerification, listAccountsToVerify, releaseVerification } from './nightly-queries.ts'
+import { finishVerification, isVerified, listAccountsToVerify, VERIFICATION } from './nightly-queries.ts'
 import { verifyAccount, type Verification } from './verify.ts'
 
 /**
@@ -17,8 +19,6 @@ const DAY_MS = 24 * HOUR_MS
 /** Nights are those of UTC: accounts begin their days at many hours, and their billing has the machine then. */
 const NIGHT_BEGINS_MS = 2 * HOUR_MS
 const NIGHT_LASTS_MS = 4 * HOUR_MS
-/** A worker that was killed leaves its account to others after this; a living one is done long before. */
-const LEASE_MS = 4 * HOUR_MS
 
 export interface NightlyDeps {
   db: Database
@@ -45,7 +45,7 @@ export async function verifyNightly(deps: NightlyDeps, goOn: GoOn): Promise<void
   const since = instantOf(night)
   const failed = new Set<AccountId>()
   for (;;) {
-    const found = await listAccountsToVerify(deps.db.unscoped, since, instantOf(deps.realClock()))
+    const found = await listAccountsToVerify(deps.db.unscoped, since)
     const waiting = found.filter(({ account }) => !failed.has(account))
     if (waiting.length === 0) return
     for (const { account } of waiting) {
@@ -55,28 +55,44 @@ export async function verifyNightly(deps: NightlyDeps, goOn: GoOn): Promise<void
   }
 }
 
-/** Answers whether there is nothing left to do for this account tonight. */
-async function verifyLeased(deps: NightlyDeps, account: AccountId, since: string, goOn: GoOn): Promise<boolean> {
-  const { db, realClock } = deps
-  const now = realClock()
-  const taken = await db.transaction(account, (tx) =>
-    leaseVerification(tx, since, instantOf(now), instantOf(now + LEASE_MS)),
-  )
-  if (taken.length === 0) return true
+/** Reports whether there is nothing left to do for this account tonight. */
+async function verifyLeased(deps: NightlyDeps, account: AccountId, since: Instant, goOn: GoOn): Promise<boolean> {
+  const { db } = deps
+  const lease = await db.transaction(account, (tx) => leaseUnverified(tx, since))
+  if (!lease) return true
   try {
-    const found = await verifyAccount(db, account, deps.onDifference, goOn)
-    if (found.isChained) {
-      const sealed = await sealLedger(db, account, instantOf(realClock()))
-      if (sealed) deps.onSealed(account, sealed)
-    }
-    await db.transaction(account, (tx) => finishVerification(tx, instantOf(realClock()), found.differences))
-    deps.onVerified(found)
+    deps.onVerified(await underLease(db, account, lease, () => verifyAndSeal(deps, account, lease, goOn)))
     return true
   } catch (error) {
-    await db.transaction(account, (tx) => releaseVerification(tx))
     // Whoever wants the work to end says so again here.
     goOn()
     deps.onFailed(account, error)
     return false
   }
+}
+
+/** Takes an account for this worker; undefined where another has it or has verified it. */
+async function leaseUnverified(tx: Transaction, since: Instant): Promise<Lease | undefined> {
+  const lease = await takeLease(tx, VERIFICATION)
+  if (!lease || !(await isVerified(tx, since))) return lease
+  await releaseLease(tx, lease)
+  return undefined
+}
+
+async function verifyAndSeal(
+  { db, realClock, onDifference, onSealed }: NightlyDeps,
+  account: AccountId,
+  lease: Lease,
+  goOn: GoOn,
+): Promise<Verification> {
+  const found = await verifyAccount(db, account, onDifference, goOn)
+  if (found.isChained) {
+    const sealed = await sealLedger(db, account, instantOf(realClock()))
+    if (sealed) onSealed(account, sealed)
+  }
+  await db.transaction(account, async (tx) => {
+    await finishVerification(tx, instantOf(realClock()), found.differences)
+    await releaseLease(tx, lease)
+  })
+  return found
 }

@@ -6,7 +6,8 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { COUNTED_LISTS } from '../../platform/database/housekeeping.ts'
+import { arrayLiteral, fragment, type Fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { Figure } from '../../platform/metrics.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
@@ -413,21 +414,20 @@ export const listUsageDifferences = (db: Queryable, account: AccountId, ids: rea
        and u.invoiced is not null and not u.is_free and u.invoiced is distinct from c.units
      order by u.subscription_id, u.component_id, u.cycle_from`)
 
-/** Blocks of long lists whose count is not what is there. */
+/** The records of every counted list by block. */
+const countedAnew = (account: AccountId): Fragment =>
+  Object.entries(COUNTED_LISTS)
+    .map(([list, id]) => [namesOf(list), namesOf(id)] as const)
+    .map(
+      ([list, id]) => fragment`
+        select '${list}' as list, ${id} / 4096 as block, count(*) as n from ${list} where account_id = ${account} group by 2`,
+    )
+    .reduce((some, next) => fragment`${some} union all ${next}`)
+
+/** Lists the blocks of long lists whose count is not what is there. */
 export const listCountDifferences = (db: Queryable, account: AccountId) =>
   db.rows<{ list: string; block: bigint; records: number; counted: bigint }>(sql`
-    with counted as (
-      select 'customers' as list, customer_id / 4096 as block, count(*) as n from customers where account_id = ${account} group by 2
-      union all
-      select 'subscriptions', subscription_id / 4096, count(*) from subscriptions where account_id = ${account} group by 2
-      union all
-      select 'invoices', invoice_id / 4096, count(*) from invoices where account_id = ${account} group by 2
-      union all
-      select 'events', event_id / 4096, count(*) from events where account_id = ${account} group by 2
-      union all
-      select 'payments', payment_id / 4096, count(*) from payments where account_id = ${account} group by 2
-      union all
-      select 'ledger_entries', entry_id / 4096, count(*) from ledger_entries where account_id = ${account} group by 2)
+    with counted as (${countedAnew(account)})
     select b.list, b.block, b.records, coalesce(c.n, 0) as "counted"
       from list_blocks b left join counted c on c.list = b.list and c.block = b.block
      where b.account_id = ${account} and b.records <> coalesce(c.n, 0) order by b.list, b.block limit 1000`)

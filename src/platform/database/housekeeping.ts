@@ -4,18 +4,28 @@ import { arrayLiteral, sql } from './sql.ts'
 
 /** Housekeeping that a worker does now and then for the whole database. */
 
-export const SEALED_LISTS = ['customers', 'subscriptions', 'invoices', 'events', 'payments', 'ledger_entries'] as const
+/** Lists whose blocks of identifiers are counted, with the column of these: the rows of the table counted_lists, each made by a migration. */
+export const COUNTED_LISTS = {
+  customers: 'customer_id',
+  subscriptions: 'subscription_id',
+  invoices: 'invoice_id',
+  events: 'event_id',
+  payments: 'payment_id',
+  ledger_entries: 'entry_id',
+} as const
+
+export type CountedList = keyof typeof COUNTED_LISTS
 
 /** Counts the blocks of long lists that can get no new records, so that deep pages can skip them. */
 export async function sealLists(db: Pick<Database, 'unscoped'>): Promise<void> {
-  for (const list of SEALED_LISTS) await db.unscoped.rows(sql`select seal_list(${list})`)
+  for (const list of Object.keys(COUNTED_LISTS)) await db.unscoped.rows(sql`select seal_list(${list})`)
 }
 
 /**
  * Takes records that the transaction deleted out of the counts of their blocks. Belongs right behind the deletion: from here until the
  * commit no block of the list is sealed, so that neither a sealing nor this misses the other.
  */
-export const sendUncount = (tx: Transaction, list: (typeof SEALED_LISTS)[number], deleted: readonly bigint[]): void => {
+export const sendUncount = (tx: Transaction, list: CountedList, deleted: readonly bigint[]): void => {
   if (deleted.length > 0) tx.send(sql`select uncount_deleted(${list}, ${arrayLiteral(deleted)}::bigint[])`)
 }
 

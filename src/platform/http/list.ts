@@ -2,11 +2,12 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
+import type { CountedList } from '../database/housekeeping.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { ListShape, RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { type Answer, type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
-import { type CountedList, countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
+import { countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
 import { isFirstPage, listQuery, pageOf } from './query.ts'
 
 /** A list of records, declared: its filters, its rows and their columns. Paging, links and the counting of deep pages follow from that. */

@@ -1,7 +1,8 @@
+import { assert } from '../../kernel/assert.ts'
 import type { Queryable } from '../database/database.ts'
-import { firstRow, oneRow } from '../database/database.ts'
-import type { SEALED_LISTS } from '../database/housekeeping.ts'
-import { sql } from '../database/sql.ts'
+import { countOf, firstRow, oneRow } from '../database/database.ts'
+import { COUNTED_LISTS, type CountedList } from '../database/housekeeping.ts'
+import { namesOf, sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 import type { Page } from './query.ts'
 
@@ -73,9 +74,6 @@ function pageUrl(url: string, page: number, size: number, publicUrl: string | un
   return `${publicUrl?.replace(/\/$/, '') ?? ''}${path}?${query}`
 }
 
-/** Lists whose blocks of identifiers are counted. */
-export type CountedList = (typeof SEALED_LISTS)[number]
-
 /** Records of an account-wide list: counted blocks plus an index-only walk of the newest. */
 export async function countList(db: Queryable, account: bigint, list: CountedList): Promise<number> {
   const { counted, fromBlock } = await oneRow<{ counted: bigint; fromBlock: bigint }>(
@@ -84,14 +82,11 @@ export async function countList(db: Queryable, account: bigint, list: CountedLis
           from list_blocks where account_id = ${account} and list = ${list}`,
   )
   const from = fromBlock * BLOCK
-  const tail = {
-    customers: sql`select count(*) as "n" from customers where account_id = ${account} and customer_id >= ${from}`,
-    subscriptions: sql`select count(*) as "n" from subscriptions where account_id = ${account} and subscription_id >= ${from}`,
-    invoices: sql`select count(*) as "n" from invoices where account_id = ${account} and invoice_id >= ${from}`,
-    events: sql`select count(*) as "n" from events where account_id = ${account} and event_id >= ${from}`,
-    payments: sql`select count(*) as "n" from payments where account_id = ${account} and payment_id >= ${from}`,
-    ledger_entries: sql`select count(*) as "n" from ledger_entries where account_id = ${account} and entry_id >= ${from}`,
-  }[list]
-  const { n } = await oneRow<{ n: bigint }>(db, tail)
-  return Number(counted + n)
+  assert(Object.hasOwn(COUNTED_LISTS, list), `${list} is a counted list`)
+  const [relation, id] = [namesOf(list), namesOf(COUNTED_LISTS[list])]
+  const n = await countOf(
+    db,
+    sql`select count(*) as "n" from ${relation} where account_id = ${account} and ${id} >= ${from}`,
+  )
+  return Number(counted) + n
 }
