@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import pino from 'pino'
 import { allOperations } from '../src/app.ts'
 import { ORDER_OF_DAY } from '../src/duties.ts'
 import { makeHashing } from '../src/features/contacts/hashing.ts'
@@ -25,6 +26,7 @@ function openApiText(): string {
   const operations = allOperations({
     db: {} as Database,
     longDb: {} as Database,
+    log: pino({ level: 'silent' }),
     realClock: () => 0,
     order: ORDER_OF_DAY,
     forgetAccount: () => {},

@@ -93,6 +93,7 @@ export interface App {
 interface FeatureDeps {
   db: Database
   longDb: Database
+  log: Logger
   realClock: RealClock
   /** All kinds of due records, in the order of a day. */
   order: OrderOfDay
@@ -161,7 +162,7 @@ const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
 const EXPENSIVE_READS = { running: 4, waiting: 100 }
 
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
-  const authenticator = makeAuthenticator(db, realClock, clock)
+  const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const metrics = makeMetrics({
     db,
     readFigures: async () => [
@@ -177,6 +178,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
   const operations = allOperations({
     db,
     longDb,
+    log,
     drawing,
     realClock,
     order: ORDER_OF_DAY,

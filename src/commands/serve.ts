@@ -12,6 +12,7 @@ import { startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
+import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
@@ -44,11 +45,10 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     else log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
-    const inTime = await stop.bounded(async () => {
-      await Promise.all([app?.close(), worker?.stop()])
-      await opened.close()
-    })
-    if (!inTime) log.warn('not everything that ran could be finished in time')
+    await drain(async (waitFor) => {
+      await Promise.all([waitFor('requests', app?.close()), waitFor('worker', worker?.stop())])
+      await waitFor('database', opened.close())
+    }, log)
   }
 }
 

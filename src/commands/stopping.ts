@@ -1,6 +1,5 @@
 /** How a long-running command ends: the first signal lets running work finish, the second ends at once. */
 
-const DRAIN_MS_MAX = 30_000
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
 /** The exit code of a program that a signal ended is this plus the number of the signal, as shells report it. */
 const ENDED_BY_SIGNAL = 128
@@ -12,8 +11,6 @@ export interface Stopping {
   drains(): void
   /** Stops because of something that went wrong. */
   fail(reason: string): void
-  /** Runs the clean-up; false when it took too long and was left alone. */
-  bounded(cleanUp: () => Promise<void>): Promise<boolean>
 }
 
 export function stopping(): Stopping {
@@ -34,9 +31,5 @@ export function stopping(): Stopping {
     asked,
     drains: () => (isDraining = true),
     fail: (reason) => answer({ reason, isFailure: true }),
-    bounded: async (cleanUp) => {
-      const limit = new Promise<false>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref())
-      return Promise.race([cleanUp().then(() => true as const), limit])
-    },
   }
 }

@@ -1,6 +1,7 @@
 import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
+import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
@@ -23,10 +24,9 @@ export async function workCommand(context: CommandContext): Promise<number> {
     else log.info({ reason }, 'stopping')
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
-    const inTime = await stop.bounded(async () => {
-      await worker?.stop()
-      await opened.close()
-    })
-    if (!inTime) log.warn('not everything that ran could be finished in time')
+    await drain(async (waitFor) => {
+      await waitFor('worker', worker?.stop())
+      await waitFor('database', opened.close())
+    }, log)
   }
 }

@@ -81,3 +81,17 @@ test('verify names three thousand differences of one kind and counts the rest', 
   const [told] = JSON.parse((await runProgram(['verify', '--json'], env)).out)
   expect(told.More).toContainEqual({ Check: 'customer totals', What: 'receivable', Count: 7 })
 })
+
+test('a database that was made read-only is named so in one sentence', async () => {
+  const DATA_DIR = testFolder()
+  const env = { DATA_DIR }
+  await serve(env)
+  const database = new pg.Client(connectionTo(join(DATA_DIR, 'postgres')))
+  await database.connect()
+  await database.query('alter database perennial set default_transaction_read_only = on')
+  await database.end()
+  for (const command of [['verify'], ['key', 'create', '--name', 'x', '--account', '1']]) {
+    const { code, err } = await runProgram(command, env)
+    expect([code, err]).toEqual([1, expect.stringMatching(/^The database in \S+ is read-only: [^\n]+\n$/)])
+  }
+})

@@ -101,11 +101,7 @@ describe('keys', () => {
     const client = await service.newAccount()
     const { id, header } = await addKey(client)
     let steadyMs = 0
-    const { authenticate } = makeAuthenticator(
-      service.db,
-      () => realNow,
-      () => steadyMs,
-    )
+    const { authenticate } = makeAuthenticator(service.db, () => realNow, { clock: () => steadyMs })
     await authenticate(header, 'a')
     await service.db.transaction(client.id, (tx) => revokeKey(tx, client.id, id, '2026-11-21T12:00:00Z'))
     const wallClock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - DAYS_BACK_MS)
@@ -142,11 +138,7 @@ describe('keys', () => {
         }
       },
     }
-    const { authenticate } = makeAuthenticator(
-      slow,
-      () => realNow,
-      () => steadyMs,
-    )
+    const { authenticate } = makeAuthenticator(slow, () => realNow, { clock: () => steadyMs })
     const early = authenticate(header, 'a')
     await bothSent
     await service.db.transaction(client.id, (tx) => revokeKey(tx, client.id, id, '2026-11-21T12:00:00Z'))
@@ -208,7 +200,7 @@ describe('wrong credentials', () => {
 
   test('a wall clock that steps back by two days shuts nobody out for longer than a minute', () => {
     let steadyMs = 0
-    const wrong = new WrongCredentials(() => steadyMs)
+    const wrong = new WrongCredentials({ clock: () => steadyMs })
     const isRefused = () => {
       try {
         wrong.refuse('10.0.2.1', undefined)
@@ -227,7 +219,7 @@ describe('wrong credentials', () => {
 
   test('of more addresses than are kept, the one that began first is forgotten, not all', () => {
     let steadyMs = 0
-    const wrong = new WrongCredentials(() => steadyMs, 3)
+    const wrong = new WrongCredentials({ clock: () => steadyMs, namesMax: 3 })
     const isRefused = (address: string) => {
       try {
         wrong.refuse(address, undefined)
@@ -244,6 +236,30 @@ describe('wrong credentials', () => {
     isRefused('fourth')
     expect(['second', 'third'].map(isRefused)).toEqual([true, true])
     expect(isRefused('first')).toBe(false)
+  })
+
+  test('leave one line a minute in the log, with how many were refused since the line before', () => {
+    let steadyMs = 0
+    const lines: object[] = []
+    const wrong = new WrongCredentials({ clock: () => steadyMs, log: { warn: (facts: object) => lines.push(facts) } })
+    const guess = (times: number) => {
+      for (let tries = 0; tries < times; tries += 1)
+        try {
+          wrong.refuse('10.0.3.1', 7n)
+        } catch {
+          // Refused.
+        }
+    }
+    guess(10)
+    expect(lines).toEqual([])
+    guess(5)
+    expect(lines).toEqual([{ address: '10.0.3.1', account: '7', refused: 1 }])
+    steadyMs = 59_999
+    guess(100)
+    expect(lines).toHaveLength(1)
+    steadyMs = 60_000
+    guess(11)
+    expect(lines.slice(1)).toEqual([{ address: '10.0.3.1', account: '7', refused: 105 }])
   })
 
   test('are slowed down per account too, from however many addresses they come, and say when to come back', () => {

@@ -1,11 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { Logger } from 'pino'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Account, Caller, RealClock } from '../../kernel/context.ts'
 import { dropOldest } from '../../platform/http/counted-windows.ts'
-import { steadyClock } from '../../platform/steady-clock.ts'
+import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 import { findAccount } from '../accounts/queries.ts'
 import { type ApiKey, findKeyByHash, touchKey } from './queries.ts'
 import { secretHash } from './secret.ts'
@@ -55,11 +56,15 @@ export interface Authenticator {
 }
 
 /** Makes the authenticator of a process, which keeps what it found in memory. */
-export function makeAuthenticator(db: Database, realClock: RealClock, clock = steadyClock): Authenticator {
+export function makeAuthenticator(
+  db: Database,
+  realClock: RealClock,
+  { clock = steadyClock, log }: { clock?: SteadyClock; log?: Pick<Logger, 'warn'> } = {},
+): Authenticator {
   const known = new Map<string, Known>()
   const loading = new Map<string, LookUp>()
   const used = new Map<string, { account: AccountId; key: bigint; atMs: number }>()
-  const wrong = new WrongCredentials(clock)
+  const wrong = new WrongCredentials({ clock, ...(log && { log }) })
   // A look-up that was on its way while something changed must not be kept.
   let changes = 0
   let flushing: NodeJS.Timeout | undefined

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { AccountId } from '../../kernel/ids.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -22,7 +23,8 @@ interface Deps extends RunDeps {
   /** The database on connections that long operations have for themselves. */
   longDb: Database
   forgetAccount(account: AccountId): void
-  /** Told of every run of a clock that this process has finished. */
+  log: Pick<Logger, 'info'>
+  /** Called after every run of a clock that this process has finished. */
   runFinished?: (invoices: number, failed: number, seconds: number) => void
 }
 
@@ -101,8 +103,18 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
       try {
         const startedMs = performance.now()
         const move = await moveClock({ ...deps, db: deps.longDb }, { account: account.id, to: body.Now, actor })
-        const { invoices, failures } = move.totals
-        deps.runFinished?.(invoices, failures.length, (performance.now() - startedMs) / 1000)
+        const { done, invoices, failures } = move.totals
+        const seconds = (performance.now() - startedMs) / 1000
+        deps.runFinished?.(invoices, failures.length, seconds)
+        const finished = {
+          account: String(account.id),
+          days: move.days,
+          done,
+          invoices,
+          failed: failures.length,
+          seconds,
+        }
+        deps.log.info(finished, 'clock moved')
         return { status: 200, body: moveOut.write(move, writingOf(context)) }
       } finally {
         deps.forgetAccount(account.id)

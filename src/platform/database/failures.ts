@@ -75,6 +75,21 @@ const refusal = (code: string, message: string, retryAfterSeconds: number, cause
 export const unavailable = (cause?: unknown): Fault =>
   refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
 
+/** The database answers and takes no writes: 503 as when it is away, in words that lead whoever runs it to the cause. */
+const takesNoWrites = (cause: unknown): Fault =>
+  refusal(
+    'database_unavailable',
+    'The database takes no writes at the moment: it is a standby, or was made read-only; try again shortly.',
+    2,
+    cause,
+  )
+
+/** Reports whether the failure is that of a database that takes no writes. */
+export function isReadOnly(error: unknown): boolean {
+  const { code } = asDriverError(error)
+  return code === READ_ONLY || code === TAKES_NO_WRITES
+}
+
 /** Whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof Fault) return false
@@ -95,6 +110,7 @@ export function databaseFault(error: unknown): Fault | undefined {
     )
   if (CANCELLED_CODES.has(code))
     return refusal('database_cancelled', 'The database broke this off; nothing was changed. Try again.', 5, error)
+  if (isReadOnly(error)) return takesNoWrites(error)
   return isUnavailable(error) ? unavailable(error) : undefined
 }
 

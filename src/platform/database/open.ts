@@ -6,7 +6,7 @@ import { StartFailure } from '../postgres/start-failure.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
 import { type Connection, type Database, openDatabase } from './database.ts'
-import { READ_ONLY, TAKES_NO_WRITES } from './failures.ts'
+import { isReadOnly } from './failures.ts'
 import { migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
@@ -62,7 +62,8 @@ export async function openService(
   try {
     const isEmbedded = config.databaseUrl === undefined
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
-    const migrated = await migrate(home.connection, roles.owner, join(options.root, 'db', 'migrations'))
+    const folder = join(options.root, 'db', 'migrations')
+    const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
     // No way leads back from a role that logged in to one that may do more.
     const db = isEmbedded
       ? openDatabase({ ...home.connection, user: roles.app }, { role: undefined, poolSize: config.databasePool })
@@ -92,22 +93,30 @@ export const shownServer = (databaseUrl: string): string =>
     })
     .join(' or ')
 
+function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
+  if (databaseUrl === undefined)
+    return new StartFailure(
+      `The database in ${dataFolderAt(dataDir).root} is read-only: somebody has set default_transaction_read_only; reset that (alter database, alter role or alter system).`,
+    )
+  return new StartFailure(
+    `The database server at ${shownServer(databaseUrl)} takes no writes: it is a standby, or the database is read-only; name the server that does, or all of them separated by commas, in DATABASE_URL.`,
+  )
+}
+
 const LOGIN_REFUSED = new Set(['28P01', '28000', '3D000', '42501'])
 
 async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof StartFailure || !config.databaseUrl) throw error
+    if (error instanceof StartFailure) throw error
+    if (isReadOnly(error)) throw readOnlyFailure(config)
+    if (!config.databaseUrl) throw error
     const { code, message } = error as { code?: string; message?: string }
     const server = shownServer(config.databaseUrl)
     if (code && LOGIN_REFUSED.has(code))
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. Check user, password and database in DATABASE_URL.`,
-      )
-    if (code === READ_ONLY || code === TAKES_NO_WRITES)
-      throw new StartFailure(
-        `The database server at ${server} takes no writes (a standby, or made read-only): name the one that does, or all of them separated by commas, in DATABASE_URL.`,
       )
     throw new StartFailure(
       `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { probeServer } from '../../../test/support/probe.ts'
@@ -129,12 +130,17 @@ describe('connections', () => {
     return !(await isSaid(socket, /"slow"/))
   }
 
-  test('of one address are bounded; one that ends makes room', async () => {
-    const { open, accepted } = await listening({ connectionsPerAddress: 2 })
+  const logTo = (lines: object[]) =>
+    Object.assign(pino({ level: 'silent' }), { warn: (facts: object) => lines.push(facts) })
+
+  test('of one address are bounded, which the log shows; one that ends makes room', async () => {
+    const lines: object[] = []
+    const { open, accepted } = await listening({ connectionsPerAddress: 2 }, { log: logTo(lines) })
     const first = accepted()
     const [one, two] = [await open(), await open()]
     const [far] = await first
     expect(await isRefused(await open())).toBe(true)
+    expect(lines).toEqual([{ bound: 'CONNECTIONS_PER_ADDRESS', allowed: 2, address: '127.0.0.1' }])
     one.destroy()
     await once(far, 'close')
     expect(await isRefused(await open())).toBe(false)
@@ -151,9 +157,11 @@ describe('connections', () => {
   )
 
   test('of a process are bounded', async () => {
-    const { open } = await listening({ connections: 1 })
+    const lines: object[] = []
+    const { open } = await listening({ connections: 1 }, { log: logTo(lines) })
     const one = await open()
     expect(await isRefused(await open())).toBe(true)
+    expect(lines).toEqual([{ bound: 'CONNECTIONS_MAX', allowed: 1, address: '127.0.0.1' }])
     expect(await isRefused(one)).toBe(false)
   })
 })

@@ -42,6 +42,8 @@ export const arrivalOptions = ({ headersMs, requestMs }: ConnectionBounds) => ({
   http: {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
+    // Node's own refusal of a request without Host has no body; the server refuses it as it refuses anything else.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(LOOK_EVERY_MAX_MS, Math.ceil(headersMs / LOOKS_A_BOUND)),
   },
 })
@@ -63,23 +65,26 @@ function isProxyOf(trust: Trust): (address: string) => boolean {
 
 const WARN_EVERY_MS = 60_000
 
+/** Returns an address of IPv4 as such, also where the socket is one of IPv6. */
+const plainAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '')
+
 /** Closes connections beyond the bounds as they come: they have sent nothing yet, and others must find room. */
 export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, trust: Trust, log: Logger): void {
   const { server } = app
   const isProxy = isProxyOf(trust)
   const countOf = new Map<string, number>()
   let warnedAtMs = -Infinity
-  const warn = (bound: string) => {
+  const warn = (bound: string, allowed: number, address: string | undefined) => {
     const nowMs = performance.now()
     if (nowMs - warnedAtMs < WARN_EVERY_MS) return
     warnedAtMs = nowMs
-    log.warn({ bound }, 'connections are refused: there are as many as are allowed')
+    log.warn({ bound, allowed, address }, 'connections are refused: there are as many as are allowed')
   }
   server.maxConnections = bounds.connections
-  server.on('drop', () => warn('CONNECTIONS_MAX'))
+  server.on('drop', (dropped) => warn('CONNECTIONS_MAX', bounds.connections, plainAddress(dropped?.remoteAddress)))
   if (bounds.connectionsPerAddress === 0) return
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress?.replace(/^::ffff:/, '')
+    const address = plainAddress(socket.remoteAddress)
     if (address === undefined || isProxy(address)) return
     const count = (countOf.get(address) ?? 0) + 1
     countOf.set(address, count)
@@ -89,7 +94,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
       else countOf.delete(address)
     })
     if (count <= bounds.connectionsPerAddress) return
-    warn('CONNECTIONS_PER_ADDRESS')
+    warn('CONNECTIONS_PER_ADDRESS', bounds.connectionsPerAddress, address)
     socket.destroy()
   })
 }

@@ -116,6 +116,8 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+    const { host } = request.raw.headers
+    if (host === undefined && request.raw.httpVersion === '1.1') throw hostMissing()
     // Fastify would refuse a malformed type by itself, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
@@ -157,6 +159,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     )
   })
 }
+
+const hostMissing = () =>
+  new Fault('invalid', [{ code: 'host_missing', message: 'Send a Host header, as HTTP/1.1 requires.', field: null }])
 
 /** Whether the body of a request is large, or says nothing of its size. */
 function maySendLarge({ headers }: FastifyRequest): boolean {

@@ -76,7 +76,10 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
   app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
   addReadiness(app, db)
   app.get('/metrics', isPublic, async (_, reply) =>
-    reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(await metrics.text()),
+    reply
+      .header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .send(await metrics.text()),
   )
   const document = JSON.stringify(
     openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/' }),
@@ -126,6 +129,8 @@ const isNamedIn = (header: string | undefined, etag: string): boolean =>
 /** Ready: the database answers soon, and the service is not on its way out. */
 function addReadiness(app: FastifyInstance, db: Database): void {
   let isStopping = false
+  // Of a database that does not answer one question is open, however often the service is asked.
+  let asked: ReturnType<typeof askDatabase> | undefined
   app.addHook('preClose', async () => {
     isStopping = true
   })
@@ -134,17 +139,24 @@ function addReadiness(app: FastifyInstance, db: Database): void {
   app.get('/readyz', isPublic, async (_, reply) => {
     if (isStopping) return notReady(reply, 'The service is stopping.')
     // Whatever asks gives up sooner than a connection would: no answer in time is an answer.
-    const found = await within(
-      READY_WAIT_MS,
-      db.unscoped.rows<{ mark: string; isReadOnly: boolean }>(
-        sql`select account_exists(), ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
-      ),
-    )
+    const found = await within(READY_WAIT_MS, (asked ??= askDatabase(db).finally(() => (asked = undefined))))
+    if (found instanceof Fault) return notReady(reply, found.problems[0]?.message ?? '')
     if (!found) return notReady(reply, 'The database cannot be reached at the moment.')
     if (found[0]?.isReadOnly) return notReady(reply, 'The database takes no writes at the moment.')
     return json(reply.header(MARK_HEADER, found[0]?.mark ?? ''), 200, '{"Status":"ready"}')
   })
 }
+
+/** Asks the database who it is and whether it takes writes; the refusal where it cannot be asked. */
+const askDatabase = (db: Database): Promise<{ mark: string; isReadOnly: boolean }[] | Fault> =>
+  db.unscoped
+    .rows<{ mark: string; isReadOnly: boolean }>(
+      sql`select account_exists(), ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+    )
+    .catch((error: unknown) => {
+      if (error instanceof Fault) return error
+      throw error
+    })
 
 /** Pages answer GET and HEAD; any other method is 405, as everywhere. */
 function refuseOtherMethods(app: FastifyInstance): void {

@@ -128,3 +128,16 @@ test('what is no HTTP is told so in the shape of every error', async () => {
   long.send(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`)
   expect(await long.until('"Errors"')).toMatch(/^HTTP\/1\.1 431 /)
 })
+
+test('a request without Host is refused as a caller’s mistake, in the shape of every refusal; one of HTTP/1.0 needs none', async () => {
+  const wire = await open()
+  wire.send('GET /healthz HTTP/1.1\r\n\r\n')
+  const refused = await wire.until('"Errors"')
+  expect(refused).toMatch(/^HTTP\/1\.1 400 /)
+  expect(refused).toContain('host_missing')
+  wire.socket.destroy()
+  const older = await open()
+  older.send('GET /healthz HTTP/1.0\r\n\r\n')
+  expect(await older.until('alive')).toMatch(/ 200 /)
+  older.socket.destroy()
+})
