@@ -74,6 +74,9 @@ export const MISTAKES: readonly (readonly [what: string, id: string, make: (righ
     'recordUsageInBulk',
     (call) => ({ ...call, body: { Usage: [{ subscriptionID: 1, componentID: 1, NumUnit: 2, UsageKey: 'key' }] } }),
   ],
+  ['usage without its units', 'recordUsage', (call) => ({ ...call, body: without(call.body as Body, 'NumUnits') })],
+  ['usage of nothing', 'recordUsage', (call) => ({ ...call, body: {} })],
+  ['an end left out', 'changeEndDate', (call) => ({ ...call, body: {} })],
   [
     'recurring charges under their second name',
     'addRecurringInvoice',

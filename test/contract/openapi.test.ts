@@ -117,6 +117,8 @@ describe('the OpenAPI document', () => {
       expect([operation.id, raw.summary?.length > 5]).toEqual([operation.id, true])
       for (const [status, response] of Object.entries<any>(operation.responses)) {
         expect([operation.id, status, response.description?.length > 3]).toEqual([operation.id, status, true])
+        // Refused before there is a request.
+        if (status === '408') continue
         const headers = Object.keys(response.headers)
         expect([operation.id, status, headers]).toEqual([
           operation.id,

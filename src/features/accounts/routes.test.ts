@@ -254,6 +254,23 @@ describe('/v1/account/logo', () => {
     expect((await read(client)).statusCode).toBe(404)
   })
 
+  test('is replaced and taken away only as it was read, where If-Match says so', async () => {
+    const client = await service.newAccount()
+    const type = { 'content-type': 'image/png' }
+    // There is no state to have read before the first.
+    expect((await put(client, png, { ...type, 'if-match': '"any"' })).statusCode).toBe(412)
+    const { etag } = (await put(client, png)).headers as { etag: string }
+    expect((await put(client, jpeg, { 'content-type': 'image/jpeg', 'if-match': etag })).statusCode).toBe(204)
+    const stale = await put(client, png, { ...type, 'if-match': etag })
+    expect([stale.statusCode, stale.json().Errors[0].Code]).toEqual([412, 'etag_mismatch'])
+    expect((await client.delete(`${PATH}/logo`, undefined, { 'if-match': etag })).status).toBe(412)
+    const present = await read(client)
+    expect(present.rawPayload).toEqual(jpeg)
+    expect((await client.delete(`${PATH}/logo`, undefined, { 'if-match': String(present.headers.etag) })).status).toBe(
+      204,
+    )
+  })
+
   test('an Idempotency-Key tells two images apart', async () => {
     const client = await service.newAccount()
     const headers = { 'content-type': 'image/png', 'idempotency-key': 'logo-1' }

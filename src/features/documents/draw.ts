@@ -28,6 +28,8 @@ export interface DrawingSettings {
   /** Of each thread. */
   heapMb?: number
   threads?: number
+  /** Bytes of a document's facts, beyond which it is refused (409). */
+  inputBytesMax?: number
   /** Told of threads that ended at their work. */
   log?: Pick<Logger, 'warn'>
 }
@@ -80,7 +82,13 @@ function asFault(error: unknown): unknown {
 }
 
 /** Starts nothing: a thread is started by the first document. */
-export function makeDrawing({ root, heapMb = HEAP_MB, threads, log }: DrawingSettings): Drawing {
+export function makeDrawing({
+  root,
+  heapMb = HEAP_MB,
+  threads,
+  inputBytesMax = INPUT_BYTES_MAX,
+  log,
+}: DrawingSettings): Drawing {
   const running = new Threads({
     program: pathToFileURL(join(root, 'dist', 'drawing.js')),
     heapMb,
@@ -105,7 +113,7 @@ export function makeDrawing({ root, heapMb = HEAP_MB, threads, log }: DrawingSet
     draw: async (account, drawable, signal) => {
       const input = serialize(drawable)
       const size = input.byteLength
-      if (size > INPUT_BYTES_MAX) throw tooLarge()
+      if (size > inputBytesMax) throw tooLarge()
       if (bytes + size > WAITING_BYTES_MAX) throw everybodyWaits()
       bytes += size
       const work = async () => {

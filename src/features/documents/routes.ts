@@ -10,6 +10,9 @@ import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
 import { wordsOf } from './words.ts'
 
+/** The refusal that every drawn document declares. */
+export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }
+
 /** A document to look at in the browser. The name it is kept under holds letters, digits and dashes alone, whatever its number is. */
 export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawable: Drawable, name: string): Answer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')
@@ -29,6 +32,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     tag: 'Credit notes',
     summary: 'A credit note as a PDF: its parties as when it was made, with what it was used for so far',
     success: { status: 200, media: ['application/pdf'] },
+    refusals: PDF_REFUSALS,
     read: async (db, context, { params }) => {
       const found = await creditNote.found(db, context, params)
       const document = await loadCreditNoteDocument(db, context, found)
@@ -65,6 +69,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     tag: 'Invoices',
     summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
     success: { status: 200, media: ['application/pdf'] },
+    refusals: PDF_REFUSALS,
     read: async (db, context, { params }) => {
       const id = invoiceKind.pathId(params)
       const document = await loadInvoiceDocument(db, context, id)

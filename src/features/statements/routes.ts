@@ -13,7 +13,7 @@ import { customerKind, foundCustomerId, ofCustomerInPath, unknownCustomer } from
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
 import type { Drawing } from '../documents/draw.ts'
-import { pdfAnswer } from '../documents/routes.ts'
+import { PDF_REFUSALS, pdfAnswer } from '../documents/routes.ts'
 import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
@@ -77,6 +77,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     summary: 'A statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
     success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'] },
+    refusals: PDF_REFUSALS,
     isExpensive: true,
     record: (db, context, params) => foundCustomer(db, context, params),
     read: async (db, context, { params, query, headers }) => {
@@ -114,6 +115,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
     tag,
     summary: 'An automatic statement as a PDF, as it was sent',
     success: { status: 200, media: ['application/pdf'] },
+    refusals: PDF_REFUSALS,
     read: async (db, { account }, { params }) => {
       const customerId = await foundCustomerId(db, account.id, params)
       const id = pathId(params, 'statementID', unknownStatement)

@@ -10,6 +10,7 @@ import {
   whole,
 } from '../../platform/wire/fields.ts'
 import { isJsonNumber } from '../../platform/wire/json.ts'
+import { asComponent } from '../../platform/wire/schema.ts'
 import {
   type BodyOf,
   type Field,
@@ -103,10 +104,12 @@ const ignored = ['componentVersionID', 'componentVersionNumber']
 const entryInputs = { componentID: required(requiredReference()), ...usageInputs } satisfies Properties
 export type UsageBody = BodyOf<typeof entryInputs>
 
+const EntryIn = objectOf(entryInputs, { name: 'UsageEntry', ignored })
+const entriesIn = listOf(EntryIn, { min: 1, max: 1000, what: 'entries' })
+const EntriesIn = objectOf({ componentUsage: required(entriesIn) }, { name: 'UsageEntries' })
+
 const recordInputs = {
-  componentUsage: optional(
-    listOf(objectOf(entryInputs, { name: 'UsageEntry', ignored }), { min: 1, max: 1000, what: 'entries' }),
-  ),
+  componentUsage: optional(entriesIn),
   componentID: optional(reference()),
   NumUnits: optional(units()),
   isSetUnits: optional(flagOrNumber()),
@@ -115,8 +118,11 @@ const recordInputs = {
   Memo: optional(longText()),
 } satisfies Properties
 
-/** A list of entries, or one entry by itself. */
-export const RecordUsageIn = objectOf(recordInputs, { name: 'UsageRecord', ignored })
+/** A list of entries, or one entry by itself: the document shows two bodies, of which each requires what it needs. */
+export const RecordUsageIn = {
+  ...objectOf(recordInputs, { ignored }),
+  schema: asComponent('UsageRecord', { anyOf: [EntryIn.schema, EntriesIn.schema] }),
+}
 export type RecordUsageBody = BodyOf<typeof recordInputs>
 
 const bulkInputs = {

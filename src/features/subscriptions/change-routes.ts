@@ -235,18 +235,13 @@ const dating = (): Operation[] => [
       409: 'The subscription has ended, or the new end lies before today or, without pro rata, inside what is invoiced',
     },
     record: subscriptionKind.editing.record,
-    references: async (_tx, _context, { body }, problems) => {
-      const isRefused = problems.found.some(({ field }) => field === 'EndDate')
-      if (body.EndDate === undefined && !isRefused)
-        problems.add('required', 'EndDate', 'EndDate is required; null clears it.')
-    },
     etag: subscriptionEtag,
     write: async (tx, context, { body, query }, s: Subscription) => {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         checkRunning(subject, context.moment.today)
         return {
           plan: withComponents(
-            changeEndDate(subject.state, body.EndDate ?? null, { charges, today: context.moment.today }),
+            changeEndDate(subject.state, body.EndDate, { charges, today: context.moment.today }),
             subject.components,
           ),
           event: 'subscription.changed',

@@ -9,6 +9,7 @@ import {
   optional,
   type Properties,
   required,
+  requiredOrNull,
   word,
 } from '../../platform/wire/read.ts'
 import {
@@ -44,7 +45,7 @@ export const ChangePackageIn = objectOf(changeInputs, { name: 'SubscriptionChang
 export type ChangeBody = BodyOf<typeof changeInputs>
 
 export const ChangeStartDateIn = objectOf({ StartDate: required(date()) }, { name: 'SubscriptionStart' })
-export const ChangeEndDateIn = objectOf({ EndDate: optional(date()) }, { name: 'SubscriptionEnd' })
+export const ChangeEndDateIn = objectOf({ EndDate: requiredOrNull(date()) }, { name: 'SubscriptionEnd' })
 export const ReactivateIn = objectOf(
   { StartDate: optional(date()), EndDate: optional(date()) },
   { name: 'SubscriptionReactivation' },

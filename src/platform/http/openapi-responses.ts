@@ -35,16 +35,18 @@ const headersOf = (names: readonly HeaderName[]): Schema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${HEADERS[name].name}` }]))
 
 const REASONS: Record<number, string> = {
-  400: 'Malformed JSON or invalid input; all problems are listed',
+  400: 'Malformed JSON or invalid input; with Prefer: handling=strict also what is not known; all problems are listed',
   401: 'No credentials, or wrong ones',
   403: 'The API key may only read',
   404: 'The record that the request is about does not exist',
+  408: 'The request did not arrive in time',
   409: 'The state of a record, a uniqueness rule, or a running request with the same Idempotency-Key forbids it',
   412: 'If-Match no longer holds',
   413: 'The body is too large',
   415: 'The body is of another type than the operation takes',
   422: 'The Idempotency-Key was used for another request',
   429: 'Too many requests, too many wrong credentials, or too many expensive reads at a time',
+  500: 'A fault of the service; its log has it under the X-Request-Id',
   503: 'The database is away for a moment, or the read took too long',
 }
 
@@ -55,9 +57,12 @@ const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {
   503: ['Retry-After'],
 }
 
+/** Refused by the connection, before there is a request that could be identified. */
+const UNIDENTIFIED = 408
+
 const refusal = (status: number, description: string): Schema => ({
   description,
-  headers: headersOf(['X-Request-Id', ...(REFUSAL_HEADERS[status] ?? [])]),
+  ...(status === UNIDENTIFIED ? {} : { headers: headersOf(['X-Request-Id', ...(REFUSAL_HEADERS[status] ?? [])]) }),
   content: { 'application/json': { schema: errorSchema } },
 })
 
@@ -71,15 +76,16 @@ function refusalsOf(operation: Operation): number[] {
   if (operation.isPublic) return []
   const changes = operation.kind !== 'read'
   const statuses = [
+    400,
     401,
+    408,
     429,
+    500,
     503,
     ...(permissionOf(operation) === 'full' ? [403] : []),
-    ...(operation.body || operation.rawBody ? [400] : []),
     ...((operation.body && !operation.takesAnyBody) || operation.rawBody ? [413, 415] : []),
-    ...(operation.query ? [400] : []),
     ...(/\{\w+\}/.test(operation.path) ? [404] : []),
-    ...(changes ? [400, 409, 422] : []),
+    ...(changes ? [409, 422] : []),
     ...(hasEtag(operation) ? [412] : []),
     ...Object.keys(operation.refusals ?? {}).map(Number),
   ]

@@ -34,8 +34,8 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
   presence: Presence
   /** Other spellings that the interface uses for this field. */
   aliases: readonly string[]
-  /** Given null (or blank) is refused with this field's own message when required; kept as null when optional. */
-  example?: unknown
+  /** A required field that null (or blank) clears: only left out it is refused. */
+  isCleared?: true
 }
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
@@ -62,6 +62,10 @@ export const required = <T>(field: Field<T>, ...aliases: string[]): Property<T, 
   field,
   presence: 'required',
   aliases,
+})
+export const requiredOrNull = <T>(field: Field<T>): Property<T | null, 'required'> => ({
+  ...(required(field) as Property<T | null, 'required'>),
+  isCleared: true,
 })
 export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 'optional'> => ({
   field,
@@ -208,10 +212,10 @@ function readProperty(
   const isBlank = given === null || (property.field.isBlankNull && typeof given === 'string' && given.trim() === '')
   if (property.presence === 'required') {
     if (given === undefined) {
-      context.problems.add('required', path, `${path} is required.`)
+      context.problems.add('required', path, `${path} is required${property.isCleared ? '; null clears it' : ''}.`)
       return REFUSED
     }
-    if (isBlank) {
+    if (isBlank && !property.isCleared) {
       context.problems.add(
         'required',
         path,
@@ -228,8 +232,8 @@ function readProperty(
 /** Names each field once, by its documented name: a schema with its other spellings would be no type for a generated client. */
 function schemaOf(properties: Properties, names: readonly string[]): Schema {
   const entries = names.map((name) => {
-    const { field, presence, aliases } = properties[name] as Property<unknown, 'required' | 'optional'>
-    const schema = presence === 'required' ? field.schema : nullable(field.schema)
+    const { field, presence, aliases, isCleared } = properties[name] as Property<unknown, 'required' | 'optional'>
+    const schema = presence === 'required' && !isCleared ? field.schema : nullable(field.schema)
     return [name, aliases.length > 0 ? describedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema]
   })
   const required = names.filter((name) => properties[name]?.presence === 'required')
