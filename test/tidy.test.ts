@@ -189,6 +189,10 @@ describe('SQL', () => {
 })
 
 describe('names', () => {
+  test('records of events are written by a declared shape, never by hand', () => {
+    expect(placesOf(/\brecord: (?:JSON\b|`)/, SOURCES, textOf)).toEqual([])
+  })
+
   test("the interface's spelling stays out of rules, statements and the engine's facts", () => {
     const document = JSON.parse(read('openapi.json')) as {
       components: { schemas: Record<string, { properties?: object }> }
@@ -226,6 +230,18 @@ describe('names', () => {
       placesOf(/\bexport (?:class|const|function|interface|type) \w*(Utils?|Helper|Manager|Misc|Common)\b/, SOURCES),
     ).toEqual([])
     expect(placesOf(/\bclass \w*(Service|Manager|Helper)\b/, SOURCES)).toEqual([])
+  })
+
+  test('belong to one room: no two export a function, a value or a type of the same name', () => {
+    // The demo is a client of the service, and speaks of customers and cancelling as its users do.
+    const rooms = new Map<string, Set<string>>()
+    for (const path of SOURCES.filter((path) => layerOf(path) !== 'demo'))
+      for (const [, name = ''] of textOf(path).matchAll(
+        /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm,
+      ))
+        rooms.set(name, (rooms.get(name) ?? new Set()).add(dirname(path)))
+    const twins = [...rooms].filter(([, folders]) => folders.size > 1)
+    expect(twins.map(([name, folders]) => `${name}: ${[...folders].join(' and ')}`)).toEqual([])
   })
 
   test('nothing is left to be done later by a word in the code', () => {

@@ -35,7 +35,7 @@ export interface StatementLine extends Movement {
   balanceMinor: bigint
 }
 
-export interface Statement {
+export interface MovementsStatement {
   from: IsoDate
   to: IsoDate
   openingMinor: bigint
@@ -53,7 +53,7 @@ export function makeStatement(
   movements: readonly Movement[],
   openingMinor: bigint,
   laterMinor: bigint,
-): Statement {
+): MovementsStatement {
   const lines = balanceLines(movements.toSorted(byDay), openingMinor)
   return {
     ...period,

@@ -3,7 +3,7 @@ import { compare, type Decimal, ONE, subtract, ZERO } from '../../kernel/decimal
 import { amountOf, minorToDecimal, roundToMinor } from '../../kernel/money.ts'
 import { type ChargeKind, type PlannedCharge, shareByDays } from './charges.ts'
 import { nextCycle, usageFrom } from './component-cycles.ts'
-import { type ComponentState, type ComponentVersion, type CycleUsage, type OwedRise, versionFor } from './components.ts'
+import { type ComponentState, type PricedVersion, type CycleUsage, type OwedRise, versionFor } from './components.ts'
 import type { Period } from './period.ts'
 import { exactDifference, exactPrice, type PricedBrackets, priceQuantity } from './pricing.ts'
 
@@ -95,7 +95,7 @@ const most = (a: Decimal, b: Decimal): Decimal => (compare(a, b) > 0 ? a : b)
 
 function quantityCharges(
   component: ComponentState,
-  { scheme, list }: ComponentVersion,
+  { scheme, list }: PricedVersion,
   quantity: Decimal,
   facts: LineFacts,
 ): PlannedCharge[] {

@@ -13,7 +13,7 @@ import { endOf, type SubscriptionState } from './subscription.ts'
 
 export type ComponentType = 'quantity' | 'metered' | 'opt-in'
 
-export interface ComponentVersion {
+export interface PricedVersion {
   versionId: Id
   /** It counts for cycles that begin on this day or later; null for the first one. */
   from: IsoDate | null
@@ -72,7 +72,7 @@ export interface ComponentState {
   name: string
   type: ComponentType
   /** Oldest first, at least one. */
-  versions: readonly ComponentVersion[]
+  versions: readonly PricedVersion[]
   cycle: Cycle
   /** The stretch of the subscription in which charging began; a change of package or term keeps it. */
   stretch: number
@@ -103,14 +103,14 @@ export interface ComponentOffer {
   type: ComponentType
   term: number
   termType: Cycle['termType']
-  version: Omit<ComponentVersion, 'from'>
+  version: Omit<PricedVersion, 'from'>
   quantity: Decimal
 }
 
 export const isMetered = ({ type }: Pick<ComponentState, 'type'>): boolean => type === 'metered'
 
 /** The version that prices the cycle whose first charged day is given. */
-export function versionFor({ versions }: Pick<ComponentState, 'versions'>, cycleStart: IsoDate): ComponentVersion {
+export function versionFor({ versions }: Pick<ComponentState, 'versions'>, cycleStart: IsoDate): PricedVersion {
   let found = versions[0]!
   for (const version of versions) if (version.from !== null && version.from <= cycleStart) found = version
   return found
@@ -232,7 +232,7 @@ export function reattachComponent(
 /** Rule: another version counts from the component's next cycle; the cycle that is invoiced or running keeps its prices. */
 export function changeVersion(
   component: ComponentState,
-  version: Omit<ComponentVersion, 'from'>,
+  version: Omit<PricedVersion, 'from'>,
   today: IsoDate,
 ): ComponentState {
   const { nextFrom, cycle, versions } = component

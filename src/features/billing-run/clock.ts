@@ -9,6 +9,7 @@ import { getAccount, notifyAccountChange, updateClock } from '../accounts/querie
 import { insertEvents } from '../events/queries.ts'
 import { findDueAfter } from './due-kind.ts'
 import { insertRun } from './queries.ts'
+import { ClockMovedOut } from './wire.ts'
 import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
 
 /** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
@@ -185,7 +186,7 @@ const endMove = (deps: RunDeps, wish: ClockWish, { account, lease, from, to }: B
         happenedAt: to,
         actor: wish.actor,
         reason: null,
-        record: JSON.stringify({ From: from, Now: to }),
+        record: ClockMovedOut.write({ From: from, Now: to }),
       },
     ])
     await releaseLease(tx, lease)

@@ -54,7 +54,7 @@ export const emptyTotals = (): RunTotals => ({ done: 0, invoices: 0, renewals: 0
 
 const CHUNK = 1000
 
-export interface Work {
+export interface RunWork {
   deps: RunDeps
   account: AccountId
   runId: Id
@@ -68,7 +68,7 @@ export interface Work {
 }
 
 /** A walk through the customers with something due on a day, for one phase of the day. */
-interface Pass {
+interface DayPass {
   day: IsoDate
   kinds: readonly DueKind[]
   /** The second pass waits for customers that were locked in the first. */
@@ -81,8 +81,8 @@ export const workOn = (
   account: AccountId,
   runId: Id,
   until: IsoDate,
-  about: Partial<Pick<Work, 'actor' | 'moment' | 'totals' | 'onChunk'>> = {},
-): Work => ({
+  about: Partial<Pick<RunWork, 'actor' | 'moment' | 'totals' | 'onChunk'>> = {},
+): RunWork => ({
   deps,
   account,
   runId,
@@ -98,7 +98,7 @@ export async function workRun(
   deps: RunDeps,
   account: AccountId,
   runId: Id,
-  onChunk?: Work['onChunk'],
+  onChunk?: RunWork['onChunk'],
 ): Promise<RunTotals | undefined> {
   const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps, runId))
   if (!run) return undefined
@@ -126,7 +126,7 @@ export async function takeRun(
 }
 
 /** Bills day by day, oldest first, until nothing due is left but what failed. */
-export async function billUntil(work: Work, until: IsoDate): Promise<void> {
+export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
   const { db, order } = work.deps
   const reader = db.reader(work.account)
   let day = await findDueAfter(order, reader, work.account, '0001-01-01', until)
@@ -139,7 +139,7 @@ export async function billUntil(work: Work, until: IsoDate): Promise<void> {
   }
 }
 
-async function billPass(work: Work, pass: Pass): Promise<void> {
+async function billPass(work: RunWork, pass: DayPass): Promise<void> {
   let after: CustomerId | null = 0n
   while (after !== null) {
     after = await billChunk(work, pass, after, work.deps.chunk ?? CHUNK)
@@ -148,7 +148,7 @@ async function billPass(work: Work, pass: Pass): Promise<void> {
 }
 
 /** Bills the next customers of a pass in one transaction; answers the last that was looked at, null when there are no more. */
-async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: number): Promise<CustomerId | null> {
+async function billChunk(work: RunWork, pass: DayPass, after: CustomerId, limit: number): Promise<CustomerId | null> {
   const { deps, account, runId } = work
   const { day, kinds } = pass
   const wanted = await listDueCustomers(kinds, deps.db.reader(account), account, { day, after, limit, runId })
@@ -157,7 +157,7 @@ async function billChunk(work: Work, pass: Pass, after: CustomerId, limit: numbe
 }
 
 /** Bills customers together; where the database refuses them as a whole, the halves by themselves, down to the record that it refuses. */
-async function billCustomers(work: Work, pass: Pass, customers: readonly CustomerId[]): Promise<void> {
+async function billCustomers(work: RunWork, pass: DayPass, customers: readonly CustomerId[]): Promise<void> {
   if (customers.length === 0) return
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
@@ -179,7 +179,7 @@ const isUnavailable = (error: unknown): boolean =>
   (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
 
 /** Bills each record of a customer by itself: a record that the database refuses again becomes a failure, the others are billed. */
-async function billEach(work: Work, { day, kinds }: Pass, customer: CustomerId): Promise<void> {
+async function billEach(work: RunWork, { day, kinds }: DayPass, customer: CustomerId): Promise<void> {
   const { deps, account, runId } = work
   for (const kind of kinds) {
     for (const record of await kind.listDue(deps.db.reader(account), account, [customer], { day, runId })) {
@@ -198,22 +198,22 @@ async function billEach(work: Work, { day, kinds }: Pass, customer: CustomerId):
 }
 
 /** The result of one transaction, with the number of records that the run is through with. */
-interface Chunk extends Planned {
+interface BilledChunk extends Planned {
   done: number
 }
 
 /** Bills the records due on a day of locked customers, or one of them. */
 async function billLocked(
   tx: Transaction,
-  work: Work,
-  { day, kinds }: Omit<Pass, 'isWaiting'>,
+  work: RunWork,
+  { day, kinds }: Omit<DayPass, 'isWaiting'>,
   customers: readonly LockedCustomer[],
   only?: Id,
-): Promise<Chunk> {
+): Promise<BilledChunk> {
   const account = await getAccount(tx, work.account)
   const { hasMailServer = false } = work.deps
   const context: DueContext = { account, actor: work.actor, moment: momentFor(work, account), hasMailServer }
-  const done: Chunk = { plans: [], failures: [], done: 0 }
+  const done: BilledChunk = { plans: [], failures: [], done: 0 }
   for (const kind of kinds) {
     const ids = customers.filter(({ isPaused }) => isPaused === (kind.isOfPaused ?? false)).map(({ id }) => id)
     if (ids.length === 0) continue
@@ -229,22 +229,22 @@ async function billLocked(
 }
 
 /** Counts the plans after which nothing of their record is left due in this run: a late record is planned once for each day. */
-const finished = ({ until }: Work, plans: Planned['plans']): number =>
+const finished = ({ until }: RunWork, plans: Planned['plans']): number =>
   plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length
 
-const progress = (tx: Transaction, work: Work, more: { done: number; invoices: number; failed: number }) =>
+const progress = (tx: Transaction, work: RunWork, more: { done: number; invoices: number; failed: number }) =>
   addProgress(tx, work.account, work.runId, more)
 
-const momentFor = (work: Work, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
+const momentFor = (work: RunWork, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
 
-const writeFailure = (work: Work, failure: RunFailure): Promise<Chunk> =>
+const writeFailure = (work: RunWork, failure: RunFailure): Promise<BilledChunk> =>
   work.deps.db.transaction(work.account, async (tx) => {
     await insertFailure(tx, work.account, work.runId, failure)
     await progress(tx, work, { done: 1, invoices: 0, failed: 1 })
     return { plans: [], failures: [failure], done: 1 }
   })
 
-function count(work: Work, chunk: Chunk): void {
+function count(work: RunWork, chunk: BilledChunk): void {
   const { totals } = work
   totals.done += chunk.done
   for (const plan of chunk.plans) {

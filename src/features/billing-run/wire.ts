@@ -87,6 +87,9 @@ export const runShape = (order: OrderOfDay) =>
     Failures: recordsColumn(failureShape(order), ({ failures }) => failures),
   })
 
+/** The record of the event of a moved clock. */
+export const ClockMovedOut = outObject({ From: outDate('Instant'), Now: outDate('Instant') })
+
 export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
 
 export const ClockIn = objectOf(

@@ -1,3 +1,4 @@
+import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import { groupBy } from '../../kernel/grouping.ts'
@@ -16,8 +17,6 @@ import type { PageStart } from '../../platform/http/paging.ts'
 import type { VersionChoice, VersionTree } from '../packages/versioned.ts'
 
 /** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
-export type ComponentType = 'quantity' | 'metered' | 'opt-in'
-
 /** Fields of a component that a caller can set, without its versions. */
 export interface ComponentInput {
   groupId: PackageGroupId

@@ -29,7 +29,7 @@ export const updateComponentVersion = (tx: Transaction, account: AccountId, v: O
      where account_id = ${account} and component_version_id = ${v.id}`)
 
 /** Takes the default from the version that has it: before another gets it, since a component never has two. */
-export const unsetDefaultVersion = (tx: Transaction, account: AccountId, componentId: ComponentId) =>
+export const unsetDefaultComponentVersion = (tx: Transaction, account: AccountId, componentId: ComponentId) =>
   tx.rows(sql`
     update component_versions set is_default = false where account_id = ${account} and component_id = ${componentId} and is_default`)
 

@@ -16,7 +16,7 @@ import {
   deleteComponentVersion,
   insertComponentVersion,
   insertVersionCurrencies,
-  unsetDefaultVersion,
+  unsetDefaultComponentVersion,
   updateComponentVersion,
 } from './version-queries.ts'
 import {
@@ -54,7 +54,7 @@ const versions: VersionedKind<Component, ComponentVersion, ComponentVersionBody,
   insert: insertComponentVersion,
   insertPrices: insertVersionCurrencies,
   update: updateComponentVersion,
-  unsetDefault: unsetDefaultVersion,
+  unsetDefault: unsetDefaultComponentVersion,
   applyPlan: applyPricesPlan,
   remove: deleteComponentVersion,
 }

@@ -1,3 +1,4 @@
+import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -31,7 +32,6 @@ import type {
   ComponentBracket,
   ComponentInput,
   ComponentTree,
-  ComponentType,
   ComponentVersion,
   VersionCurrency,
 } from './queries.ts'

@@ -44,7 +44,7 @@ const usernameTaken = (username: string | null) => () =>
   )
 
 /** The password to be written, and as text for the mail to its owner only. */
-export interface ChosenPassword {
+export interface PreparedPassword {
   plain: string
   hash: string
 }
@@ -66,7 +66,7 @@ export async function preparePassword(
   hashing: Pick<Hashing, 'hash'>,
   body: ContactBody,
   id?: Id,
-): Promise<ChosenPassword | null> {
+): Promise<PreparedPassword | null> {
   const present = id === undefined ? undefined : await findContact(db, account.id, id)
   if (id !== undefined && !present) return null
   const wished = wishedPassword(body, present)
@@ -76,11 +76,11 @@ export async function preparePassword(
 }
 
 /** Returns the prepared password where the contact, locked by now, still needs it. Throws a Fault where it needs one only since a moment ago. */
-function choosePassword(
+function preparedPassword(
   body: ContactBody,
   present: Contact | undefined,
-  prepared: ChosenPassword | null,
-): ChosenPassword | null {
+  prepared: PreparedPassword | null,
+): PreparedPassword | null {
   if (wishedPassword(body, present) === null) return null
   if (prepared) return prepared
   const message = 'The contact is being changed by another request; try again.'
@@ -88,7 +88,7 @@ function choosePassword(
 }
 
 /** Returns the given username, or a made one for an active contact that has none. A given one is checked by the schema. */
-async function chooseUsername(tx: Transaction, contact: ContactInput, id: Id | null): Promise<string | null> {
+async function usernameOf(tx: Transaction, contact: ContactInput, id: Id | null): Promise<string | null> {
   if (contact.username === null && !contact.isActive) return null
   await lockUsernames(tx, tx.account)
   if (contact.username !== null) return contact.username
@@ -109,7 +109,7 @@ async function mailCredentials(
   tx: Transaction,
   context: RequestContext,
   sealer: Sealer,
-  { contact, password, present }: { contact: Contact; password: ChosenPassword | null; present?: Contact },
+  { contact, password, present }: { contact: Contact; password: PreparedPassword | null; present?: Contact },
 ): Promise<void> {
   const { customerId, email, name, lastName, username } = contact
   const isChanged = password !== null || username !== (present?.username ?? null)
@@ -122,7 +122,7 @@ async function mailCredentials(
 /** A body with the password that was prepared for it. */
 interface PreparedContact {
   body: ContactBody
-  prepared: ChosenPassword | null
+  prepared: PreparedPassword | null
 }
 
 /** Adds a contact, with username and password made where it is active and they are blank. Throws a Fault when the username is taken. */
@@ -133,8 +133,8 @@ export async function addContact(
   { body, prepared }: PreparedContact,
 ): Promise<Contact> {
   const wanted = contactFromWire(body)
-  const password = choosePassword(body, undefined, prepared)
-  const username = await chooseUsername(tx, wanted, null)
+  const password = preparedPassword(body, undefined, prepared)
+  const username = await usernameOf(tx, wanted, null)
   const key = username === null ? null : usernameKey(username)
   const contact = await refuseOn(insertContact(tx, tx.account, { ...wanted, username }, key, password), {
     customer_contacts_username_key: usernameTaken(username),
@@ -153,8 +153,8 @@ export async function editContact(
   { body, prepared }: PreparedContact,
 ): Promise<Contact> {
   const wanted = contactFromWire(body, present)
-  const password = choosePassword(body, present, prepared)
-  const username = await chooseUsername(tx, wanted, present.id)
+  const password = preparedPassword(body, present, prepared)
+  const username = await usernameOf(tx, wanted, present.id)
   const hasPassword = present.hasPassword || password !== null
   const contact: Contact = { ...wanted, id: present.id, username, hasPassword }
   const key = username === null ? null : usernameKey(username)

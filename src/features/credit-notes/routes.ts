@@ -5,7 +5,12 @@ import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
-import { countNotes, listNotes, type NegativeAdjustment, type NewNegative } from '../money/adjustment-queries.ts'
+import {
+  countCreditNotes,
+  listCreditNotes,
+  type NegativeAdjustment,
+  type NewNegative,
+} from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'
 import { completeGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
@@ -32,8 +37,8 @@ const list = {
   out: creditNoteShape,
   filters: givenFilters,
   filterOf: givenFilterOf,
-  rows: listNotes,
-  count: countNotes,
+  rows: listCreditNotes,
+  count: countCreditNotes,
   complete: (db: Queryable, { account }: RequestContext, rows: NegativeAdjustment[]) =>
     completeGiven(db, account.id, 'negative_adjustment', rows),
 }

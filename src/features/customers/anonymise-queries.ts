@@ -1,9 +1,11 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { namesOf, sql } from '../../platform/database/sql.ts'
-import { FIELD_NAMES, FIELDS } from './fields.ts'
+import { CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fields.ts'
 
-const CLEARED = FIELD_NAMES.filter((name) => FIELDS[name].isPersonal && name !== 'name' && name !== 'lastName')
+const CLEARED = CUSTOMER_FIELD_NAMES.filter(
+  (name) => CUSTOMER_FIELDS[name].isPersonal && name !== 'name' && name !== 'lastName',
+)
 
 /**
  * Replaces the names of a customer and the values of its custom fields by neutral text, and clears everything else that shows who it is.
@@ -13,7 +15,7 @@ const CLEARED = FIELD_NAMES.filter((name) => FIELDS[name].isPersonal && name !==
 export const anonymiseCustomerRow = (tx: Transaction, account: AccountId, id: CustomerId, neutral: string) =>
   tx.rows(sql`
     update customers set name = ${neutral}, last_name = case when last_name is null then null else ${neutral}::text end,
-      ${namesOf(CLEARED.map((name) => `${FIELDS[name].column} = null`).join(', '))},
+      ${namesOf(CLEARED.map((name) => `${CUSTOMER_FIELDS[name].column} = null`).join(', '))},
       custom_values = (select jsonb_object_agg(key, ${neutral}::text) from jsonb_object_keys(custom_values) as set_ones(key))
     where account_id = ${account} and customer_id = ${id}`)
 

@@ -50,7 +50,7 @@ interface SetField {
  * The columns of what a caller can set. Reads, inserts, updates, the ETag, what documents freeze and what anonymising clears follow from
  * them; wire.ts has their spelling.
  */
-export const FIELDS = {
+export const CUSTOMER_FIELDS = {
   reference: { column: 'reference', type: 'text', isFrozen: false, isPersonal: false },
   isCompany: { column: 'is_company', type: 'boolean', isFrozen: true, isPersonal: false },
   name: { column: 'name', type: 'text', isFrozen: true, isPersonal: true },
@@ -83,13 +83,13 @@ export const FIELDS = {
   customValues: { column: 'custom_values', type: 'jsonb', isFrozen: false, isPersonal: false },
 } as const satisfies Record<keyof CustomerInput, SetField>
 
-export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof CustomerInput)[]
+export const CUSTOMER_FIELD_NAMES = Object.keys(CUSTOMER_FIELDS) as readonly (keyof CustomerInput)[]
 
 type FrozenName = {
-  [Name in keyof CustomerInput]: (typeof FIELDS)[Name]['isFrozen'] extends true ? Name : never
+  [Name in keyof CustomerInput]: (typeof CUSTOMER_FIELDS)[Name]['isFrozen'] extends true ? Name : never
 }[keyof CustomerInput]
 
-export const FROZEN_NAMES = FIELD_NAMES.filter((name): name is FrozenName => FIELDS[name].isFrozen)
+export const FROZEN_NAMES = CUSTOMER_FIELD_NAMES.filter((name): name is FrozenName => CUSTOMER_FIELDS[name].isFrozen)
 
 /** The fields of a customer that a document shows as they were at its issue. */
 export type FrozenCustomer = Pick<CustomerInput, FrozenName>

@@ -4,7 +4,7 @@ import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
-import { type CustomerInput, FIELD_NAMES, FIELDS } from './fields.ts'
+import { type CustomerInput, CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fields.ts'
 
 export interface Customer extends CustomerInput {
   id: CustomerId
@@ -24,7 +24,9 @@ export interface CustomerView extends Customer {
   balanceMinor: bigint
 }
 
-const SET_COLUMNS = namesOf(FIELD_NAMES.map((name) => `c.${FIELDS[name].column} as "${name}"`).join(', '))
+const SET_COLUMNS = namesOf(
+  CUSTOMER_FIELD_NAMES.map((name) => `c.${CUSTOMER_FIELDS[name].column} as "${name}"`).join(', '),
+)
 
 export const CUSTOMER_COLUMNS = fragment`
   c.customer_id as "id", ${SET_COLUMNS}, c.primary_gateway_id as "primaryGatewayId", c.created_at as "createdAt",
@@ -127,7 +129,7 @@ type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 
 /** The value of a field as its column takes it. */
 const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
-  const { type } = FIELDS[name]
+  const { type } = CUSTOMER_FIELDS[name]
   const value = type === 'jsonb' && c[name] !== null ? JSON.stringify(c[name]) : c[name]
   return fragment`${value}::${namesOf(type)}`
 }
@@ -144,9 +146,9 @@ export const insertCustomer = (
     sql`
     with drawn as (select nextval('customers_customer_id_seq') as id)
     insert into customers as c (account_id, customer_id, created_at, statement_due_on,
-      ${namesOf(FIELD_NAMES.map((name) => FIELDS[name].column).join(', '))})
+      ${namesOf(CUSTOMER_FIELD_NAMES.map((name) => CUSTOMER_FIELDS[name].column).join(', '))})
     select ${account}, drawn.id, ${now}::timestamptz, ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date,
-      ${listed(FIELD_NAMES.map((name) => (name === 'reference' ? fragment`coalesce(${c.reference}, 'C' || drawn.id)` : valueOf(c, name))))}
+      ${listed(CUSTOMER_FIELD_NAMES.map((name) => (name === 'reference' ? fragment`coalesce(${c.reference}, 'C' || drawn.id)` : valueOf(c, name))))}
       from drawn
     returning ${CUSTOMER_COLUMNS}`,
   )
@@ -161,7 +163,7 @@ export const updateCustomer = (
   tx.rows(sql`
     update customers set version = ${c.version},
       statement_due_on = case when ${c.autoSendStatement} then coalesce(statement_due_on, ${firstOfNextMonth(today)}::date) end,
-      ${listed(FIELD_NAMES.map((name) => fragment`${namesOf(FIELDS[name].column)} = ${valueOf(c, name)}`))}
+      ${listed(CUSTOMER_FIELD_NAMES.map((name) => fragment`${namesOf(CUSTOMER_FIELDS[name].column)} = ${valueOf(c, name)}`))}
     where account_id = ${account} and customer_id = ${id}`)
 
 /** Keeps what documents issued so far show of the customer, before an edit changes it. */

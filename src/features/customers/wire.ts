@@ -22,7 +22,13 @@ import {
   type Shape,
 } from '../../platform/wire/write.ts'
 import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
-import { type CustomerInput, FIELD_NAMES, FIELDS, type FrozenCustomer, PAYMENT_METHODS } from './fields.ts'
+import {
+  type CustomerInput,
+  CUSTOMER_FIELD_NAMES,
+  CUSTOMER_FIELDS,
+  type FrozenCustomer,
+  PAYMENT_METHODS,
+} from './fields.ts'
 import type { Customer, CustomerView } from './queries.ts'
 
 export const CUSTOMER_STATUSES = ['Active', 'Suspended', 'Archived'] as const
@@ -149,7 +155,8 @@ export const FrozenCustomerOut = outObject<Record<string, Shape<any>>>(
 
 export function frozenCustomerToWire(id: CustomerId, frozen: FrozenCustomer): Record<string, unknown> {
   const values: Partial<CustomerInput> = frozen
-  const valueOf = (entry: AnyEntry) => ('of' in entry && FIELDS[entry.of].isFrozen ? values[entry.of] : null) ?? null
+  const valueOf = (entry: AnyEntry) =>
+    ('of' in entry && CUSTOMER_FIELDS[entry.of].isFrozen ? values[entry.of] : null) ?? null
   return { ...Object.fromEntries(ALL.map(([name, entry]) => [name, valueOf(entry)])), customerID: id }
 }
 
@@ -159,7 +166,7 @@ export const customerToWire = customerShape.write
 
 /** Changes with whatever a PUT would replace. */
 export const customerEtag = (c: Customer): string =>
-  etagOf(c.id, ...FIELD_NAMES.map((name) => (name === 'customValues' ? customPairs(c) : c[name])))
+  etagOf(c.id, ...CUSTOMER_FIELD_NAMES.map((name) => (name === 'customValues' ? customPairs(c) : c[name])))
 
 // In one order, whatever order they were written or kept in.
 const customPairs = ({ customValues }: Pick<Customer, 'customValues'>) =>

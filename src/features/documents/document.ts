@@ -1,5 +1,5 @@
 import type { PositiveKind } from '../../engine/money/postings.ts'
-import type { Ageing, Statement } from '../../engine/money/statement.ts'
+import type { Ageing, MovementsStatement } from '../../engine/money/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { PlainFields } from '../invoices/fields.ts'
@@ -100,7 +100,7 @@ export interface CreditNoteDocument extends DocumentHead {
 }
 
 /** Section of a statement for one currency. */
-export interface StatementSection extends Statement {
+export interface StatementSection extends MovementsStatement {
   currency: string
   ageing: Ageing
   unallocatedMinor: bigint

@@ -1,6 +1,6 @@
 import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
-import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
+import { type TableColumn, drawTable, type Row } from '../../platform/pdf/table.ts'
 import type { DocumentLine, DocumentTax, InvoiceDocument } from './document.ts'
 import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, type SumLine } from './letter.ts'
 
@@ -35,7 +35,7 @@ export function renderInvoice(invoice: InvoiceDocument): Buffer {
 }
 
 function drawLines({ sheet, words, formats }: Letter, { lines, currency }: InvoiceDocument): void {
-  const columns: Column[] = [
+  const columns: TableColumn[] = [
     { title: words.description, width: sheet.width - 260 },
     { title: words.quantity, width: 65, align: 'right' },
     { title: words.unitPrice, width: 85, align: 'right' },
@@ -80,7 +80,7 @@ function drawApplied(letter: Letter, invoice: InvoiceDocument): void {
     sheet.need(70)
     sheet.paragraph('H2', words.paidSoFar, ink(8.5, 'bold', QUIET))
     sheet.y += 2
-    const columns: Column[] = [
+    const columns: TableColumn[] = [
       { title: words.date, width: 100 },
       { title: words.kind, width: 130 },
       { title: words.reference, width: sheet.width - 350 },

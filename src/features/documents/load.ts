@@ -12,7 +12,7 @@ import { loadLines } from '../invoices/load-parts.ts'
 import { type Charge, findInvoice, type Invoice } from '../invoices/queries.ts'
 import type { Applied, DocumentLine, InvoiceDocument } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
-import { type FrozenParties, getFrozenParties, listApplied } from './queries.ts'
+import { type FrozenParties, getFrozenParties, listAppliedLines } from './queries.ts'
 import { type Words, wordsOf } from './words.ts'
 
 /**
@@ -63,7 +63,7 @@ const appliedMinorOf = ({ negativeMinor, paidMinor, pendingMinor }: Invoice): bi
   negativeMinor + paidMinor + pendingMinor
 
 const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promise<Applied[]> =>
-  appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listApplied(db, account, invoice.id, APPLIED_LISTED_MAX)
+  appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listAppliedLines(db, account, invoice.id, APPLIED_LISTED_MAX)
 
 /** The days of a line, and how many units it is for where its quantity does not tell: as answers in JSON describe it. */
 function describe(charge: Charge, locale: string): string | null {

@@ -2,6 +2,7 @@ import { findCountry } from '../../kernel/countries.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
+import { customerNameOf } from '../customers/rules.ts'
 import type { Party } from './document.ts'
 import type { FrozenAccount } from './queries.ts'
 
@@ -16,11 +17,11 @@ interface Address {
   zipCode: string | null
 }
 
-const said = (parts: readonly (string | null | undefined)[], between: string): string =>
+const joined = (parts: readonly (string | null | undefined)[], between: string): string =>
   parts.filter((part) => part != null && part !== '').join(between)
 
 function addressOf({ address1, address2, city, state, zipCode, country }: Address, locale: string): string[] {
-  const place = languageOf(locale) === 'de' ? said([zipCode, city], ' ') : said([city, zipCode], ' ')
+  const place = languageOf(locale) === 'de' ? joined([zipCode, city], ' ') : joined([city, zipCode], ' ')
   return [address1, address2, place, state, country].filter((line) => line != null && line !== '') as string[]
 }
 
@@ -39,7 +40,7 @@ export const accountParty = (account: FrozenAccount, locale: string): Party => (
 
 // What an anonymised customer froze has only a name: the other fields are then absent.
 export const customerParty = (customer: FrozenCustomer, locale: string): Party => ({
-  name: customer.isCompany ? customer.name : said([customer.name, customer.lastName], ' '),
+  name: customerNameOf(customer),
   address: [...(customer.company ? [customer.company] : []), ...addressOf(customer, locale)],
   registrationNumber: customer.registrationNumber ?? null,
   vatNumber: customer.vatNumber ?? null,

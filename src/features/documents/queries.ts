@@ -35,7 +35,7 @@ export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id
   )
 
 /** Lists the first payments, credit notes and bad debts of an invoice in the order in which they were applied. */
-export const listApplied = (db: Queryable, account: AccountId, id: InvoiceId, appliedMax: number) =>
+export const listAppliedLines = (db: Queryable, account: AccountId, id: InvoiceId, appliedMax: number) =>
   db.rows<Applied>(sql`
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
            coalesce(${IS_UNSETTLED}, false) as "isPending", l.amount_minor as "amountMinor"

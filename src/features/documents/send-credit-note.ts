@@ -5,7 +5,8 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { type NegativeRecord, recordMoneyEvent } from '../money/records.ts'
 import { creditNoteShape } from '../money/shapes.ts'
-import { customerNameOf, queueDocumentMails } from '../outbox/mail.ts'
+import { queueDocumentMails } from '../outbox/mail.ts'
+import { customerNameOf } from '../customers/rules.ts'
 import { creditNoteMail } from '../outbox/money-templates.ts'
 
 /** Puts the mail with a credit note into the outbox. Throws a Fault (409) where its customer cannot be reached. */

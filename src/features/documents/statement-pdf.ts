@@ -1,5 +1,5 @@
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
-import { type Column, drawTable, type Row } from '../../platform/pdf/table.ts'
+import { type TableColumn, drawTable, type Row } from '../../platform/pdf/table.ts'
 import { AGES, type StatementLine } from '../../engine/money/statement.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { StatementDocument, StatementSection } from './document.ts'
@@ -48,7 +48,7 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
   const { currency, lines, openingMinor, debitsMinor, creditsMinor, closingMinor } = section
   const amount = (minor: bigint) => formats.amount(minor, currency)
   const side = (minor: bigint) => (minor === 0n ? '' : amount(minor))
-  const columns: Column[] = [
+  const columns: TableColumn[] = [
     { title: words.date, width: 74 },
     { title: words.type, width: 76 },
     { title: words.number, width: 56 },
@@ -91,7 +91,7 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
 /** Draws the open amounts by age, less the money that is not allocated yet: together the closing balance. */
 function drawAgeing({ sheet, words, formats }: Letter, { ageing, unallocatedMinor, currency }: StatementSection): void {
   const width = sheet.width / 7
-  const columns = [...AGES.map((age) => words.ages[age]), words.unallocated].map((title): Column => ({
+  const columns = [...AGES.map((age) => words.ages[age]), words.unallocated].map((title): TableColumn => ({
     title,
     width,
     align: 'right',

@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
-import { FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
+import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 import type { InvoiceRow } from './issue-queries.ts'
 
 /** Statements of drafts. */
@@ -32,7 +32,7 @@ export const getDraft = (db: Queryable, account: AccountId, id: InvoiceId) =>
 /** `column = value` of plain fields, for the SET of an update. */
 export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<PlainFields>): Fragment =>
   names
-    .map((name) => fragment`${namesOf(FIELDS[name].column)} = ${to[name] ?? null}`)
+    .map((name) => fragment`${namesOf(PLAIN_FIELDS[name].column)} = ${to[name] ?? null}`)
     .reduce((all, one) => fragment`${all}, ${one}`)
 
 /** Replaces what a draft says; its lines and taxes have statements of their own. */
@@ -40,7 +40,7 @@ export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accou
   tx.rows(sql`
     update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},
       reference = ${row.reference}, currency = ${row.currency}, invoice_date = ${row.invoiceDate}, due_date = ${row.dueDate},
-      ${assigned(FIELD_NAMES, row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
+      ${assigned(PLAIN_FIELD_NAMES, row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${row.id} and issued_at is null`)
 
 /** Makes a draft the invoice with a number: what was provisional is frozen. */

@@ -7,7 +7,7 @@ import { recordInvoice, rereadInvoice } from './manual.ts'
 import type { ManualRecord } from './resolve-manual.ts'
 import { hasSameLines, hasSameTaxes } from './same-lines.ts'
 import { checkCollection, collectionMethodOf } from './check-collection.ts'
-import { EDITABLE, FIELD_NAMES } from './fields.ts'
+import { EDITABLE, PLAIN_FIELD_NAMES } from './fields.ts'
 import { plainFromWire, spellingOf } from './fields-wire.ts'
 import type { InvoiceBody } from './manual-wire.ts'
 import { type InvoiceParts, shownDescription } from './wire.ts'
@@ -15,7 +15,7 @@ import { updateEditable } from './issue-queries.ts'
 
 /** Of an issued invoice only the fields in EDITABLE can still change. */
 
-const FROZEN = FIELD_NAMES.filter((name) => !EDITABLE.includes(name))
+const FROZEN = PLAIN_FIELD_NAMES.filter((name) => !EDITABLE.includes(name))
 
 /** Fields of a body that would change what is fixed. Absent ones change nothing. */
 function fixedDifferences(body: InvoiceBody, present: ManualRecord): string[] {

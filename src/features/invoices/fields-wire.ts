@@ -2,7 +2,7 @@ import { longText, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { orNull, outObject, outText, outWord, type Shape, type ShapeOf } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from './check-collection.ts'
-import { EDITABLE, FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
+import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
 
 /** The spelling of the plain fields of an invoice, how they are read, and how they are written. */
 const SPELLING = {
@@ -25,7 +25,7 @@ type Spelt<Part extends 'in' | 'out'> = {
   -readonly [Key in keyof PlainFields as Spelling[Key]['name']]: Spelling[Key][Part]
 }
 
-const spelt = <Part extends 'in' | 'out'>(part: Part, names = FIELD_NAMES) =>
+const spelt = <Part extends 'in' | 'out'>(part: Part, names = PLAIN_FIELD_NAMES) =>
   Object.fromEntries(names.map((name) => [SPELLING[name].name, SPELLING[name][part]])) as Spelt<Part>
 
 export const plainIn = spelt('in')
@@ -38,11 +38,11 @@ export const spellingOf = (name: keyof PlainFields) => SPELLING[name].name
 
 /** The plain fields of a body by their own names; null where it has none. */
 export const plainFromWire = (body: Partial<BodyOf<typeof plainIn>>) =>
-  Object.fromEntries(FIELD_NAMES.map((name) => [name, body[spellingOf(name)] ?? null])) as {
+  Object.fromEntries(PLAIN_FIELD_NAMES.map((name) => [name, body[spellingOf(name)] ?? null])) as {
     [Key in keyof PlainFields]: PlainFields[Key] | null
   }
 
-export function plainToWire(fields: Partial<PlainFields>, names = FIELD_NAMES): PlainWire {
+export function plainToWire(fields: Partial<PlainFields>, names = PLAIN_FIELD_NAMES): PlainWire {
   const wire: Record<string, unknown> = {}
   for (const name of names) wire[spellingOf(name)] = fields[name] ?? null
   return wire as PlainWire

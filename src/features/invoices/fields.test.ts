@@ -5,7 +5,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
 import { paymentOf } from '../money/money.testing.ts'
 import { addPackage } from '../../../test/support/shop.ts'
-import { EDITABLE, FIELD_NAMES, type PlainFields } from './fields.ts'
+import { EDITABLE, PLAIN_FIELD_NAMES, type PlainFields } from './fields.ts'
 import { spellingOf } from './fields-wire.ts'
 
 /** The plain fields in every place that could have forgotten one, and the event of an issue, which never changes. */
@@ -25,7 +25,7 @@ const SAMPLES: Record<keyof PlainFields, readonly [string, string]> = {
   terms: ['Net 30', 'Net 60'],
 }
 
-const sampled = (place: 0 | 1, names = FIELD_NAMES) =>
+const sampled = (place: 0 | 1, names = PLAIN_FIELD_NAMES) =>
   Object.fromEntries(names.map((name) => [spellingOf(name), SAMPLES[name][place]]))
 
 const MARK = 'after'
@@ -173,7 +173,7 @@ describe('a plain field', () => {
     expect(added.body).toMatchObject(sampled(0))
     expect((await client.get(path)).body).toMatchObject(sampled(0))
     let { etag } = added.headers
-    for (const name of FIELD_NAMES) {
+    for (const name of PLAIN_FIELD_NAMES) {
       const changes = { ...sampled(0), [spellingOf(name)]: SAMPLES[name][1] }
       expect((await client.put(path, { ...body, ...changes })).status, name).toBe(204)
       const read = await client.get(path)
@@ -187,7 +187,7 @@ describe('a plain field', () => {
     const { client, customerID } = await shop()
     const added = await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 10 }], ...sampled(0) })
     const path = `/v1/invoices/${added.body.invoiceID}`
-    for (const name of FIELD_NAMES) {
+    for (const name of PLAIN_FIELD_NAMES) {
       const changes = { ...added.body, [spellingOf(name)]: SAMPLES[name][1] }
       const reply = await client.put(path, changes)
       if (EDITABLE.includes(name))

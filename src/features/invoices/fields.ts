@@ -20,7 +20,7 @@ interface PlainField {
   hasAccountText: boolean
 }
 
-export const FIELDS: Readonly<Record<keyof PlainFields, PlainField>> = {
+export const PLAIN_FIELDS: Readonly<Record<keyof PlainFields, PlainField>> = {
   poNumber: { column: 'po_number', type: 'text', isEditable: true, hasAccountText: false },
   collectionMethod: { column: 'collection_method', type: 'text', isEditable: true, hasAccountText: false },
   notes: { column: 'notes', type: 'text', isEditable: true, hasAccountText: true },
@@ -29,17 +29,17 @@ export const FIELDS: Readonly<Record<keyof PlainFields, PlainField>> = {
 
 /** Their columns and types, for an insert of many invoices. */
 export const PLAIN_COLUMNS = Object.fromEntries(
-  Object.entries(FIELDS).map(([name, { column, type }]) => [name, [column, type] as const]),
+  Object.entries(PLAIN_FIELDS).map(([name, { column, type }]) => [name, [column, type] as const]),
 ) as Record<keyof PlainFields, readonly [column: string, type: string]>
 
-export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof PlainFields)[]
+export const PLAIN_FIELD_NAMES = Object.keys(PLAIN_FIELDS) as readonly (keyof PlainFields)[]
 
 /** Returns the plain fields alone of a record that has them among others. */
 export const plainFieldsOf = (record: PlainFields): PlainFields =>
-  Object.fromEntries(FIELD_NAMES.map((name) => [name, record[name]])) as unknown as PlainFields
+  Object.fromEntries(PLAIN_FIELD_NAMES.map((name) => [name, record[name]])) as unknown as PlainFields
 
 /** The fields that can change after issue. The event of the issue keeps what they were. */
-export const EDITABLE = FIELD_NAMES.filter((name) => FIELDS[name].isEditable)
+export const EDITABLE = PLAIN_FIELD_NAMES.filter((name) => PLAIN_FIELDS[name].isEditable)
 
 /** Plain fields as an invoice is made with them; those left out are null. */
 export type GivenFields = Partial<PlainFields> & Pick<PlainFields, 'collectionMethod'>

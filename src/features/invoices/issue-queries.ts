@@ -1,12 +1,11 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { TaxRule } from '../../engine/tax.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned } from './draft-queries.ts'
-import { EDITABLE, FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
+import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
 
@@ -44,7 +43,7 @@ const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
 const OF_MANY: readonly (keyof InvoiceRow)[] = ['customerVersion', 'currency', 'invoiceDate', 'dueDate', 'source']
 const OF_CALLERS: BulkValues<InvoiceRow> = { repeated: OF_MANY }
 const OF_RULES: BulkValues<InvoiceRow> = {
-  repeated: [...OF_MANY, ...FIELD_NAMES],
+  repeated: [...OF_MANY, ...PLAIN_FIELD_NAMES],
   absent: ['recurringInvoiceId', 'reference'],
 }
 
@@ -126,22 +125,6 @@ export interface TaxRow {
   /** A PostgreSQL array, null for an invoice of one line. */
   shares: string | null
 }
-
-/** All tax rules of the account, for the engine to match with the places of customers. */
-export const listTaxRules = async (db: Queryable, account: AccountId): Promise<TaxRule[]> =>
-  (
-    await db.rows<
-      Omit<TaxRule, 'countryId' | 'countryStateId'> & { countryId: bigint | null; countryStateId: bigint | null }
-    >(sql`
-      select s.tax_setting_id as "settingId", s.name as "settingName", r.rate, r.country_id as "countryId", r.country_state_id as "countryStateId",
-             r.tax_number as "taxNumber"
-        from tax_settings s join tax_rules r on r.account_id = ${account} and r.tax_setting_id = s.tax_setting_id
-       where s.account_id = ${account} order by s.tax_setting_id, r.tax_rule_id`)
-  ).map((rule) => ({
-    ...rule,
-    countryId: rule.countryId === null ? null : Number(rule.countryId),
-    countryStateId: rule.countryStateId === null ? null : Number(rule.countryStateId),
-  }))
 
 /** Draws identifiers ahead, so that lines can name their invoice before either is written. */
 export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<InvoiceId[]> =>

@@ -8,7 +8,7 @@ import {
   type AppliedMoney,
   findInvoice,
   type Invoice,
-  listApplied,
+  listAppliedMoney,
   listCharges,
   listInvoiceTaxes,
   lookUpApplied,
@@ -109,7 +109,7 @@ const appliedTo = (db: Queryable, account: AccountId, invoices: readonly Invoice
   const paid = invoices
     .filter(({ paidMinor, pendingMinor, negativeMinor }) => paidMinor + pendingMinor + negativeMinor !== 0n)
     .map(({ id }) => id)
-  return paid.length === 0 ? Promise.resolve([]) : listApplied(db, account, paid, appliedMax)
+  return paid.length === 0 ? Promise.resolve([]) : listAppliedMoney(db, account, paid, appliedMax)
 }
 
 function withApplied(

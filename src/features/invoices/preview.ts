@@ -10,7 +10,7 @@ import { customerToWire } from '../customers/wire.ts'
 import type { GivenFields } from './fields.ts'
 import { plainToWire } from './fields-wire.ts'
 import type { NewInvoice } from './issue.ts'
-import { balancesOf, chargeToWire, InvoicePreviewOut } from './wire.ts'
+import { balancesToWire, chargeToWire, InvoicePreviewOut } from './wire.ts'
 
 /** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
 export interface Preview extends GivenFields {
@@ -65,7 +65,7 @@ export function writePreviewed({ customer, account, moment, composed, currency, 
   return InvoicePreviewOut.write({
     ...plainToWire(about),
     ...NOT_YET,
-    ...balancesOf(amounts, moment.today),
+    ...balancesToWire(amounts, moment.today),
     Customer: customerToWire(customer, clock),
     CurrencyCode: currency,
     InvoiceDate: shown(composed?.invoiceDate),

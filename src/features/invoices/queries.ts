@@ -9,7 +9,7 @@ import type { Snapshot } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
-import { FIELD_NAMES, FIELDS, type PlainFields } from './fields.ts'
+import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const
 export type InvoiceStatusWord = (typeof INVOICE_STATUSES)[number]
@@ -77,8 +77,8 @@ const accountText = (column: string): string =>
   `case when i.account_version = a.version then a.${column} else v.document ->> '${column}' end`
 
 const PLAIN = namesOf(
-  FIELD_NAMES.map((name) => {
-    const { column, hasAccountText } = FIELDS[name]
+  PLAIN_FIELD_NAMES.map((name) => {
+    const { column, hasAccountText } = PLAIN_FIELDS[name]
     return hasAccountText
       ? `nullif(coalesce(i.${column}, ${accountText(column)}), '') as "${name}"`
       : `i.${column} as "${name}"`
@@ -126,8 +126,8 @@ export interface FrozenInvoice extends Invoice {
 }
 
 const ACCOUNT_TEXTS = namesOf(
-  FIELD_NAMES.filter((name) => FIELDS[name].hasAccountText)
-    .map((name) => `'${name}', ${accountText(FIELDS[name].column)}`)
+  PLAIN_FIELD_NAMES.filter((name) => PLAIN_FIELDS[name].hasAccountText)
+    .map((name) => `'${name}', ${accountText(PLAIN_FIELDS[name].column)}`)
     .join(', '),
 )
 
@@ -255,7 +255,7 @@ const APPLIED = fragment`
   allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"`
 
 /** Lists what is applied to invoices, by identifier of the invoice and in the order in which it was applied; no more than `appliedMax`. */
-export const listApplied = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[], appliedMax?: number) =>
+export const listAppliedMoney = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[], appliedMax?: number) =>
   db.rows<AppliedMoney>(sql`
     select ${APPLIED}
       from allocations

@@ -31,7 +31,7 @@ import {
 import { SCHEMES } from '../components/wire.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { CustomerOut, customerToWire, FrozenCustomerOut } from '../customers/wire.ts'
-import { FIELD_NAMES } from './fields.ts'
+import { PLAIN_FIELD_NAMES } from './fields.ts'
 import { plainOut } from './fields-wire.ts'
 import {
   type AppliedMoney,
@@ -144,7 +144,7 @@ export interface LongInvoiceParts extends Omit<InvoiceParts, 'applied'> {
 }
 
 /** The amounts and the status that follow from an invoice's total and what is applied to it. */
-export function balancesOf(
+export function balancesToWire(
   invoice: Pick<
     Invoice,
     'currency' | 'totalMinor' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'dueDate' | 'isDraft' | 'isCancelled'
@@ -206,7 +206,7 @@ export function invoiceToWire(
   const { timeZone, today } = clock
   const digits = digitsOf(invoice.currency)
   const ofKind = (kind: AppliedMoney['givenKind']) => applied.filter(({ givenKind }) => givenKind === kind)
-  const balances = balancesOf(invoice, today)
+  const balances = balancesToWire(invoice, today)
   // Lists write hundreds, and taking in another object makes a slow one of forty fields: each is named, which the type checks.
   return {
     invoiceID: invoice.id,
@@ -303,7 +303,7 @@ export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'cus
     invoice.dueDate,
     invoice.gatewayId,
     invoice.paymentMethodId,
-    FIELD_NAMES.map((name) => invoice[name]),
+    PLAIN_FIELD_NAMES.map((name) => invoice[name]),
     charges.map(({ name, description, quantity, unitPrice }) => [name, description, quantity, unitPrice]),
     taxes.map(({ name, rate }) => [name, rate]),
   )

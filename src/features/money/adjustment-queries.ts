@@ -37,13 +37,19 @@ export const findNegative = (db: Queryable, account: AccountId, id: Id) =>
   )
 
 /** Lists credit notes in the order of creation. */
-export const listNotes = (db: Queryable, account: AccountId, filter: GivenFilter, { skip }: PageStart, limit: number) =>
+export const listCreditNotes = (
+  db: Queryable,
+  account: AccountId,
+  filter: GivenFilter,
+  { skip }: PageStart,
+  limit: number,
+) =>
   db.rows<NegativeAdjustment>(sql`
     select ${NEGATIVE} from negative_adjustments
      where account_id = ${account} and kind = 'credit_note' ${conditionsOf(filter, ALLOCATED_STATUS)}
      order by negative_adjustment_id offset ${skip} limit ${limit}`)
 
-export const countNotes = (db: Queryable, account: AccountId, filter: GivenFilter) =>
+export const countCreditNotes = (db: Queryable, account: AccountId, filter: GivenFilter) =>
   countOf(
     db,
     sql`select count(*) as "n" from negative_adjustments
@@ -81,7 +87,7 @@ export const updateNegative = (tx: Transaction, row: NegativeAdjustment) =>
      where account_id = ${tx.account} and negative_adjustment_id = ${row.id}`)
 
 /** Lists the taxes that a credit note of the service took back, each with its number on the invoice; a caller's note has none. */
-export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
+export const listCreditNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<{ name: string; rate: Decimal; taxNumber: string | null; amountMinor: bigint }>(sql`
     select c.name, c.rate, c.amount_minor as "amountMinor",
            (select t.tax_number from invoice_taxes t
@@ -92,7 +98,7 @@ export const listNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
      order by c.line`)
 
 /** Lists what a credit note of the service gave back of charges; a caller's note has none. */
-export const listNoteCharges = (db: Queryable, account: AccountId, noteId: Id) =>
+export const listCreditNoteCharges = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<{ chargeId: Id; netMinor: bigint }>(sql`
     select charge_id as "chargeId", net_minor as "netMinor" from credit_note_lines
      where account_id = ${account} and credit_note_id = ${noteId} order by line`)

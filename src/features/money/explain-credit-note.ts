@@ -6,7 +6,7 @@ import { decimalText, type Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listNoteTaxes } from './adjustment-queries.ts'
+import { listCreditNoteTaxes } from './adjustment-queries.ts'
 import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
 import type { NegativeRecord } from './records.ts'
@@ -39,7 +39,7 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
     return explained(note, taxes, [], whyNone)
   }
   const { invoiceId } = note
-  const taxes = (await listNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
+  const taxes = (await listCreditNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
   return explained(note, taxes, await listCreditLines(db, account, note.id))
 }
 

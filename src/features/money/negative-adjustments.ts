@@ -14,8 +14,8 @@ import {
   deleteNegative,
   findNegative,
   insertNegative,
-  listNoteCharges,
-  listNoteTaxes,
+  listCreditNoteCharges,
+  listCreditNoteTaxes,
   type NegativeAdjustment,
   type NewNegative,
   updateNegative,
@@ -68,7 +68,7 @@ const refusals = ({ ref }: NewNegative): Record<string, () => Fault> => ({
 const postingsOf = async (tx: Transaction, negative: NegativeAdjustment): Promise<Posting[]> =>
   postingsOfNegative({
     ...negative,
-    taxes: negative.invoiceId === null ? [] : await listNoteTaxes(tx, tx.account, negative.id),
+    taxes: negative.invoiceId === null ? [] : await listCreditNoteTaxes(tx, tx.account, negative.id),
   })
 
 /** Adds one of a locked customer. Throws conflicts: locked books, a number in use, and what stands against its allocations. */
@@ -160,7 +160,7 @@ export async function removeNegative(
 
 /** Makes what a note gave back of charges creditable again, as its money is undone; days that were given back stay so. */
 async function uncreditCharges(tx: Transaction, id: Id): Promise<void> {
-  const lines = await listNoteCharges(tx, tx.account, id)
+  const lines = await listCreditNoteCharges(tx, tx.account, id)
   if (lines.length === 0) return
   await addCredited(tx, tx.account, {
     chargeIds: column(lines, 'chargeId'),
@@ -174,5 +174,5 @@ async function releasedOf(
   { id, invoiceId }: NegativeAdjustment,
 ): Promise<Pick<MoneyChange, 'released'>> {
   if (invoiceId === null) return {}
-  return { released: { invoiceId, taxes: await listNoteTaxes(tx, tx.account, id) } }
+  return { released: { invoiceId, taxes: await listCreditNoteTaxes(tx, tx.account, id) } }
 }

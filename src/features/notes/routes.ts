@@ -33,7 +33,7 @@ const list = {
 const checkBody = (tx: Transaction, body: Partial<NoteBody>, problems: Problems) =>
   checkCustomerReference(tx, body.customerID, problems)
 
-const record = (
+const recordNoteEvent = (
   tx: Transaction,
   context: RequestContext,
   type: 'customer_note.created' | 'customer_note.updated' | 'customer_note.deleted',
@@ -69,7 +69,7 @@ const writing: Operation[] = [
     references: (tx, _context, { body }, problems) => checkBody(tx, body, problems),
     write: async (tx, context, { body }) => {
       const row = await insertNote(tx, tx.account, noteFromWire(body), context.moment.now)
-      await record(tx, context, 'customer_note.created', row)
+      await recordNoteEvent(tx, context, 'customer_note.created', row)
       return note.created(row, context)
     },
   }),
@@ -83,7 +83,7 @@ const writing: Operation[] = [
     write: async (tx, context, { body }, present) => {
       const row: Note = { ...present, ...noteFromWire(body) }
       await updateNote(tx, tx.account, row)
-      await record(tx, context, 'customer_note.updated', row)
+      await recordNoteEvent(tx, context, 'customer_note.updated', row)
       return note.edited(row)
     },
   }),
@@ -94,7 +94,7 @@ const writing: Operation[] = [
     summary: 'Delete a note about a customer',
     write: async (tx, context, _input, row) => {
       await deleteNote(tx, tx.account, row.id)
-      await record(tx, context, 'customer_note.deleted', row)
+      await recordNoteEvent(tx, context, 'customer_note.deleted', row)
       return noContent()
     },
   }),

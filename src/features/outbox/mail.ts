@@ -83,10 +83,6 @@ export async function queueDocumentMails(
   await insertMails(tx, rows, moment.now)
 }
 
-/** How a mail speaks to a customer: by the company's name, or by both names of a person. */
-export const customerNameOf = (customer: { name: string; lastName: string | null; isCompany: boolean }): string =>
-  [customer.name, customer.isCompany ? null : customer.lastName].filter(Boolean).join(' ')
-
 /** A mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
 export function readableMail(mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
   if (mail.sealed === null || !showsSecrets) return mail

@@ -29,7 +29,7 @@ export const updatePackageVersion = (tx: Transaction, account: AccountId, v: Omi
      where account_id = ${account} and package_version_id = ${v.id}`)
 
 /** Takes the default from the version that has it: before another gets it, since a package never has two. */
-export const unsetDefaultVersion = (tx: Transaction, account: AccountId, packageId: PackageId) =>
+export const unsetDefaultPackageVersion = (tx: Transaction, account: AccountId, packageId: PackageId) =>
   tx.rows(sql`
     update package_versions set is_default = false where account_id = ${account} and package_id = ${packageId} and is_default`)
 

@@ -15,7 +15,7 @@ import {
   deletePackageVersion,
   insertPackageVersion,
   insertRates,
-  unsetDefaultVersion,
+  unsetDefaultPackageVersion,
   updatePackageVersion,
 } from './version-queries.ts'
 import type { VersionedKind } from './versioned.ts'
@@ -54,7 +54,7 @@ const versions: VersionedKind<Package, PackageVersion, PackageVersionBody, RateI
   insert: insertPackageVersion,
   insertPrices: insertRates,
   update: updatePackageVersion,
-  unsetDefault: unsetDefaultVersion,
+  unsetDefault: unsetDefaultPackageVersion,
   applyPlan: applyVersionPlan,
   remove: deletePackageVersion,
 }

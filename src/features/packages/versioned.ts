@@ -135,7 +135,7 @@ export function versionsOf<
   const unknown = (ownerId: Id) => (versionNo: bigint | string) =>
     missing(`${kind.code}_unknown`, `The ${kind.owner} ${ownerId} has no version ${versionNo}.`, 'versionno')
 
-  async function record(
+  async function recordVersionEvent(
     tx: Transaction,
     context: RequestContext,
     change: 'created' | 'updated' | 'deleted',
@@ -145,7 +145,7 @@ export function versionsOf<
     await recordEvent(tx, context, { type: `${kind.code}.${change}`, recordId: version.id, record: text })
   }
 
-  async function reread(tx: Transaction, context: RequestContext, ownerId: Id, versionNo: number): Promise<V> {
+  async function loadVersion(tx: Transaction, context: RequestContext, ownerId: Id, versionNo: number): Promise<V> {
     const choice = { ownerId, versionNo: BigInt(versionNo) }
     const [version] = await kind.list(tx, tx.account, choice, context.moment.today)
     assert(version, `version ${versionNo} of ${kind.owner} ${ownerId} exists`)
@@ -188,9 +188,9 @@ export function versionsOf<
       if (isDefault) await kind.unsetDefault(tx, account, owner.id)
       const added = { ownerId: owner.id, versionNo, name: body.VersionName, isDefault, isActive: body.isActive }
       await kind.insertPrices(tx, account, await kind.insert(tx, account, added), prices)
-      const version = await reread(tx, context, owner.id, versionNo)
-      await record(tx, context, 'created', version)
-      if (isDefault && losing) await record(tx, context, 'updated', { ...losing, isDefault: false })
+      const version = await loadVersion(tx, context, owner.id, versionNo)
+      await recordVersionEvent(tx, context, 'created', version)
+      if (isDefault && losing) await recordVersionEvent(tx, context, 'updated', { ...losing, isDefault: false })
       return version
     },
     edit: async (tx, context, present, body, prices) => {
@@ -207,9 +207,9 @@ export function versionsOf<
       if (losing) await kind.unsetDefault(tx, account, owner.id)
       await kind.update(tx, account, { id: version.id, name, isDefault, isActive })
       if (plan) await kind.applyPlan(tx, account, version.id, plan)
-      const edited = await reread(tx, context, owner.id, version.versionNo)
-      await record(tx, context, 'updated', edited)
-      if (losing) await record(tx, context, 'updated', { ...losing, isDefault: false })
+      const edited = await loadVersion(tx, context, owner.id, version.versionNo)
+      await recordVersionEvent(tx, context, 'updated', edited)
+      if (losing) await recordVersionEvent(tx, context, 'updated', { ...losing, isDefault: false })
       return edited
     },
     remove: async (tx, context, present) => {
@@ -218,7 +218,7 @@ export function versionsOf<
       if (await kind.isUsed(tx, tx.account, version.id))
         throw usedBy(version, 'named by subscriptions and cannot be deleted; make it inactive instead.', 'versionno')
       await kind.remove(tx, tx.account, version.id)
-      await record(tx, context, 'deleted', version)
+      await recordVersionEvent(tx, context, 'deleted', version)
     },
   }
 }

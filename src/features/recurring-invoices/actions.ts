@@ -8,8 +8,8 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import type { Customer } from '../customers/queries.ts'
 import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringContext } from './bill.ts'
-import { type Chosen, composeRecurring } from './resolve.ts'
-import { cursorOf, nextActionOn, statusOf, termsOf } from './facts.ts'
+import { type ResolvedRecurring, composeRecurring } from './resolve.ts'
+import { recurringCursorOf, nextRecurringActionOn, recurringStatusOf, recurringTermsOf } from './facts.ts'
 import { type Loaded, loadRecurring } from './load.ts'
 import {
   deleteRecurringLines,
@@ -22,7 +22,7 @@ import {
   updateRecurringCancelled,
   updateRecurringReactivated,
 } from './queries.ts'
-import { recordRecurring, reread } from './record.ts'
+import { recordRecurringEvent, loadRecurringInvoice } from './record.ts'
 import type { RecurringBody, ShownRecurring } from './wire.ts'
 
 /**
@@ -43,7 +43,7 @@ function checkBilled(customer: Pick<Customer, 'id' | 'pausedOn' | 'archivedAt'>)
 const referenceTaken = (reference: string | null) => () =>
   conflict('reference_taken', `Another recurring invoice has the Reference ${JSON.stringify(reference)}.`, 'Reference')
 
-async function writeLines(tx: Transaction, id: Id, { lines, ownTaxes }: Chosen): Promise<void> {
+async function writeLines(tx: Transaction, id: Id, { lines, ownTaxes }: ResolvedRecurring): Promise<void> {
   const charges = lines.map((line, index) => ({
     ...line,
     displayOrder: index + 1,
@@ -59,25 +59,25 @@ async function writeLines(tx: Transaction, id: Id, { lines, ownTaxes }: Chosen):
 export async function addRecurring(
   tx: Transaction,
   context: RequestContext,
-  chosen: Chosen,
+  resolved: ResolvedRecurring,
   body: RecurringBody,
 ): Promise<ShownRecurring> {
-  checkBilled(chosen.customer)
-  const fields = composeRecurring(chosen, body, context)
-  const id = await refuseOn(insertRecurring(tx, chosen.customer.id, fields, context.moment.now), {
+  checkBilled(resolved.customer)
+  const fields = composeRecurring(resolved, body, context)
+  const id = await refuseOn(insertRecurring(tx, resolved.customer.id, fields, context.moment.now), {
     recurring_invoices_reference_key: referenceTaken(fields.reference),
   })
-  await writeLines(tx, id, chosen)
-  const added = await recordRecurring(tx, context, 'recurring_invoice.created', id)
+  await writeLines(tx, id, resolved)
+  const added = await recordRecurringEvent(tx, context, 'recurring_invoice.created', id)
   await billRecurring(tx, context, added)
-  return reread(tx, context, id)
+  return loadRecurringInvoice(tx, context, id)
 }
 
 /** Invoices what is due today as it was before the change, and returns the recurring invoice. Throws 409 if it has ended. */
 async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<ShownRecurring> {
   await billRecurring(tx, context, given)
-  const loaded = await reread(tx, context, given.recurring.id)
-  const status = statusOf(loaded.recurring, context.moment.today)
+  const loaded = await loadRecurringInvoice(tx, context, given.recurring.id)
+  const status = recurringStatusOf(loaded.recurring, context.moment.today)
   if (status === 'Cancelled' || status === 'Expired')
     throw conflict(
       'recurring_invoice_ended',
@@ -91,27 +91,27 @@ export async function editRecurring(
   tx: Transaction,
   context: RequestContext,
   given: Loaded,
-  chosen: Chosen,
+  resolved: ResolvedRecurring,
   body: RecurringBody,
 ): Promise<ShownRecurring> {
   const { recurring: present } = await billedAndRunning(tx, context, given)
-  const fields = composeRecurring(chosen, body, context, present)
+  const fields = composeRecurring(resolved, body, context, present)
   const { id } = present
-  if (fields.startDate !== present.startDate && fields.nextFrom <= context.moment.today) checkBilled(chosen.customer)
+  if (fields.startDate !== present.startDate && fields.nextFrom <= context.moment.today) checkBilled(resolved.customer)
   await refuseOn(updateRecurring(tx, id, fields, context.moment.now), {
     recurring_invoices_reference_key: referenceTaken(fields.reference),
   })
   await deleteRecurringLines(tx, id)
-  await writeLines(tx, id, chosen)
-  await billRecurring(tx, context, await reread(tx, context, id))
-  return recordRecurring(tx, context, 'recurring_invoice.updated', id)
+  await writeLines(tx, id, resolved)
+  await billRecurring(tx, context, await loadRecurringInvoice(tx, context, id))
+  return recordRecurringEvent(tx, context, 'recurring_invoice.updated', id)
 }
 
 /** Cancels a recurring invoice today. Invoices that were made stay. */
 export async function cancelRecurring(tx: Transaction, context: RequestContext, given: Loaded): Promise<void> {
   const { recurring } = await billedAndRunning(tx, context, given)
   await updateRecurringCancelled(tx, recurring.id, context.moment.today, context.moment.now)
-  await recordRecurring(tx, context, 'recurring_invoice.cancelled', recurring.id)
+  await recordRecurringEvent(tx, context, 'recurring_invoice.cancelled', recurring.id)
 }
 
 /**
@@ -124,9 +124,9 @@ export async function reactivateRecurring(
   given: Loaded,
 ): Promise<ShownRecurring> {
   await billRecurring(tx, context, given)
-  const { recurring: r } = await reread(tx, context, given.recurring.id)
+  const { recurring: r } = await loadRecurringInvoice(tx, context, given.recurring.id)
   const { today, now } = context.moment
-  const status = statusOf(r, today)
+  const status = recurringStatusOf(r, today)
   if (status !== 'Cancelled' && status !== 'Expired')
     throw conflict(
       'recurring_invoice_running',
@@ -134,12 +134,12 @@ export async function reactivateRecurring(
     )
   checkBilled({ ...r, id: r.customerId })
   const endDate = endAfterReturn(r, today)
-  const terms = { ...termsOf(r), endDate }
-  const cursor = resumeRecurring(terms, cursorOf(r), today)
-  const to = { endDate, nextFrom: cursor.nextFrom, dueOn: nextActionOn(terms, cursor, false) }
+  const terms = { ...recurringTermsOf(r), endDate }
+  const cursor = resumeRecurring(terms, recurringCursorOf(r), today)
+  const to = { endDate, nextFrom: cursor.nextFrom, dueOn: nextRecurringActionOn(terms, cursor, false) }
   await updateRecurringReactivated(tx, r.id, to, now)
-  await billRecurring(tx, context, await reread(tx, context, r.id))
-  return recordRecurring(tx, context, 'recurring_invoice.reactivated', r.id)
+  await billRecurring(tx, context, await loadRecurringInvoice(tx, context, r.id))
+  return recordRecurringEvent(tx, context, 'recurring_invoice.reactivated', r.id)
 }
 
 /** Returns the end date of a recurring invoice that is started again: one that has passed is dropped, one to come stays. */

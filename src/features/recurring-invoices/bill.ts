@@ -14,14 +14,15 @@ import { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'
-import { listTaxRules } from '../invoices/issue-queries.ts'
+import { listTaxRules } from '../tax-settings/queries.ts'
 import { collectionMethodOf } from '../invoices/check-collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN } from '../invoices/issue.ts'
 import { amountsOf, checkAmounts, type LineAmounts, rateMatcher, type TaxRate } from '../invoices/lines.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
-import { cursorOf, nextActionOn, termsOf } from './facts.ts'
+import { recurringCursorOf, nextRecurringActionOn, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
+import { RecurringExpiredOut } from './wire.ts'
 
 /** Billing what is due on recurring invoices: pure planning of one, and writing the plans of many in a few statements. */
 
@@ -112,7 +113,7 @@ function composePeriod(
 export function composeNext(loaded: Loaded, context: RecurringContext): NewInvoice | undefined {
   const { recurring: r } = loaded
   if (r.pausedOn !== null || r.cancelledOn !== null || r.isEndRecorded) return undefined
-  const planned = planNextRecurring(termsOf(r), cursorOf(r), context.today)
+  const planned = planNextRecurring(recurringTermsOf(r), recurringCursorOf(r), context.today)
   return planned && composePeriod(loaded, planned, checkedAmounts(loaded, context), context)
 }
 
@@ -126,7 +127,7 @@ export function planRecurring(
   dueBy: IsoDate = context.today,
 ): RecurringPlan {
   const { recurring: r } = loaded
-  const { periods, cursor } = planRecurringDue(termsOf(r), cursorOf(r), dueBy, context.today)
+  const { periods, cursor } = planRecurringDue(recurringTermsOf(r), recurringCursorOf(r), dueBy, context.today)
   return planOf(loaded, periods, cursor, context, dueBy)
 }
 
@@ -134,8 +135,8 @@ export function planRecurring(
 export function planRecurringReturn(loaded: Loaded, gapFrom: IsoDate, context: RecurringContext): RecurringPlan {
   const { recurring: r } = loaded
   const { today } = context
-  const terms = termsOf(r)
-  const before = planRecurringBeforeGap(terms, cursorOf(r), gapFrom, today)
+  const terms = recurringTermsOf(r)
+  const before = planRecurringBeforeGap(terms, recurringCursorOf(r), gapFrom, today)
   const due = planRecurringDue(terms, resumeRecurring(terms, before.cursor, today), today)
   return planOf(loaded, [...before.periods, ...due.periods], due.cursor, context, today)
 }
@@ -148,10 +149,10 @@ function planOf(
   dueBy: IsoDate,
 ): RecurringPlan {
   const { recurring: r } = loaded
-  const terms = termsOf(r)
+  const terms = recurringTermsOf(r)
   const hasEnded = !r.isEndRecorded && terms.endDate !== null && terms.endDate <= dueBy
   const isEndRecorded = r.isEndRecorded || hasEnded
-  const dueOn = nextActionOn(terms, cursor, isEndRecorded)
+  const dueOn = nextRecurringActionOn(terms, cursor, isEndRecorded)
   assert(dueOn === null || dueOn > dueBy, `nothing is left due on recurring invoice ${r.id} by ${dueBy}`)
   const amounts = periods.length === 0 ? undefined : checkedAmounts(loaded, context)
   const invoices = periods.map((period) => composePeriod(loaded, period, amounts as LineAmounts, context))
@@ -193,7 +194,7 @@ export async function applyRecurringPlans(
       type: 'recurring_invoice.expired' as const,
       recordId: r.id,
       customerId: r.customerId,
-      record: JSON.stringify({ recurInvoiceID: Number(r.id), EndDate: r.endDate, isExpired: true }),
+      record: RecurringExpiredOut.write({ recurInvoiceID: r.id, EndDate: r.endDate, isExpired: true }),
     }))
   if (ends.length > 0) await insertEvents(tx, ends)
   const invoices = plans.flatMap((plan) => plan.invoices)

@@ -1,3 +1,4 @@
+import { groupBy } from '../../kernel/grouping.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import {
@@ -16,16 +17,6 @@ export interface Loaded {
   taxes: readonly RecurringTax[]
 }
 
-function grouped<Row extends { recurringInvoiceId: Id }>(rows: readonly Row[]): Map<Id, Row[]> {
-  const found = new Map<Id, Row[]>()
-  for (const row of rows) {
-    const group = found.get(row.recurringInvoiceId)
-    if (group) group.push(row)
-    else found.set(row.recurringInvoiceId, [row])
-  }
-  return found
-}
-
 /** Loads lines and taxes of recurring invoices, in one statement for each table whatever their number. */
 export async function loadRecurring(
   db: Queryable,
@@ -38,8 +29,8 @@ export async function loadRecurring(
     listRecurringCharges(db, account, ids),
     listRecurringTaxes(db, account, ids),
   ])
-  const chargesOf = grouped(charges)
-  const taxesOf = grouped(taxes)
+  const chargesOf = groupBy(charges, ({ recurringInvoiceId }) => recurringInvoiceId)
+  const taxesOf = groupBy(taxes, ({ recurringInvoiceId }) => recurringInvoiceId)
   return records.map((recurring) => ({
     recurring,
     charges: chargesOf.get(recurring.id) ?? [],

@@ -40,20 +40,20 @@ export const recurringKind = recordKind<ShownRecurring, 'recurring_invoice'>({
 })
 
 /** Loads a recurring invoice that exists, as it now is. */
-export async function reread(tx: Transaction, context: RequestContext, id: Id): Promise<ShownRecurring> {
+export async function loadRecurringInvoice(tx: Transaction, context: RequestContext, id: Id): Promise<ShownRecurring> {
   const shown = await findShown(tx, context, id)
   assert(shown, `recurring invoice ${id} exists`)
   return shown
 }
 
 /** Records an event of a recurring invoice with its fields as they now are, and returns it. */
-export async function recordRecurring(
+export async function recordRecurringEvent(
   tx: Transaction,
   context: RequestContext,
   type: EventType & `recurring_invoice.${string}`,
   id: Id,
 ): Promise<ShownRecurring> {
-  const row = await reread(tx, context, id)
+  const row = await loadRecurringInvoice(tx, context, id)
   await recordChange(tx, context, recurringKind, { type, row, customerId: row.recurring.customerId })
   return row
 }

@@ -10,7 +10,7 @@ import type { Customer } from '../customers/queries.ts'
 import { hasPrices, hasRates } from '../invoices/manual-wire.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCollection } from '../invoices/check-collection.ts'
-import { listTaxRules } from '../invoices/issue-queries.ts'
+import { listTaxRules } from '../tax-settings/queries.ts'
 import {
   amountsOf,
   checkAmounts,
@@ -22,14 +22,14 @@ import {
   type WrittenLine,
 } from '../invoices/lines.ts'
 import { PERIODS_MAX } from '../subscriptions/resolve.ts'
-import { cursorOf, nextActionOn, termsOf } from './facts.ts'
+import { recurringCursorOf, nextRecurringActionOn, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
 import type { RecurringFields, RecurringInvoice } from './queries.ts'
 import type { RecurringBody } from './wire.ts'
 
 /** Resolves a body to a recurring invoice. Problems (400) are gathered; conflicts (409) are thrown after them. */
 
-export interface Chosen {
+export interface ResolvedRecurring {
   customer: Customer
   currency: string
   lines: WrittenLine[]
@@ -40,13 +40,13 @@ export interface Chosen {
 const MONTHS_MAX = 1200
 
 /** Finds the records that a body names and notes problems of it. `present` is the recurring invoice that it edits. */
-export async function chooseRecurring(
+export async function resolveRecurring(
   tx: Transaction,
   context: RequestContext,
   body: Partial<RecurringBody>,
   problems: Problems,
   present?: Loaded,
-): Promise<Chosen | undefined> {
+): Promise<ResolvedRecurring | undefined> {
   const r = present?.recurring
   checkCollection(body, problems, r?.collectionMethod)
   checkDates(context, body, problems, r)
@@ -111,15 +111,15 @@ function cycleOf(
   const termType = body.TermType ?? present?.termType ?? 'months'
   if (!present || startDate !== present.startDate)
     return { cycle: cycleFrom(startDate, term, termType), cursor: { nextFrom: startDate, lastFrom: null } }
-  const { cycle } = termsOf(present)
-  const cursor = cursorOf(present)
+  const { cycle } = recurringTermsOf(present)
+  const cursor = recurringCursorOf(present)
   if (term === present.term && termType === present.termType) return { cycle, cursor }
   return { cycle: changedCycle(cycle, present.nextFrom, { term, termType }), cursor }
 }
 
 /** Composes a recurring invoice as it would be written. Throws 400 or 409 if it cannot be written. */
 export function composeRecurring(
-  chosen: Chosen,
+  resolved: ResolvedRecurring,
   body: RecurringBody,
   context: RequestContext,
   present?: RecurringInvoice,
@@ -139,7 +139,7 @@ export function composeRecurring(
     )
   return {
     reference: referenceOf(body, present),
-    currency: chosen.currency,
+    currency: resolved.currency,
     term: cycle.term,
     termType: cycle.termType,
     startDate,
@@ -148,8 +148,8 @@ export function composeRecurring(
     anchorDay: cycle.dayOfMonth,
     leadDays,
     nextFrom: cursor.nextFrom,
-    dueOn: nextActionOn(terms, cursor, false),
-    hasOwnTaxes: chosen.ownTaxes !== null,
+    dueOn: nextRecurringActionOn(terms, cursor, false),
+    hasOwnTaxes: resolved.ownTaxes !== null,
     collectionMethod: body.CollectionMethod ?? null,
     notes: body.InvoiceNotes ?? null,
     terms: body.InvoiceTerms ?? null,

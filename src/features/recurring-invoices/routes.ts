@@ -9,7 +9,7 @@ import { ofCustomerInPath } from '../customers/record.ts'
 import { InvoicePreviewOut } from '../invoices/wire.ts'
 import { addRecurring, cancelRecurring, editRecurring, reactivateRecurring } from './actions.ts'
 import { recurringContext } from './bill.ts'
-import { type Chosen, chooseRecurring } from './resolve.ts'
+import { type ResolvedRecurring, resolveRecurring } from './resolve.ts'
 import { loadRecurring } from './load.ts'
 import { writeRecurringPreview } from './preview.ts'
 import { countRecurring, listRecurring, type RecurringInvoice } from './queries.ts'
@@ -84,9 +84,9 @@ const changing: Operation[] = [
     body: RecurringIn,
     success: { status: 201, schema: recurringShape.schema },
     refusals: { 409: 'The customer is suspended or archived, or another recurring invoice has the Reference' },
-    references: (tx, context, { body }, problems) => chooseRecurring(tx, context, body, problems),
-    write: async (tx, context, { body }, _record, chosen) =>
-      recurringKind.created(await addRecurring(tx, context, chosen as Chosen, body), context),
+    references: (tx, context, { body }, problems) => resolveRecurring(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, resolved) =>
+      recurringKind.created(await addRecurring(tx, context, resolved as ResolvedRecurring, body), context),
   }),
   writeOperation({
     ...recurringKind.editing,
@@ -95,9 +95,9 @@ const changing: Operation[] = [
     summary: 'Replace the fields of a recurring invoice, from its next invoice on',
     body: RecurringIn,
     refusals: { 409: 'It has ended, something fixed differs, or another recurring invoice has the Reference' },
-    references: (tx, context, { body }, problems, loaded) => chooseRecurring(tx, context, body, problems, loaded),
-    write: async (tx, context, { body }, loaded, chosen) =>
-      recurringKind.edited(await editRecurring(tx, context, loaded, chosen as Chosen, body)),
+    references: (tx, context, { body }, problems, loaded) => resolveRecurring(tx, context, body, problems, loaded),
+    write: async (tx, context, { body }, loaded, resolved) =>
+      recurringKind.edited(await editRecurring(tx, context, loaded, resolved as ResolvedRecurring, body)),
   }),
   writeOperation({
     ...recurringKind.deleting,

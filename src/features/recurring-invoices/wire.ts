@@ -20,6 +20,7 @@ import {
   outId,
   outInteger,
   outNumber,
+  outObject,
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
@@ -28,7 +29,7 @@ import type { LineAmounts } from '../invoices/lines.ts'
 import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { TERM_TYPES } from '../subscriptions/wire.ts'
-import { cursorOf, statusOf, termsOf } from './facts.ts'
+import { recurringCursorOf, recurringStatusOf, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
 import type { RecurringCharge, RecurringInvoice, RecurringTax } from './queries.ts'
 
@@ -71,6 +72,9 @@ const chargeShape = recordShape<ShownCharge>()(undefined, {
   DisplayOrder: [outInteger(), ({ index }) => index + 1],
 })
 
+/** The record of the event that a recurring invoice has expired. */
+export const RecurringExpiredOut = outObject({ recurInvoiceID: outId(), EndDate: orNull(outDate()), isExpired: outFlag() })
+
 export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', {
   recurInvoiceID: [outId(), ({ recurring: r }) => r.id],
   customerID: [outId(), ({ recurring: r }) => r.customerId],
@@ -83,15 +87,15 @@ export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', 
   lastInvDate: optionalDayColumn(({ recurring: r }) => r.lastInvoiceDate),
   lastRenewDate: optionalDayColumn(({ recurring: r }) => r.lastFrom),
   nextRenewDate: optionalDayColumn(({ recurring: r }, { today }) => nextRenewal(r, today)),
-  isExpired: [outFlag(), ({ recurring: r }, { today }) => statusOf(r, today) === 'Expired'],
-  isCancelled: [outFlag(), ({ recurring: r }, { today }) => statusOf(r, today) === 'Cancelled'],
+  isExpired: [outFlag(), ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Expired'],
+  isCancelled: [outFlag(), ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Cancelled'],
   numDaysBeforeToInv: [outInteger(), ({ recurring: r }) => r.leadDays],
   LastModified: [outDate('Instant'), ({ recurring: r }) => r.lastModified],
   SuspendedDate: [
     orNull(outDate('Instant: since when its customer is suspended')),
     ({ recurring: r }) => r.suspendedAt,
   ],
-  comp_Status: [outWord(STATUSES), ({ recurring: r }, { today }) => statusOf(r, today)],
+  comp_Status: [outWord(STATUSES), ({ recurring: r }, { today }) => recurringStatusOf(r, today)],
   CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), ({ recurring: r }) => r.collectionMethod],
   gatewayID: [orNull(outId()), ({ recurring: r }) => r.gatewayId],
   customerPaymentMethodID: [orNull(outId()), ({ recurring: r }) => r.paymentMethodId],
@@ -109,10 +113,10 @@ export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', 
  * this is the period at which it would resume today.
  */
 function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
-  const status = statusOf(r, today)
+  const status = recurringStatusOf(r, today)
   if (status === 'Cancelled' || status === 'Expired') return null
-  const terms = termsOf(r)
-  return nextRecurringRenewal(terms, r.pausedOn === null ? cursorOf(r) : resumeRecurring(terms, cursorOf(r), today))
+  const terms = recurringTermsOf(r)
+  return nextRecurringRenewal(terms, r.pausedOn === null ? recurringCursorOf(r) : resumeRecurring(terms, recurringCursorOf(r), today))
 }
 
 const inputs = {

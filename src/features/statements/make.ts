@@ -3,7 +3,7 @@ import {
   ageOpen,
   balanceLines,
   makeStatement,
-  type Statement,
+  type MovementsStatement,
   type StatementLine,
   sumOfAges,
 } from '../../engine/money/statement.ts'
@@ -37,7 +37,7 @@ export interface CurrencyBalance {
 }
 
 /** Returns the balance of each currency, the customer's own first, also where it has none yet. A record counts from the moment it is recorded. */
-export async function balancesOf(
+export async function listCurrencyBalances(
   db: Queryable,
   account: AccountId,
   customer: { id: CustomerId; currency: string },
@@ -58,7 +58,7 @@ export async function balancesOf(
   }))
 }
 
-export interface CustomerStatement extends Statement {
+export interface CustomerStatement extends MovementsStatement {
   customerId: CustomerId
   currency: string
   ageing: Ageing

@@ -18,7 +18,7 @@ import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
-import { arrivingStatementOf, balancesOf, PDF_MOVEMENTS_MAX, statementTooLong } from './make.ts'
+import { arrivingStatementOf, listCurrencyBalances, PDF_MOVEMENTS_MAX, statementTooLong } from './make.ts'
 import { customerBalanceShape, keptStatementShape, StatementOut, StatementQuery, statementToWire } from './wire.ts'
 
 const tag = 'Customers'
@@ -64,7 +64,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     success: { status: 200, schema: customerBalanceShape.list.schema },
     read: async (db, context, { params }) => {
       const customer = await foundCustomer(db, context, params)
-      const balances = await balancesOf(db, context.account.id, customer, context.moment.today)
+      const balances = await listCurrencyBalances(db, context.account.id, customer, context.moment.today)
       return { status: 200, body: customerBalanceShape.list.write(balances, writingOf(context)) }
     },
   }),

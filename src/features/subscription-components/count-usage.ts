@@ -5,8 +5,9 @@ import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscripti
 import { cycleOfUsage, withReport, withUsage } from '../../engine/subscription/usage.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
-import { add, type Decimal, decimalText, equals, ZERO } from '../../kernel/decimal.ts'
+import { add, type Decimal, equals, ZERO } from '../../kernel/decimal.ts'
 import { conflict, Fault } from '../../kernel/fault.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { ComponentId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -22,6 +23,7 @@ import {
   type OpeningReport,
   type UsageEntry,
 } from './usage-queries.ts'
+import { RecordedUsageOut, reportToWire } from './wire.ts'
 
 /** Counting reports of usage: for which cycle each counts, and what it makes of that cycle's total. */
 
@@ -237,7 +239,7 @@ function reported(before: CycleUsage, cycle: CountedCycle, report: UsageReport):
   }
 }
 
-/** Keeps the reports of one request and what they made of their cycles, and tells so. */
+/** Stores the reports of one request and the cycles that they changed, and records an event for each subscription. */
 export async function keepUsage(
   tx: Transaction,
   context: RequestContext,
@@ -251,30 +253,20 @@ export async function keepUsage(
     insertUsage(tx, tx.account, entries, now),
     upsertUsageCycles(tx, tx.account, tallies.settle()),
   ])
-  const told = new Map<SubscriptionId, string[]>()
-  entries.forEach((entry, index) => {
-    const list = told.get(entry.subscriptionId)
-    const text = toldOf(entry, ids[index] as Id)
-    if (list) list.push(text)
-    else told.set(entry.subscriptionId, [text])
-  })
+  const stored = entries.map((entry, index) => ({ ...entry, id: ids[index] as Id }))
   sendEvents(
     tx,
-    [...told].map(([id, texts]) => ({
+    [...groupBy(stored, ({ subscriptionId }) => subscriptionId)].map(([id, reports]) => ({
       type: 'usage.recorded' as const,
       recordId: id,
       customerId: customerOf(id),
       happenedAt: now,
       actor: context.actor,
       reason: null,
-      record: `{"subscriptionID":${id},"Usage":[${texts.join(',')}]}`,
+      record: RecordedUsageOut.write({ subscriptionID: id, Usage: reports.map(reportToWire) }),
     })),
   )
 }
-
-/** Writes a report as its event holds it: JSON, put together by hand because there are ten thousand in a request. */
-const toldOf = ({ componentId, units, isSet, day, key, memo }: UsageEntry, id: Id): string =>
-  `{"usageID":${id},"componentID":${componentId},"NumUnits":${decimalText(units)},"isSetUnits":${isSet},"Date":"${day}","UsageKey":${JSON.stringify(key)},"Memo":${JSON.stringify(memo)}}`
 
 /** Components of a subscription that had not begun, with the usage that they opened with in the cycle that is now their first. */
 export function withOpeningKept(

@@ -13,17 +13,17 @@ import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { bracketFromJson } from '../invoices/brackets.ts'
 import { type AttachableVersion, listAttachable, type StoredComponent } from './queries.ts'
-import type { ComponentBody } from './wire.ts'
+import type { SubscriptionComponentBody } from './wire.ts'
 
 /** From a list of components in a body to what it offers. Problems (400) are gathered, conflicts (409) thrown after. */
 
 export interface WishedComponent {
-  body: ComponentBody
+  body: SubscriptionComponentBody
   field: string
   version: AttachableVersion
 }
 
-type Body = Partial<ComponentBody>
+type Body = Partial<SubscriptionComponentBody>
 
 /** Finds the components and versions that a list names, and notes what is wrong with it. */
 export async function findComponents(
@@ -54,7 +54,7 @@ export async function findComponents(
     const known = present.find(({ state }) => state.componentId === id && state.leftOutOn === null)
     const version = chosenVersion(body, field, offered, known, problems)
     checkUnits(body, field, version ?? offered[0]!, known, problems)
-    return version ? [{ body: body as ComponentBody, field, version }] : []
+    return version ? [{ body: body as SubscriptionComponentBody, field, version }] : []
   })
 }
 

@@ -1,4 +1,5 @@
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
 import {
   flag,
   date,
@@ -30,11 +31,12 @@ import {
   outFlag,
   outId,
   outInteger,
+  outList,
   outNumber,
   outObject,
   outText,
 } from '../../platform/wire/write.ts'
-import type { ReadUsage } from './usage-queries.ts'
+import type { ReadUsage, UsageEntry } from './usage-queries.ts'
 
 export const COMPONENTS_MAX = 100
 export const BULK_MAX = 10_000
@@ -75,7 +77,7 @@ const componentInputs = {
   NumUnits: optional(units(ZERO)),
 } satisfies Properties
 
-export type ComponentBody = BodyOf<typeof componentInputs>
+export type SubscriptionComponentBody = BodyOf<typeof componentInputs>
 
 /** The components of a subscription; what only reports of usage say is passed over. */
 export const componentList = () =>
@@ -142,6 +144,32 @@ export const BulkUsageIn = objectOf(
   { name: 'UsageBulk' },
 )
 export const BulkUsageOut = outObject({ Recorded: outInteger(), Duplicates: outInteger() }, 'RecordedUsage')
+
+/** The record of the event of usage that one request reported of a subscription. */
+export const RecordedUsageOut = outObject({
+  subscriptionID: outId(),
+  Usage: outList(
+    outObject({
+      usageID: outId(),
+      componentID: outId(),
+      NumUnits: outNumber(),
+      isSetUnits: outFlag(),
+      Date: outDate(),
+      UsageKey: orNull(outText()),
+      Memo: orNull(outText()),
+    }),
+  ),
+})
+
+export const reportToWire = ({ id, componentId, units, isSet, day, key, memo }: UsageEntry & { id: Id }) => ({
+  usageID: id,
+  componentID: componentId,
+  NumUnits: decimalDigits(units),
+  isSetUnits: isSet,
+  Date: day,
+  UsageKey: key,
+  Memo: memo,
+})
 
 export const usageShape = recordShape<ReadUsage>()('Usage', {
   usageID: [outId(), (row) => row.id],

@@ -6,7 +6,7 @@ import { type ComponentChange, insertComponents, moveComponents, movesOf, update
 import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
 
 /** Components of a subscription before and after a plan: only what became another is written. */
-export interface ComponentsMoved {
+export interface ComponentsChange {
   subscriptionId: SubscriptionId
   before: readonly ComponentState[]
   after: readonly ComponentState[]
@@ -29,12 +29,12 @@ interface Sorted {
  */
 export async function writeComponents(
   tx: Transaction,
-  moved: readonly ComponentsMoved[],
+  changes: readonly ComponentsChange[],
   today: IsoDate,
 ): Promise<Set<SubscriptionId>> {
-  if (moved.length === 0) return new Set()
+  if (changes.length === 0) return new Set()
   const sorted: Sorted = { added: [], moved: [], changed: [], open: [], cycles: [], gone: [] }
-  for (const one of moved)
+  for (const one of changes)
     for (const state of one.after) {
       const known = one.before.find(({ componentId }) => componentId === state.componentId)
       if (known !== state) sortComponent(sorted, one.subscriptionId, known, state)

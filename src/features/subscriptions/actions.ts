@@ -4,10 +4,10 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import { applyPlans, billSubscription, planContext, planSubscriptionReturn } from './bill.ts'
 import { updateShown } from '../subscription-components/queries.ts'
-import type { ComponentBody } from '../subscription-components/wire.ts'
+import type { SubscriptionComponentBody } from '../subscription-components/wire.ts'
 import { writeComponentsOf } from './written-components.ts'
 import { recordOpening } from '../subscription-components/count-usage.ts'
-import { type Chosen, composeSubscription } from './resolve.ts'
+import { type ResolvedReferences, composeSubscription } from './resolve.ts'
 import { insertSubscription, listOpenSubscriptions, type ShownSubscription } from './queries.ts'
 import { loadSubscription, recordSubscriptionEvent } from './record.ts'
 import type { SubscriptionBody } from './wire.ts'
@@ -16,10 +16,10 @@ import type { SubscriptionBody } from './wire.ts'
 export async function addSubscription(
   tx: Transaction,
   context: RequestContext,
-  chosen: Chosen,
+  resolved: ResolvedReferences,
   body: SubscriptionBody,
 ): Promise<ShownSubscription> {
-  const { row, set } = composeSubscription(chosen, body, context)
+  const { row, set } = composeSubscription(resolved, body, context)
   const id = await insertSubscription(tx, tx.account, row, context.moment.now)
   if (set.components.length > 0) {
     await writeComponentsOf(tx, [{ subscriptionId: id, before: [], after: set.components }], context.moment.today)
@@ -36,7 +36,7 @@ export async function addSubscription(
 }
 
 /** Returns the memo and flag of each component in a list, as answers show them. */
-export const shownOf = (list: readonly ComponentBody[]) =>
+export const shownOf = (list: readonly SubscriptionComponentBody[]) =>
   list.map(({ componentID, Memo }) => ({ componentId: componentID, memo: Memo ?? null, isSetUnits: false }))
 
 /** Resumes the subscriptions of a customer that is billed again from today. */

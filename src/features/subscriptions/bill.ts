@@ -14,17 +14,18 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { collectionMethodOf } from '../invoices/check-collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN, type ZeroCharge } from '../invoices/issue.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
-import { listTaxRules } from '../invoices/issue-queries.ts'
+import { listTaxRules } from '../tax-settings/queries.ts'
 import { rateMatcher, taxedAmounts, type TaxRate } from '../invoices/lines.ts'
-import { listPendingOffers, updateTaken } from './change-queries.ts'
+import { listPendingOffers, updateAppliedOffer } from './change-queries.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
-import type { ComponentsMoved } from '../subscription-components/write.ts'
+import type { ComponentsChange } from '../subscription-components/write.ts'
 import { writeComponentsOf } from './written-components.ts'
 import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, nextActionOn, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
+import { AppliedOfferOut, SubscriptionEndOut } from './wire.ts'
 
 /** Billing what is due: pure planning of one subscription, and writing the plans of many in a few statements. */
 
@@ -38,11 +39,11 @@ export interface BillingPlan {
   /** Number of periods begun, without the first. */
   renewals: number
   /** The subscription with its new package or term; set only if a pending change took effect. */
-  taken?: BillableSubscription
+  appliedOffer?: BillableSubscription
   /** The components before and after; set only if the subscription has any. */
-  moved?: ComponentsMoved
+  components?: ComponentsChange
   /** Negative charges of components that no invoice can hold, and that become credit notes. */
-  credited?: readonly PlannedCharge[]
+  credits?: readonly PlannedCharge[]
 }
 
 export interface PlanContext {
@@ -156,17 +157,23 @@ function planFrom(
   dueBy: IsoDate,
 ): BillingPlan {
   const offer = plan.state.stretch === given.stretch ? undefined : context.offers.get(given.id)
-  const taken = offer && { ...given, ...packageOf(plan.state), ...idsOf(offer), pendingKind: null, pendingOn: null }
-  const subscription: BillableSubscription = taken ?? given
+  const appliedOffer = offer && {
+    ...given,
+    ...packageOf(plan.state),
+    ...idsOf(offer),
+    pendingKind: null,
+    pendingOn: null,
+  }
+  const subscription: BillableSubscription = appliedOffer ?? given
   const ended = given.isEndRecorded ? null : plan.ended
   const state = rowAfter(subscription, plan, given.isEndRecorded || ended !== null, dueBy)
   assert(state.dueOn === null || state.dueOn > dueBy, `nothing is left due on subscription ${given.id} by ${dueBy}`)
   const planned: BillingPlan = { subscription, invoices: [], zeroCharges: [], state, ended, renewals: 0 }
   composeAll(planned, plan, context)
-  if (taken) planned.taken = taken
+  if (appliedOffer) planned.appliedOffer = appliedOffer
   if (before.components.length > 0) {
-    planned.moved = { subscriptionId: given.id, before: before.components, after: plan.components }
-    planned.credited = plan.credited
+    planned.components = { subscriptionId: given.id, before: before.components, after: plan.components }
+    planned.credits = plan.credited
   }
   return planned
 }
@@ -239,8 +246,8 @@ export function planPausedEnd(s: BillableSubscription, context: PlanContext): Bi
   const { state: before, components } = factsOf(s, context)
   const { state: after, ended } = withEnd(before, context.today)
   const state = rowAfter(s, { state: after, components }, ended !== null, context.today)
-  const moved = { subscriptionId: s.id, before: components, after: components }
-  return { subscription: s, invoices: [], zeroCharges: [], state, ended, renewals: 0, moved }
+  const unchanged = { subscriptionId: s.id, before: components, after: components }
+  return { subscription: s, invoices: [], zeroCharges: [], state, ended, renewals: 0, components: unchanged }
 }
 
 /** Writes plans: invoices, states, ends and credits. The caller has locked their customers. */
@@ -252,18 +259,18 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     plans.map(({ state }) => state),
   )
   assert(moved === plans.length, 'subscriptions of locked customers are as they were read')
-  const changed = plans.filter(({ ended, taken }) => ended !== null || taken !== undefined)
+  const changed = plans.filter(({ ended, appliedOffer }) => ended !== null || appliedOffer !== undefined)
   await updateEnds(
     tx,
     tx.account,
     changed.map(({ state }) => state),
   )
-  for (const { taken } of changed) if (taken) await updateTaken(tx, tx.account, taken)
+  for (const { appliedOffer } of changed) if (appliedOffer) await updateAppliedOffer(tx, tx.account, appliedOffer)
   const events = changed.flatMap((plan) => eventsOf(plan, context))
   if (events.length > 0) await insertEvents(tx, events)
   await writeComponentsOf(
     tx,
-    plans.flatMap(({ moved }) => moved ?? []),
+    plans.flatMap(({ components }) => components ?? []),
     context.moment.today,
   )
   const invoices = plans.flatMap((plan) => plan.invoices)
@@ -285,39 +292,44 @@ async function giveBackWhatPlansOwe(
   issued: readonly InvoiceId[],
 ): Promise<void> {
   let at = 0
-  for (const { subscription, invoices, moved, credited, state, ended } of plans) {
+  for (const { subscription, invoices, components, credits, state, ended } of plans) {
     const made = issued.slice(at, (at += invoices.length))
-    if (moved === undefined) continue
-    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, state.endDate, moved.after, made)
-    await creditNegativeLines(tx, context, subscription, credited ?? [], made)
+    if (components === undefined) continue
+    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, state.endDate, components.after, made)
+    await creditNegativeLines(tx, context, subscription, credits ?? [], made)
   }
 }
 
 /** Returns the events of what billing itself changes: a pending change that took effect, and an end. */
-function eventsOf({ subscription: s, taken, ended, state }: BillingPlan, { moment, actor }: IssueContext): NewEvent[] {
+function eventsOf(
+  { subscription: s, appliedOffer, ended, state }: BillingPlan,
+  { moment, actor }: IssueContext,
+): NewEvent[] {
   const common = { recordId: s.id, customerId: s.customerId, happenedAt: moment.now, actor }
-  const subscriptionID = Number(s.id)
   const events: NewEvent[] = []
-  if (taken) {
-    const { packageId, packageVersionId, packageRateTermId, term: Term, termType: TermType } = taken
-    const record = {
-      subscriptionID,
-      packageID: Number(packageId),
-      packageVersionID: Number(packageVersionId),
-      packageRateTermID: Number(packageRateTermId),
-      Term,
-      TermType,
-    }
-    events.push({ ...common, type: 'subscription.changed', reason: null, record: JSON.stringify(record) })
+  if (appliedOffer) {
+    const record = AppliedOfferOut.write({
+      subscriptionID: s.id,
+      packageID: appliedOffer.packageId,
+      packageVersionID: appliedOffer.packageVersionId,
+      packageRateTermID: appliedOffer.packageRateTermId,
+      Term: appliedOffer.term,
+      TermType: appliedOffer.termType,
+    })
+    events.push({ ...common, type: 'subscription.changed', reason: null, record })
   }
   if (ended !== null) {
     const isCancelled = ended === 'cancelled'
-    const record = { subscriptionID, EndDate: state.endDate, isCancelled, isExpired: !isCancelled }
     events.push({
       ...common,
       type: isCancelled ? 'subscription.cancelled' : 'subscription.expired',
       reason: isCancelled ? s.cancelReason : null,
-      record: JSON.stringify(record),
+      record: SubscriptionEndOut.write({
+        subscriptionID: s.id,
+        EndDate: state.endDate,
+        isCancelled,
+        isExpired: !isCancelled,
+      }),
     })
   }
   return events

@@ -144,7 +144,7 @@ export const updateDetails = (
      where account_id = ${account} and subscription_id = ${id}`)
 
 /** Writes the new package and term of a subscription whose pending change took effect. */
-export const updateTaken = (tx: Transaction, account: AccountId, to: BillableSubscription) =>
+export const updateAppliedOffer = (tx: Transaction, account: AccountId, to: BillableSubscription) =>
   tx.rows(sql`
     update subscriptions set package_id = ${to.packageId}, package_version_id = ${to.packageVersionId},
       package_rate_term_id = ${to.packageRateTermId}, stretch = ${to.stretch}, sync_date = ${to.syncDate}, anchor = ${to.anchor},

@@ -39,7 +39,7 @@ import {
   type ChangeBody,
 } from './change-wire.ts'
 import { PERIODS_MAX, trialEnd } from './resolve.ts'
-import { chooseOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
+import { resolveOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
 import { type Subscription } from './queries.ts'
 import { withOpeningKept } from '../subscription-components/count-usage.ts'
 import { subscriptionEtag } from './wire.ts'
@@ -112,7 +112,7 @@ function offerOperation(about: {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         const { today } = context.moment
         checkRunning(subject, today)
-        const { offer, ids, asAdded } = chooseOffer(found, subject.subscription, body)
+        const { offer, ids, asAdded } = resolveOffer(found, subject.subscription, body)
         const event = 'subscription.changed' as const
         if (isFuture(subject.state, today)) {
           return {

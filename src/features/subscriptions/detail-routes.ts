@@ -8,13 +8,14 @@ import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
 import { checkUnavailable } from './resolve.ts'
 import type { Subscription } from './queries.ts'
 import { nextActionOn, stateOf } from './state.ts'
-import { statusOf } from './wire.ts'
+import { subscriptionStatusOf } from './wire.ts'
 
 /** Operations that edit a subscription but for its package and dates, and that delete one that never began. */
 
 const tag = 'Subscriptions'
 
-const isRunning = (s: Subscription, today: string): boolean => !['Cancelled', 'Expired'].includes(statusOf(s, today))
+const isRunning = (s: Subscription, today: string): boolean =>
+  !['Cancelled', 'Expired'].includes(subscriptionStatusOf(s, today))
 
 export const detailOperations = (): Operation[] => [
   writeOperation({

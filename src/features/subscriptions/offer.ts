@@ -4,7 +4,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { ChangeBody } from './change-wire.ts'
-import { checkTerm, checkTermFields, chooseVersion, trialEnd } from './resolve.ts'
+import { checkTerm, checkTermFields, resolveVersion, trialEnd } from './resolve.ts'
 import { type Subscription } from './queries.ts'
 import type { OfferIds } from './state.ts'
 
@@ -26,7 +26,7 @@ export async function findPackageOffer(
   problems: Problems,
 ): Promise<FoundOffer> {
   checkTermFields(body, problems)
-  const versionId = await chooseVersion(tx, body, problems)
+  const versionId = await resolveVersion(tx, body, problems)
   if (versionId === undefined) return { terms: [] }
   const terms = await listRateTerms(tx, tx.account, versionId, s.currency)
   const offered = terms.filter(({ packageRateTermId }) => packageRateTermId !== null)
@@ -57,7 +57,7 @@ const isTermGiven = (body: Body): boolean =>
 const isPresentTerm = (term: SoldTerm, s: Subscription): boolean =>
   term.term !== null && term.termType !== null && isSameTerm({ term: term.term, termType: term.termType }, s)
 
-export interface ChosenOffer {
+export interface ResolvedOffer {
   offer: PackageOffer
   ids: OfferIds
   /** Returns fees and trial of a subscription that has not begun, as if it were added with this offer. */
@@ -65,7 +65,7 @@ export interface ChosenOffer {
 }
 
 /** Resolves the offer that a body names. Throws 409 if it cannot be used or would change nothing. */
-export function chooseOffer({ terms }: FoundOffer, s: Subscription, body: ChangeBody): ChosenOffer {
+export function resolveOffer({ terms }: FoundOffer, s: Subscription, body: ChangeBody): ResolvedOffer {
   const [first] = terms
   const isOther = first?.packageVersionId !== s.packageVersionId
   if (isOther && !first?.isPackageActive)
@@ -87,7 +87,7 @@ export function chooseOffer({ terms }: FoundOffer, s: Subscription, body: Change
       `Version ${first?.versionNo} of package ${first?.packageId} has no rate in ${s.currency}.`,
       'packageID',
     )
-  const found = chosenTerm(offered, s, body)
+  const found = resolveTerm(offered, s, body)
   if (!found)
     throw conflict(
       'rate_term_foreign',
@@ -113,7 +113,7 @@ export function chooseOffer({ terms }: FoundOffer, s: Subscription, body: Change
   }
 }
 
-function chosenTerm(offered: readonly SoldTerm[], s: Subscription, body: ChangeBody): SoldTerm | undefined {
+function resolveTerm(offered: readonly SoldTerm[], s: Subscription, body: ChangeBody): SoldTerm | undefined {
   if (body.packageRateTermID)
     return offered.find(({ packageRateTermId }) => packageRateTermId === body.packageRateTermID)
   if (body.Term != null) return offered.find(({ term, termType }) => term === body.Term && termType === body.TermType)

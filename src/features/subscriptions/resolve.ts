@@ -31,7 +31,7 @@ import type { SubscriptionBody } from './wire.ts'
 
 export const PERIODS_MAX = 1000
 
-export interface Chosen {
+export interface ResolvedReferences {
   customer: Customer
   terms: SoldTerm[]
   components: WishedComponent[]
@@ -40,17 +40,17 @@ export interface Chosen {
 type Body = Partial<SubscriptionBody>
 
 /** Finds the records that a body names and notes problems of it. */
-export async function chooseReferences(
+export async function resolveReferences(
   tx: Transaction,
   context: RequestContext,
   body: Body,
   problems: Problems,
-): Promise<Partial<Chosen>> {
+): Promise<Partial<ResolvedReferences>> {
   checkUnavailable(body, problems)
   checkTermFields(body, problems)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   const components = await findComponents(tx, body.componentUsage, customer?.currency, [], problems)
-  const versionId = await chooseVersion(tx, body, problems)
+  const versionId = await resolveVersion(tx, body, problems)
   if (!customer || versionId === undefined) return { ...(customer ? { customer } : {}) }
   const terms = await listRateTerms(tx, tx.account, versionId, customer.currency)
   await checkTerm(tx, body, terms, problems)
@@ -91,7 +91,7 @@ export function checkTermFields(body: Body, problems: Problems): void {
   }
 }
 
-export async function chooseVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
+export async function resolveVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
   const { packageVersionID, packageID, packageVersionNumber } = body
   if (packageVersionID) {
     const version = await findVersionById(tx, tx.account, packageVersionID)
@@ -200,7 +200,7 @@ function checkDates(body: Body, rate: SoldTerm | undefined, today: IsoDate, prob
 }
 
 /** Returns the rate term that a body names. Throws 409 if none can be used. */
-function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): SoldTerm {
+function resolveTerm({ customer, terms }: ResolvedReferences, body: SubscriptionBody): SoldTerm {
   const [first] = terms
   if (!first?.isPackageActive)
     throw conflict(
@@ -238,11 +238,11 @@ function chosenTerm({ customer, terms }: Chosen, body: SubscriptionBody): SoldTe
 
 /** Composes a subscription as it would be added, with every fact that billing it needs. Throws 400 or 409 if it cannot be added. */
 export function composeSubscription(
-  chosen: Chosen,
+  resolved: ResolvedReferences,
   body: SubscriptionBody,
   context: RequestContext,
 ): { row: NewSubscription; facts: Omit<Subscription, 'id'>; set: ComponentSet } {
-  const { customer } = chosen
+  const { customer } = resolved
   if (customer.pausedOn !== null) {
     const state = customer.archivedAt === null ? 'suspended' : 'archived'
     throw conflict(
@@ -251,7 +251,7 @@ export function composeSubscription(
       'customerID',
     )
   }
-  const rate = chosenTerm(chosen, body)
+  const rate = resolveTerm(resolved, body)
   const startDate = body.StartDate ?? context.moment.today
   const trialEndDate = trialEnd(startDate, rate)
   const syncDate = body.firstProrataSyncDate ?? null
@@ -280,7 +280,7 @@ export function composeSubscription(
   const unbilled = stateOf({ ...draft, id: 0n })
   const cursor = firstCursor(unbilled)
   const state = { ...unbilled, cursor }
-  const set = composeComponents(chosen.components, state, draft.currency)
+  const set = composeComponents(resolved.components, state, draft.currency)
   if (isMoreDueThan({ state, components: set.components }, context.moment.today, PERIODS_MAX)) {
     const problems = new Problems()
     problems.add(

@@ -14,7 +14,7 @@ import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
 import { detailOperations } from './detail-routes.ts'
-import { type Chosen, chooseReferences, composeSubscription } from './resolve.ts'
+import { type ResolvedReferences, resolveReferences, composeSubscription } from './resolve.ts'
 import { writePreview } from './preview.ts'
 import {
   countSubscriptions,
@@ -105,9 +105,9 @@ const previewing = (): Operation[] => [
     body: SubscriptionIn,
     success: { status: 200, schema: InvoicePreviewOut.schema },
     refusals: { 409: 'The package, version or customer takes no new subscriptions' },
-    references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
-    write: async (tx, context, { body }, _record, chosen) => {
-      const { facts, set } = composeSubscription(chosen as Chosen, body, context)
+    references: (tx, context, { body }, problems) => resolveReferences(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, resolved) => {
+      const { facts, set } = composeSubscription(resolved as ResolvedReferences, body, context)
       return { status: 200, body: await previewOf(tx, context, { ...facts, id: 0n }, set.components) }
     },
   }),
@@ -123,9 +123,9 @@ const changing = (): Operation[] => [
     body: SubscriptionIn,
     success: { status: 201, schema: subscriptionShape.schema },
     refusals: { 409: 'The package, version or customer takes no new subscriptions' },
-    references: (tx, context, { body }, problems) => chooseReferences(tx, context, body, problems),
-    write: async (tx, context, { body }, _record, chosen) => {
-      const added = await addSubscription(tx, context, chosen as Chosen, body)
+    references: (tx, context, { body }, problems) => resolveReferences(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, resolved) => {
+      const added = await addSubscription(tx, context, resolved as ResolvedReferences, body)
       return subscriptionKind.created(presented(added, context.moment.today), context)
     },
   }),

@@ -1,4 +1,5 @@
 import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
+import { customerNameOf } from '../customers/rules.ts'
 import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
 import { nextRenewalOnOrAfter } from '../../engine/subscription/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/subscription/renewal.ts'
@@ -47,11 +48,7 @@ import { cancellationDayOf, nextInvoiceShown, stateOf } from './state.ts'
 
 export const TERM_TYPES = ['months', 'days'] as const
 
-/** Returns the name of a customer; an individual is named by first and last name. */
-export const customerNameOf = (s: Pick<Subscription, 'customerName' | 'customerLastName' | 'isCompany'>): string =>
-  s.isCompany || s.customerLastName === null ? s.customerName : `${s.customerName} ${s.customerLastName}`
-
-export const statusOf = (s: Subscription, today: IsoDate) =>
+export const subscriptionStatusOf = (s: Subscription, today: IsoDate) =>
   subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })
 
 /** Returns the offer that a pending change of package or term asks for; undefined if none is pending. */
@@ -134,7 +131,7 @@ export interface PresentedSubscription extends ShownSubscription {
 
 /** Adds to a subscription the facts that follow from its dates and today. */
 export function presented(s: ShownSubscription, today: IsoDate): PresentedSubscription {
-  const status = statusOf(s, today)
+  const status = subscriptionStatusOf(s, today)
   return {
     ...s,
     status,
@@ -165,6 +162,24 @@ const ComponentOut = outObject({
   isSetUnits: outFlag(),
 })
 
+/** The record of the event of a pending change of package or term that took effect. */
+export const AppliedOfferOut = outObject({
+  subscriptionID: outId(),
+  packageID: outId(),
+  packageVersionID: outId(),
+  packageRateTermID: outId(),
+  Term: outInteger(),
+  TermType: outWord(TERM_TYPES),
+})
+
+/** The record of the event that a subscription has ended by itself. */
+export const SubscriptionEndOut = outObject({
+  subscriptionID: outId(),
+  EndDate: orNull(outDate()),
+  isCancelled: outFlag(),
+  isExpired: outFlag(),
+})
+
 export const subscriptionShape = recordShape<PresentedSubscription>()('Subscription', {
   subscriptionID: [outId(), (s) => s.id],
   customerID: [outId(), (s) => s.customerId],
@@ -172,7 +187,10 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
   packageVersionID: [outId(), (s) => s.packageVersionId],
   packageVersionNumber: [outInteger(), (s) => s.versionNo],
   packageRateTermID: [outId(), (s) => s.packageRateTermId],
-  CustomerName: [outText(), customerNameOf],
+  CustomerName: [
+    outText(),
+    (s) => customerNameOf({ name: s.customerName, lastName: s.customerLastName, isCompany: s.isCompany }),
+  ],
   PackageName: [outText(), (s) => s.packageName],
   Term: [outInteger(), (s) => s.term],
   TermType: [outWord(TERM_TYPES), (s) => s.termType],

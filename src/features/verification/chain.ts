@@ -1,10 +1,11 @@
+import type { GoOn } from '../../platform/duty.ts'
 import { createHash, type Hash } from 'node:crypto'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { hashedTextOf } from '../ledger/post.ts'
 import { listNewestSeals } from '../ledger/seal-queries.ts'
 import { foldSeal } from '../ledger/seal.ts'
-import type { Check, GoOn, Tell } from './difference.ts'
+import type { Check, Tell } from './difference.ts'
 import { type ChainedEntry, type ChainHead, listChainPage, listHeadPage } from './ledger-queries.ts'
 import { PAGE_SIZE } from './pages.ts'
 

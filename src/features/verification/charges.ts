@@ -8,7 +8,7 @@ import type { Charge } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
 import { type Check, type Tell } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { listOrphanCharges, listOrphanTaxes, listZeroCharges } from './queries.ts'
+import { listOrphanCharges, listOrphanTaxes, listUninvoicedCharges } from './queries.ts'
 
 /** Charges follow from their own facts: the days, the whole period, the price, the quantity and the brackets that are stored with them. */
 
@@ -42,7 +42,7 @@ export const zeroCharges: Check = {
   run: (tx, tell, goOn) =>
     eachPage(
       goOn,
-      (after, limit) => listZeroCharges(tx, tx.account, after, limit),
+      (after, limit) => listUninvoicedCharges(tx, tx.account, after, limit),
       (charges) => {
         for (const { currency, customerId, ...charge } of charges) {
           checkCharge(charge, { customerId, currency, tell })

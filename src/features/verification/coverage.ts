@@ -1,9 +1,10 @@
+import { groupBy } from '../../kernel/grouping.ts'
 import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '../../engine/subscription/coverage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Check, Tell } from './difference.ts'
-import { eachPage, groupBy } from './pages.ts'
+import { eachPage } from './pages.ts'
 import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from './queries.ts'
 
 /**

@@ -1,9 +1,10 @@
+import { groupBy } from '../../kernel/grouping.ts'
 import { recomputeCredit } from '../../engine/subscription/credits.ts'
 import { digitsOf, amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { rateOf, sumMinor } from '../../kernel/money.ts'
 import { type Check, type Tell } from './difference.ts'
-import { eachPage, groupBy } from './pages.ts'
+import { eachPage } from './pages.ts'
 import {
   type CheckedNote,
   type CheckedNoteLine,
@@ -11,7 +12,7 @@ import {
   listCreditedDifferences,
   listNoteLines,
   listNotePage,
-  listNoteTaxes,
+  listCheckedNoteTaxes,
   listTaxesTakenTooFar,
 } from './queries.ts'
 
@@ -26,7 +27,7 @@ export const creditNotes: Check = {
       async (page) => {
         const ids = page.map(({ id }) => id)
         const lines = groupBy(await listNoteLines(tx, tx.account, ids), ({ noteId }) => noteId)
-        const taxes = groupBy(await listNoteTaxes(tx, tx.account, ids), ({ noteId }) => noteId)
+        const taxes = groupBy(await listCheckedNoteTaxes(tx, tx.account, ids), ({ noteId }) => noteId)
         for (const note of page) checkNote(note, lines.get(note.id) ?? [], taxes.get(note.id) ?? [], tell)
       },
     ),

@@ -1,3 +1,4 @@
+import type { GoOn } from '../../platform/duty.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 
@@ -45,9 +46,6 @@ export interface Check {
   name: string
   run(tx: Transaction, tell: Tell, goOn: GoOn): Promise<number>
 }
-
-/** Called between pages; throws where the work is not wanted any more. */
-export type GoOn = () => void
 
 /** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
 export function differenceText({ recordType, recordId, customerId, what, stored, expected }: Difference): string {

@@ -1,3 +1,5 @@
+import type { GoOn } from '../../platform/duty.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import {
   LEDGER_ACCOUNTS,
@@ -10,7 +12,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { type Check, type GoOn, type Tell } from './difference.ts'
+import { type Check, type Tell } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import {
   listEntriesOfRecords,
@@ -23,7 +25,7 @@ import {
   type PostedEntry,
   type RecordPlace,
 } from './ledger-queries.ts'
-import { eachPage, groupBy, PAGE_SIZE } from './pages.ts'
+import { eachPage, PAGE_SIZE } from './pages.ts'
 
 /** Entries that no constraint would let in, had nobody lifted it: each has an amount, two different sides, and words that are known. */
 export const entriesBalance: Check = {

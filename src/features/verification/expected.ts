@@ -1,3 +1,4 @@
+import { groupBy } from '../../kernel/grouping.ts'
 import { taxShares } from '../../engine/money/credit-tax.ts'
 import {
   type LedgerRecordType,
@@ -16,14 +17,13 @@ import {
   type AllocationRecord,
   listAllocationRecords,
   listInvoiceRecords,
-  listInvoiceTaxes,
+  listPostedInvoiceTaxes,
   listNegativeRecords,
   listPaymentRecords,
   listPositiveRecords,
   listTaxesOfNotes,
   type RecordTax,
 } from './ledger-queries.ts'
-import { groupBy } from './pages.ts'
 
 /** Entries that the ledger must have, computed again by the posting rules from the records alone. */
 
@@ -49,7 +49,7 @@ const mapOf = <Row extends { id: Id; customerId: CustomerId; currency: string | 
 
 export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   async invoice(tx, ids) {
-    const taxes = taxesBy(await listInvoiceTaxes(tx, tx.account, ids))
+    const taxes = taxesBy(await listPostedInvoiceTaxes(tx, tx.account, ids))
     return mapOf(await listInvoiceRecords(tx, tx.account, ids), (row) =>
       postingsOfInvoice({
         id: row.id,

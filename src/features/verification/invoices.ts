@@ -1,10 +1,11 @@
+import { groupBy } from '../../kernel/grouping.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
 import { type Check, type Tell } from './difference.ts'
-import { eachPage, groupBy } from './pages.ts'
+import { eachPage } from './pages.ts'
 import {
   type AppliedTo,
   type CheckedInvoice,
@@ -43,7 +44,7 @@ export const invoices: Check = {
 
 export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = { paidMinor: 0n, pendingMinor: 0n, negativeMinor: 0n }
 
-export interface InvoiceFacts {
+export interface CheckedInvoiceFacts {
   invoice: CheckedInvoice
   charges: readonly Charge[]
   taxes: readonly CheckedTax[]
@@ -51,7 +52,7 @@ export interface InvoiceFacts {
 }
 
 /** Tells everything of one invoice that does not follow from its own rows. */
-export function checkInvoice(facts: InvoiceFacts, tell: Tell): void {
+export function checkInvoice(facts: CheckedInvoiceFacts, tell: Tell): void {
   const { invoice, charges } = facts
   const { currency, customerId } = invoice
   const say = sayerOf(invoice, tell)
@@ -93,7 +94,7 @@ function sayerOf({ id, customerId, currency }: CheckedInvoice, tell: Tell): Saye
   }
 }
 
-function checkTaxes({ invoice, charges, taxes }: InvoiceFacts, tell: Tell): void {
+function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, tell: Tell): void {
   const { currency, customerId } = invoice
   const say = sayerOf(invoice, tell)
   const should = taxInvoice(
@@ -127,7 +128,7 @@ function checkTaxes({ invoice, charges, taxes }: InvoiceFacts, tell: Tell): void
 }
 
 /** Rule: what is allocated to an invoice is inside its total, and a draft or a cancelled invoice takes nothing. */
-function checkApplied({ invoice, applied }: InvoiceFacts, say: Sayer): void {
+function checkApplied({ invoice, applied }: CheckedInvoiceFacts, say: Sayer): void {
   const { totalMinor, negativeMinor, paidMinor, pendingMinor, currency } = invoice
   say.amount('negative adjustments', negativeMinor, applied.negativeMinor)
   say.amount('payments', paidMinor, applied.paidMinor)

@@ -192,29 +192,29 @@ export interface RecordTax extends TaxAmount {
   id: Id
 }
 
-export const listInvoiceTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+export const listPostedInvoiceTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecordTax>(sql`
     select invoice_id as "id", name, rate, tax_number as "taxNumber", amount_minor as "amountMinor" from invoice_taxes
      where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[]) order by invoice_id, invoice_tax_id`)
 
-export interface PaymentRecord extends PostedRecord {
+export interface PaymentRow extends PostedRecord {
   isBegun: boolean
   settledOn: IsoDate | null
   failedOn: IsoDate | null
 }
 
 export const listPaymentRecords = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<PaymentRecord>(sql`
+  db.rows<PaymentRow>(sql`
     select payment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", origin <> 'recorded' as "isBegun",
            settled_on as "settledOn", failed_on as "failedOn"
       from payments where account_id = ${account} and payment_id = any(${arrayLiteral(ids)}::bigint[])`)
 
-export interface NegativeRecord extends PostedRecord {
+export interface NegativeRow extends PostedRecord {
   kind: NegativeKind
 }
 
 export const listNegativeRecords = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<NegativeRecord>(sql`
+  db.rows<NegativeRow>(sql`
     select negative_adjustment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", kind
       from negative_adjustments where account_id = ${account} and negative_adjustment_id = any(${arrayLiteral(ids)}::bigint[])`)
 
@@ -228,12 +228,12 @@ export const listTaxesOfNotes = (db: Queryable, account: AccountId, ids: readonl
       from credit_note_taxes c join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = c.credit_note_id
      where c.account_id = ${account} and c.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by c.credit_note_id, c.line`)
 
-export interface PositiveRecord extends PostedRecord {
+export interface PositiveRow extends PostedRecord {
   kind: PositiveKind
 }
 
 export const listPositiveRecords = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<PositiveRecord>(sql`
+  db.rows<PositiveRow>(sql`
     select positive_adjustment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", kind
       from positive_adjustments where account_id = ${account} and positive_adjustment_id = any(${arrayLiteral(ids)}::bigint[])`)
 

@@ -1,3 +1,4 @@
+import type { GoOn } from '../../platform/duty.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -5,7 +6,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import type { RealClock } from '../../kernel/context.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
-import type { Difference, GoOn } from './difference.ts'
+import type { Difference } from './difference.ts'
 import { finishVerification, isVerified, listAccountsToVerify, VERIFICATION } from './nightly-queries.ts'
 import { verifyAccount, type Verification } from './verify.ts'
 

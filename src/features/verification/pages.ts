@@ -1,5 +1,5 @@
+import type { GoOn } from '../../platform/duty.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { GoOn } from './difference.ts'
 
 /** Records a statement reads at once: memory is bounded by this, whatever the size of the account. */
 export const PAGE_SIZE = 1000
@@ -20,16 +20,4 @@ export async function eachPage<Row extends { id: Id }>(
     if (rows.length < PAGE_SIZE) return count
     after = rows.at(-1)!.id
   }
-}
-
-/** Rows by what they belong to. */
-export function groupBy<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
-  const groups = new Map<Key, Row[]>()
-  for (const row of rows) {
-    const key = keyOf(row)
-    const group = groups.get(key)
-    if (group) group.push(row)
-    else groups.set(key, [row])
-  }
-  return groups
 }

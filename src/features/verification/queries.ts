@@ -83,20 +83,20 @@ export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind,
      where l.account_id = ${account} and l.owed_kind = ${kind} and l.ended_on is null and l.owed_id = any(${arrayLiteral(ids)}::bigint[])
      group by l.owed_id`)
 
-export interface ZeroCharge extends Charge {
+export interface UninvoicedCharge extends Charge {
   customerId: CustomerId
   currency: string
 }
 
 /** Charges on no invoice, with the currency of their subscription. */
-export const listZeroCharges = async (
+export const listUninvoicedCharges = async (
   db: Queryable,
   account: AccountId,
   after: Id,
   limit: number,
-): Promise<ZeroCharge[]> =>
+): Promise<UninvoicedCharge[]> =>
   (
-    await db.rows<Omit<ZeroCharge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
+    await db.rows<Omit<UninvoicedCharge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.display_order as "displayOrder", c.kind, c.name, c.description, c.quantity,
            c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
            c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
@@ -258,7 +258,7 @@ export interface CheckedNoteTax {
   amountMinor: bigint
 }
 
-export const listNoteTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+export const listCheckedNoteTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<CheckedNoteTax>(sql`
     select credit_note_id as "noteId", name, rate, amount_minor as "amountMinor" from credit_note_taxes
      where account_id = ${account} and credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by credit_note_id, line`)

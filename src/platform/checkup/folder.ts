@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Config, keyFromText } from '../config.ts'
-import { findPackage } from '../postgres/binaries.ts'
+import { findBinariesPackage } from '../postgres/binaries.ts'
 import { type DataFolder, dataFolderAt } from '../postgres/data-folder.ts'
 import { chooseIdentity } from '../postgres/identity.ts'
 import { findOwner } from '../postgres/lock.ts'
@@ -133,7 +133,7 @@ function readText(path: string): string | undefined {
 function checkCluster(folder: DataFolder): Finding[] {
   const about = 'embedded database'
   try {
-    const majorVersion = Number.parseInt(findPackage().version, 10)
+    const majorVersion = Number.parseInt(findBinariesPackage().version, 10)
     chooseIdentity(folder.root)
     const found = Number.parseInt(readText(join(folder.cluster, 'PG_VERSION')) ?? '', 10)
     if (!existsSync(folder.cluster)) return [fine(about, `PostgreSQL ${majorVersion}; the first start makes it`)]

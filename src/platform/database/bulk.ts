@@ -1,4 +1,4 @@
-import { bigints, type Column, dates, deduplicated } from './columns.ts'
+import { bigints, type ArrayParameter, dates, deduplicated } from './columns.ts'
 import { column, type Fragment, fragment, namesOf } from './sql.ts'
 
 /** The parts of an insert of many rows that are made from a list of columns, declared once. */
@@ -19,7 +19,7 @@ interface BulkPart {
 
 const joined = (parts: readonly Fragment[]): Fragment => parts.reduce((all, one) => fragment`${all}, ${one}`)
 
-function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): Column {
+function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): ArrayParameter {
   if (type === 'bigint') return bigints(rows, key as never)
   return type === 'date' ? dates(rows, key as never) : column(rows, key)
 }

@@ -6,7 +6,7 @@ import { dayNumberOf, type IsoDate } from '../../kernel/calendar.ts'
  */
 
 /** A parameter that holds an array: in binary form, or as text. */
-export type Column = Buffer | string
+export type ArrayParameter = Buffer | string
 
 const INT8 = 20
 const INT4 = 23
@@ -32,7 +32,7 @@ function arrayOf(type: number, length: number, valueBytes: number): { bytes: Buf
 type KeyOf<Row, Value> = { [Key in keyof Row]-?: Row[Key] extends Value ? Key : never }[keyof Row]
 
 /** The named property of every row, whole numbers of any size, as bigint[]. */
-export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null>): Column {
+export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null>): ArrayParameter {
   if (rows.length === 0) return '{}'
   const { bytes, view } = arrayOf(INT8, rows.length, 8)
   let at = HEADER_BYTES
@@ -48,7 +48,7 @@ export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null
 }
 
 /** Whole numbers of any size, as bigint[]. */
-export function bigintList(values: readonly bigint[]): Column {
+export function bigintList(values: readonly bigint[]): ArrayParameter {
   const { bytes, view } = arrayOf(INT8, values.length, 8)
   let at = HEADER_BYTES
   for (const value of values) {
@@ -83,7 +83,7 @@ export function rangeOf<Row>(
 }
 
 /** The named property of every row, calendar days, as date[]. */
-export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>): Column {
+export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>): ArrayParameter {
   if (rows.length === 0) return '{}'
   const { bytes, view } = arrayOf(DATE, rows.length, 4)
   let at = HEADER_BYTES
@@ -103,7 +103,7 @@ export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>
 }
 
 /** Returns positions in a list, counted from 1 as PostgreSQL does, as integer[]. */
-function positionsColumn(positions: readonly number[]): Column {
+function positionsColumn(positions: readonly number[]): ArrayParameter {
   const { bytes, view } = arrayOf(INT4, positions.length, 4)
   let at = HEADER_BYTES
   for (const position of positions) {
@@ -119,7 +119,7 @@ export interface DeduplicatedRows<Row> {
   rows: readonly Row[]
   distinct: readonly Row[]
   /** As integer[], counted from 1. */
-  positions: Column
+  positions: ArrayParameter
   /** Position of the first of the rows among all that were given. */
   offset: number
 }

