@@ -1,7 +1,7 @@
 import { later } from '../../kernel/calendar.ts'
-import type { Check, Tell } from './difference.ts'
+import type { Check, Report } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { type CheckedAllocation, listAllocationPage } from './queries.ts'
+import { type CheckedAllocation, listAllocationPage } from './allocations-queries.ts'
 
 const WORDS = {
   invoice: 'invoice',
@@ -12,23 +12,23 @@ const WORDS = {
 
 /**
  * Every allocation joins two documents that are there, of its own customer and of one currency, on a day on which both were. That they
- * stay inside both amounts is told by the checks of invoices, payments, adjustments and credit notes, which know the sums.
+ * stay inside both amounts is reported by the checks of invoices, payments, adjustments and credit notes, which know the sums.
  */
 export const allocations: Check = {
   name: 'allocations',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listAllocationPage(tx, tx.account, after, limit),
       (page) => {
-        for (const one of page) if (!one.isEnded) checkAllocation(one, tell)
+        for (const one of page) if (!one.isEnded) checkAllocation(one, report)
       },
     ),
 }
 
-function checkAllocation(one: CheckedAllocation, tell: Tell): void {
+function checkAllocation(one: CheckedAllocation, report: Report): void {
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, stored, expected })
+    report({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, stored, expected })
   const side = (kind: keyof typeof WORDS, id: bigint, customerId: bigint | null) => {
     if (customerId === null) text(WORDS[kind], String(id), 'one that exists')
     else if (customerId !== one.customerId)

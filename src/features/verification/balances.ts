@@ -1,8 +1,8 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type Check, type Tell } from './difference.ts'
-import { type CheckedBalance, listBalanceDifferences } from './ledger-queries.ts'
+import { type Check, type Report } from './difference.ts'
+import { type CheckedBalance, listBalanceDifferences } from './balances-queries.ts'
 import { eachPage } from './pages.ts'
-import { listCustomerPage } from './queries.ts'
+import { listCustomerPage } from './balances-queries.ts'
 
 /**
  * Running totals of customers, from both sides. Rule: receivable is what is open of issued invoices that are not cancelled and of positive
@@ -11,10 +11,10 @@ import { listCustomerPage } from './queries.ts'
  */
 export const balances: Check = {
   name: 'customer totals',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     let after = -1n
     const look = async (upTo: bigint | null) => {
-      for (const row of await listBalanceDifferences(tx, tx.account, after, upTo)) checkBalance(row, tell)
+      for (const row of await listBalanceDifferences(tx, tx.account, after, upTo)) checkBalance(row, report)
       after = upTo ?? after
     }
     const customers = await eachPage(
@@ -28,18 +28,18 @@ export const balances: Check = {
   },
 }
 
-function checkBalance(row: CheckedBalance, tell: Tell): void {
+function checkBalance(row: CheckedBalance, report: Report): void {
   const { customerId, currency } = row
-  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
-    if (saysMinor === shouldMinor) return
-    const stored = amountText(saysMinor, currency)
-    tell({
+  const amount = (what: string, storedMinor: bigint, expectedMinor: bigint) => {
+    if (storedMinor === expectedMinor) return
+    const stored = amountText(storedMinor, currency)
+    report({
       customerId,
       recordType: 'customer',
       recordId: customerId,
       what,
       stored,
-      expected: amountText(shouldMinor, currency),
+      expected: amountText(expectedMinor, currency),
     })
   }
   amount('receivable', row.receivable, row.receivableOpen)

@@ -5,8 +5,8 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { hashedTextOf } from '../ledger/post.ts'
 import { listNewestSeals } from '../ledger/seal-queries.ts'
 import { foldSeal } from '../ledger/seal.ts'
-import type { Check, Tell } from './difference.ts'
-import { type ChainedEntry, type ChainHead, listChainPage, listHeadPage } from './ledger-queries.ts'
+import type { Check, Report } from './difference.ts'
+import { type ChainedEntry, type ChainHead, listChainPage, listHeadPage } from './chain-queries.ts'
 import { PAGE_SIZE } from './pages.ts'
 
 /**
@@ -15,14 +15,14 @@ import { PAGE_SIZE } from './pages.ts'
  */
 export const ledgerChain: Check = {
   name: 'ledger chain',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     const heads = headsByCustomer(tx, goOn)
     let next = await heads.next()
     let looked = 0
     // Heads of customers before another one have no entries that were not seen.
     const passTo = async (customerId: CustomerId | null): Promise<ChainHead[]> => {
       while (!next.done && (customerId === null || next.value[0]!.customerId < customerId)) {
-        compareHeads(new Map(), next.value, tell)
+        compareHeads(new Map(), next.value, report)
         next = await heads.next()
       }
       if (next.done || next.value[0]!.customerId !== customerId) return []
@@ -36,18 +36,18 @@ export const ledgerChain: Check = {
     for await (const page of pagesOfEntries(tx, goOn)) {
       for (const entry of page) {
         if (entry.customerId !== customerId) {
-          compareHeads(walks, own, tell)
+          compareHeads(walks, own, report)
           customerId = entry.customerId
           walks = new Map()
           own = await passTo(customerId)
         }
-        follow(walks, own, entry, tell)
+        follow(walks, own, entry, report)
       }
       looked += page.length
     }
-    compareHeads(walks, own, tell)
+    compareHeads(walks, own, report)
     await passTo(null)
-    await checkSeal(tx, tell)
+    await checkSeal(tx, report)
     return looked
   },
 }
@@ -93,10 +93,10 @@ interface Walk {
   atSeal: Buffer | null
 }
 
-function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: ChainedEntry, tell: Tell): void {
+function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: ChainedEntry, report: Report): void {
   const { customerId, currency, link, postedAt } = entry
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId, recordType: 'ledger_entry', recordId: entry.id, what, stored, expected })
+    report({ customerId, recordType: 'ledger_entry', recordId: entry.id, what, stored, expected })
   const walk = walks.get(currency)
   if (walk?.link === link) {
     if (postedAt !== walk.postedAt) text('instant of posting', postedAt, `${walk.postedAt}, that of its link`)
@@ -120,13 +120,13 @@ function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: Ch
 }
 
 /** Compares where the chains of one customer ended with where its totals say that they do. */
-function compareHeads(walks: ReadonlyMap<string, Walk>, heads: readonly ChainHead[], tell: Tell): void {
+function compareHeads(walks: ReadonlyMap<string, Walk>, heads: readonly ChainHead[], report: Report): void {
   for (const currency of new Set([...walks.keys(), ...heads.map((head) => head.currency)])) {
     const walk = walks.get(currency)
     const head = heads.find((one) => one.currency === currency)
     const customerId = head?.customerId ?? walk!.customerId
     const text = (what: string, stored: string, expected: string) =>
-      tell({ customerId, recordType: 'customer', recordId: customerId, what, stored, expected })
+      report({ customerId, recordType: 'customer', recordId: customerId, what, stored, expected })
     const last = walk?.link ?? 0
     const end = walk?.open.digest() ?? Buffer.alloc(0)
     if (!head) {
@@ -152,17 +152,17 @@ function compareSealed(
     text(`sealed hash of the ledger in ${currency}`, atSeal ? shortOf(atSeal) : 'nothing', shortOf(sealedHead))
 }
 
-/** Enough of a hash for a person to tell it from another. */
+/** Enough of a hash for a person to see that it is another. */
 const shortOf = (hash: Buffer): string => (hash.length === 0 ? 'nothing' : hash.toString('hex').slice(0, 16))
 
-async function checkSeal(tx: Transaction, tell: Tell): Promise<void> {
+async function checkSeal(tx: Transaction, report: Report): Promise<void> {
   const [newest, before] = await listNewestSeals(tx, tx.account, 2)
   const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0))
   if (!newest && should.heads === 0n) return
   const about = { customerId: null, recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
-  if (!newest) tell({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })
+  if (!newest) report({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })
   else if (!newest.seal.equals(should.seal) || newest.heads !== should.heads)
-    tell({
+    report({
       ...about,
       what: 'newest seal',
       stored: `${shortOf(newest.seal)} of ${newest.heads} chains`,

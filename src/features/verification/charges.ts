@@ -6,51 +6,51 @@ import type { Id } from '../../kernel/ids.ts'
 import { roundToMinor } from '../../kernel/money.ts'
 import type { Charge } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
-import { type Check, type Tell } from './difference.ts'
+import { type Check, type Report } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { listOrphanCharges, listOrphanTaxes, listUninvoicedCharges } from './queries.ts'
+import { listOrphanCharges, listOrphanTaxes, listUninvoicedCharges } from './charges-queries.ts'
 
 /** Charges follow from their own facts: the days, the whole period, the price, the quantity and the brackets that are stored with them. */
 
 export interface ChargeContext {
   customerId: Id
   currency: string
-  tell: Tell
+  report: Report
 }
 
 /** The amount from the facts, and the price of the line times its quantity: both must be what is stored. */
-export function checkCharge(charge: Charge, { customerId, currency, tell }: ChargeContext): void {
+export function checkCharge(charge: Charge, { customerId, currency, report }: ChargeContext): void {
   const { id, netMinor, from, until } = charge
   const about = { customerId, recordType: 'charge', recordId: id } as const
   if (from !== null && until !== null && from >= until) {
-    tell({ ...about, what: 'days', stored: `${from} until ${until}`, expected: 'at least one day' })
+    report({ ...about, what: 'days', stored: `${from} until ${until}`, expected: 'at least one day' })
     return
   }
   const should = recomputeCharge(factsOf(charge, currency))
   const line = roundToMinor(multiply(charge.unitPrice, charge.quantity), digitsOf(currency))
-  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) =>
-    tell({ ...about, what, stored: amountText(saysMinor, currency), expected: amountText(shouldMinor, currency) })
+  const amount = (what: string, storedMinor: bigint, expectedMinor: bigint) =>
+    report({ ...about, what, stored: amountText(storedMinor, currency), expected: amountText(expectedMinor, currency) })
   if (should !== netMinor) amount('amount', netMinor, should)
   else if (line !== netMinor) amount('unit price × quantity', line, netMinor)
   if (isPackageKind(charge.kind) && charge.brackets !== null)
-    tell({ ...about, what: 'brackets', stored: 'some', expected: 'none, for a package has a price' })
+    report({ ...about, what: 'brackets', stored: 'some', expected: 'none, for a package has a price' })
 }
 
 /** Charges on no invoice were billed at 0.00, or a correction downward that turned into a credit note; they have no tax. */
 export const zeroCharges: Check = {
   name: 'charges without an invoice',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listUninvoicedCharges(tx, tx.account, after, limit),
       (charges) => {
         for (const { currency, customerId, ...charge } of charges) {
-          checkCharge(charge, { customerId, currency, tell })
+          checkCharge(charge, { customerId, currency, report })
           const about = { customerId, recordType: 'charge', recordId: charge.id } as const
           if (charge.netMinor > 0n)
-            tell({ ...about, what: 'invoice', stored: 'none', expected: 'one, for its amount is above 0' })
+            report({ ...about, what: 'invoice', stored: 'none', expected: 'one, for its amount is above 0' })
           if (charge.grossMinor !== charge.netMinor)
-            tell({
+            report({
               ...about,
               what: 'amount with tax',
               stored: amountText(charge.grossMinor, currency),
@@ -64,13 +64,13 @@ export const zeroCharges: Check = {
 /** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key says so. */
 export const orphans: Check = {
   name: 'lines of invoices',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     const charges = await eachPage(
       goOn,
       (after, limit) => listOrphanCharges(tx, tx.account, after, limit),
       (rows) => {
         for (const { id, of } of rows)
-          tell({
+          report({
             customerId: null,
             recordType: 'charge',
             recordId: id,
@@ -85,7 +85,7 @@ export const orphans: Check = {
       (after, limit) => listOrphanTaxes(tx, tx.account, after, limit),
       (rows) => {
         for (const { of } of rows)
-          tell({
+          report({
             customerId: null,
             recordType: 'invoice',
             recordId: of,

@@ -1,14 +1,14 @@
 import type { Check } from './difference.ts'
-import { listCountDifferences } from './queries.ts'
+import { listCountDifferences } from './counts-queries.ts'
 
 /** The counts that let deep pages of long lists skip what lies before them. */
 export const counts: Check = {
   name: 'counted lists',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     goOn()
     const differences = await listCountDifferences(tx, tx.account)
     for (const { list, block, records, counted } of differences)
-      tell({
+      report({
         customerId: null,
         recordType: 'list',
         recordId: block,

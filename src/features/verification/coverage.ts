@@ -3,9 +3,9 @@ import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '..
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Check, Tell } from './difference.ts'
+import type { Check, Report } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from './queries.ts'
+import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from './coverage-queries.ts'
 
 /**
  * No day of a package or component is charged twice. Days that were given back may be charged again; a rise in quantity lies on top of the
@@ -13,14 +13,14 @@ import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from '
  */
 export const coverage: Check = {
   name: 'days charged twice',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
       async (page) => {
         const ids = page.map(({ id }) => id)
         const charges = groupBy(await listCoveringCharges(tx, tx.account, ids), ({ subscriptionId }) => subscriptionId)
-        for (const { id, customerId } of page) checkDays(id, customerId, charges.get(id) ?? [], tell)
+        for (const { id, customerId } of page) checkDays(id, customerId, charges.get(id) ?? [], report)
       },
     ),
 }
@@ -32,12 +32,17 @@ interface Span {
 }
 
 /** Tells every charge that begins before the one ahead of it, of the same package or component, has ended. */
-export function checkDays(subscriptionId: Id, customerId: Id, charges: readonly CoveringCharge[], tell: Tell): void {
+export function checkDays(
+  subscriptionId: Id,
+  customerId: Id,
+  charges: readonly CoveringCharge[],
+  report: Report,
+): void {
   for (const [item, spans] of spansOf(charges)) {
     let before: Span | undefined
     for (const span of spans.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
       if (before && span.from < before.until)
-        tell({
+        report({
           customerId,
           recordType: 'subscription',
           recordId: subscriptionId,

@@ -3,7 +3,7 @@ import { recomputeCredit } from '../../engine/subscription/credits.ts'
 import { digitsOf, amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { rateOf, sumMinor } from '../../kernel/money.ts'
-import { type Check, type Tell } from './difference.ts'
+import { type Check, type Report } from './difference.ts'
 import { eachPage } from './pages.ts'
 import {
   type CheckedNote,
@@ -14,13 +14,13 @@ import {
   listNotePage,
   listCheckedNoteTaxes,
   listTaxesTakenTooFar,
-} from './queries.ts'
+} from './credits-queries.ts'
 
 /** Credit notes of the service follow from their lines, lines from the unused days of their charges; nothing is given back twice. */
 
 export const creditNotes: Check = {
   name: 'credit notes',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listNotePage(tx, tx.account, after, limit),
@@ -28,7 +28,7 @@ export const creditNotes: Check = {
         const ids = page.map(({ id }) => id)
         const lines = groupBy(await listNoteLines(tx, tx.account, ids), ({ noteId }) => noteId)
         const taxes = groupBy(await listCheckedNoteTaxes(tx, tx.account, ids), ({ noteId }) => noteId)
-        for (const note of page) checkNote(note, lines.get(note.id) ?? [], taxes.get(note.id) ?? [], tell)
+        for (const note of page) checkNote(note, lines.get(note.id) ?? [], taxes.get(note.id) ?? [], report)
       },
     ),
 }
@@ -38,13 +38,14 @@ export function checkNote(
   note: CheckedNote,
   lines: readonly CheckedNoteLine[],
   taxes: readonly CheckedNoteTax[],
-  tell: Tell,
+  report: Report,
 ): void {
   const { currency } = note
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId: note.customerId, recordType: note.kind, recordId: note.id, what, stored, expected })
-  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
-    if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
+    report({ customerId: note.customerId, recordType: note.kind, recordId: note.id, what, stored, expected })
+  const amount = (what: string, storedMinor: bigint, expectedMinor: bigint) => {
+    if (storedMinor !== expectedMinor)
+      text(what, amountText(storedMinor, currency), amountText(expectedMinor, currency))
   }
   for (const line of lines) {
     amount(`line ${line.line}`, line.netMinor, recomputeCredit(line, digitsOf(currency)))
@@ -93,7 +94,7 @@ function checkCredited(note: CheckedNote, text: (what: string, stored: string, e
 /** Checks that the credited amount stored with a charge is the sum of its credit note lines, and never more than was charged. */
 export const creditedCharges: Check = {
   name: 'credited charges',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     const charges = await eachPage(
       goOn,
       (after, limit) => listCreditedDifferences(tx, tx.account, after, limit),
@@ -101,14 +102,14 @@ export const creditedCharges: Check = {
         for (const { id, customerId, currency, netMinor, creditedMinor, givenMinor } of rows) {
           const about = { customerId, recordType: 'charge', recordId: id } as const
           if (creditedMinor !== givenMinor)
-            tell({
+            report({
               ...about,
               what: 'what was given back of it',
               stored: amountText(creditedMinor, currency),
               expected: amountText(givenMinor, currency),
             })
           if (givenMinor > netMinor || creditedMinor > netMinor)
-            tell({
+            report({
               ...about,
               what: 'credits of it',
               stored: amountText(givenMinor > creditedMinor ? givenMinor : creditedMinor, currency),
@@ -122,7 +123,7 @@ export const creditedCharges: Check = {
       (after, limit) => listTaxesTakenTooFar(tx, tx.account, after, limit),
       (rows) => {
         for (const { id, customerId, currency, name, amountMinor, takenMinor } of rows)
-          tell({
+          report({
             customerId,
             recordType: 'invoice',
             recordId: id,

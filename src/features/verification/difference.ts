@@ -36,7 +36,7 @@ export interface Difference {
 }
 
 /** Takes a difference at once, so that none has to be kept. */
-export type Tell = (difference: Omit<Difference, 'account' | 'check'>) => void
+export type Report = (difference: Omit<Difference, 'account' | 'check'>) => void
 
 /**
  * Check of a rule that must hold for every account. It reads in pages within the transaction, whose snapshot all checks share, and returns
@@ -44,7 +44,7 @@ export type Tell = (difference: Omit<Difference, 'account' | 'check'>) => void
  */
 export interface Check {
   name: string
-  run(tx: Transaction, tell: Tell, goOn: GoOn): Promise<number>
+  run(tx: Transaction, report: Report, goOn: GoOn): Promise<number>
 }
 
 /** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */

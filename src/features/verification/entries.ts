@@ -12,7 +12,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { type Check, type Tell } from './difference.ts'
+import { type Check, type Report } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import {
   listEntriesOfRecords,
@@ -24,19 +24,19 @@ import {
   listUnpostedPositives,
   type PostedEntry,
   type RecordPlace,
-} from './ledger-queries.ts'
+} from './entries-queries.ts'
 import { eachPage, PAGE_SIZE } from './pages.ts'
 
 /** Entries that no constraint would let in, had nobody lifted it: each has an amount, two different sides, and words that are known. */
 export const entriesBalance: Check = {
   name: 'ledger balance',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listMalformedEntries(tx, tx.account, after, KNOWN, limit),
       (page) => {
         for (const { id, customerId, event, debit, credit, amountMinor, currency } of page)
-          tell({
+          report({
             customerId,
             recordType: 'ledger_entry',
             recordId: id,
@@ -57,30 +57,30 @@ const KNOWN = { words: LEDGER_ACCOUNTS, types: TYPES, events: LEDGER_EVENTS }
  */
 export const ledgerEntries: Check = {
   name: 'ledger entries',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     let after: RecordPlace = { customerId: -1n, recordType: '', recordId: -1n }
     let looked = 0
     for (;;) {
       goOn()
       const page = await listEntriesOfRecords(tx, tx.account, after, PAGE_SIZE)
-      await comparePage(tx, page, tell)
+      await comparePage(tx, page, report)
       looked += page.length
       if (page.length < PAGE_SIZE) break
       after = page.at(-1)!
     }
-    for (const type of TYPES) await compareUnposted(tx, type, tell, goOn)
+    for (const type of TYPES) await compareUnposted(tx, type, report, goOn)
     return looked
   },
 }
 
-async function comparePage(tx: Transaction, page: readonly PostedEntry[], tell: Tell): Promise<void> {
+async function comparePage(tx: Transaction, page: readonly PostedEntry[], report: Report): Promise<void> {
   for (const [type, entries] of groupBy(page, ({ recordType }) => recordType)) {
     const expectedOf = EXPECTED[type]
     // Another check tells of types that are not known.
     if (!expectedOf) continue
     const expected = await expectedOf(tx, [...new Set(entries.map(({ recordId }) => recordId))])
     for (const own of groupBy(entries, ({ customerId, recordId }) => `${customerId} ${recordId}`).values())
-      compareRecord(own, expected.get(own[0]!.recordId), tell)
+      compareRecord(own, expected.get(own[0]!.recordId), report)
   }
 }
 
@@ -94,7 +94,7 @@ const UNPOSTED: Readonly<
   allocation: listUnpostedAllocations,
 }
 
-const compareUnposted = (tx: Transaction, type: LedgerRecordType, tell: Tell, goOn: GoOn) =>
+const compareUnposted = (tx: Transaction, type: LedgerRecordType, report: Report, goOn: GoOn) =>
   eachPage(
     goOn,
     (after, limit) => UNPOSTED[type](tx, tx.account, after, limit),
@@ -104,16 +104,16 @@ const compareUnposted = (tx: Transaction, type: LedgerRecordType, tell: Tell, go
         page.map(({ id }) => id),
       )
       for (const [id, { customerId, currency, postings }] of expected)
-        tellDifferences({ type, id, customerId }, [], textsOf(postings, currency), tell)
+        reportDifferences({ type, id, customerId }, [], textsOf(postings, currency), report)
     },
   )
 
 /** Compares the entries of one record under one customer with what the record stands for. */
-function compareRecord(entries: readonly PostedEntry[], expected: Expected | undefined, tell: Tell): void {
+function compareRecord(entries: readonly PostedEntry[], expected: Expected | undefined, report: Report): void {
   const { recordType: type, recordId: id, customerId, currency } = entries[0]!
   const left = netOf(entries).map((entry) => textOf(entry, entry.currency))
   const should = expected?.customerId === customerId ? textsOf(expected.postings, expected.currency ?? currency) : []
-  tellDifferences({ type, id, customerId }, left, should, tell)
+  reportDifferences({ type, id, customerId }, left, should, report)
 }
 
 /**
@@ -166,7 +166,7 @@ const isEqual = (a: EntryText, b: EntryText): boolean =>
 const isLate = (entry: EntryText, should: EntryText): boolean =>
   entry.event === SHARE && entry.dated > should.dated && isEqual({ ...entry, dated: should.dated }, should)
 
-const saysOf = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
+const entryText = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
 
 const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
   postings.map((posting) =>
@@ -197,11 +197,11 @@ function textOf(e: Shown, currency: string): EntryText {
   }
 }
 
-function tellDifferences(
+function reportDifferences(
   { type, id, customerId }: { type: LedgerRecordType; id: Id; customerId: CustomerId },
   entries: readonly EntryText[],
   should: readonly EntryText[],
-  tell: Tell,
+  report: Report,
 ): void {
   const missing = [...should]
   const without = (some: readonly EntryText[], isMatch: (entry: EntryText, other: EntryText) => boolean) =>
@@ -215,7 +215,7 @@ function tellDifferences(
   for (const entry of surplus) {
     const place = missing.findIndex((other) => other.what === entry.what)
     const [other] = place >= 0 ? missing.splice(place, 1) : []
-    tell({ ...about, what: entry.what, stored: saysOf(entry), expected: other ? saysOf(other) : 'nothing' })
+    report({ ...about, what: entry.what, stored: entryText(entry), expected: other ? entryText(other) : 'nothing' })
   }
-  for (const other of missing) tell({ ...about, what: other.what, stored: 'nothing', expected: saysOf(other) })
+  for (const other of missing) report({ ...about, what: other.what, stored: 'nothing', expected: entryText(other) })
 }

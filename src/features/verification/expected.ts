@@ -23,7 +23,7 @@ import {
   listPositiveRecords,
   listTaxesOfNotes,
   type RecordTax,
-} from './ledger-queries.ts'
+} from './expected-queries.ts'
 
 /** Entries that the ledger must have, computed again by the posting rules from the records alone. */
 

@@ -1,9 +1,9 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type Check, type Tell } from './difference.ts'
+import { type Check, type Report } from './difference.ts'
 import { NOTHING_APPLIED } from './invoices.ts'
-import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositivePage } from './ledger-queries.ts'
+import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositivePage } from './given-queries.ts'
 import { eachPage } from './pages.ts'
-import { type AppliedTo, listAppliedTo } from './queries.ts'
+import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 
 /**
  * Checks that the allocated sums stored with payments and positive adjustments are those of their allocations, and within their amounts.
@@ -11,20 +11,20 @@ import { type AppliedTo, listAppliedTo } from './queries.ts'
 
 export const payments: Check = {
   name: 'payments',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listPaymentPage(tx, tx.account, after, limit),
       (page) => {
-        for (const payment of page) checkPayment(payment, tell)
+        for (const payment of page) checkPayment(payment, report)
       },
     ),
 }
 
-function checkPayment(payment: CheckedPayment, tell: Tell): void {
+function checkPayment(payment: CheckedPayment, report: Report): void {
   const { id, customerId, currency, amountMinor, appliedMinor, allocatedMinor, isFailed } = payment
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
+    report({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
   const allocated = amountText(allocatedMinor, currency)
   if (appliedMinor !== allocatedMinor) text('what is allocated of it', amountText(appliedMinor, currency), allocated)
   if (allocatedMinor > amountMinor)
@@ -34,7 +34,7 @@ function checkPayment(payment: CheckedPayment, tell: Tell): void {
 
 export const positives: Check = {
   name: 'positive adjustments',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listPositivePage(tx, tx.account, after, limit),
@@ -46,17 +46,18 @@ export const positives: Check = {
           page.map(({ id }) => id),
         )
         const applied = new Map(sums.map((sum) => [sum.id, sum]))
-        for (const one of page) checkPositive(one, applied.get(one.id) ?? NOTHING_APPLIED, tell)
+        for (const one of page) checkPositive(one, applied.get(one.id) ?? NOTHING_APPLIED, report)
       },
     ),
 }
 
-function checkPositive(one: CheckedPositive, applied: Omit<AppliedTo, 'id'>, tell: Tell): void {
+function checkPositive(one: CheckedPositive, applied: Omit<AppliedTo, 'id'>, report: Report): void {
   const { id, customerId, currency, amountMinor } = one
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId, recordType: 'positive_adjustment', recordId: id, what, stored, expected })
-  const amount = (what: string, saysMinor: bigint, shouldMinor: bigint) => {
-    if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
+    report({ customerId, recordType: 'positive_adjustment', recordId: id, what, stored, expected })
+  const amount = (what: string, storedMinor: bigint, expectedMinor: bigint) => {
+    if (storedMinor !== expectedMinor)
+      text(what, amountText(storedMinor, currency), amountText(expectedMinor, currency))
   }
   amount('payments', one.paidMinor, applied.paidMinor)
   amount('pending payments', one.pendingMinor, applied.pendingMinor)

@@ -4,7 +4,7 @@ import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
-import { type Check, type Tell } from './difference.ts'
+import { type Check, type Report } from './difference.ts'
 import { eachPage } from './pages.ts'
 import {
   type AppliedTo,
@@ -13,13 +13,13 @@ import {
   listAppliedTo,
   listCheckedTaxes,
   listInvoicePage,
-} from './queries.ts'
+} from './invoices-queries.ts'
 
 /** Invoices follow from their lines: every charge, every tax and its shares, the total, and what is allocated to it. */
 
 export const invoices: Check = {
   name: 'invoices',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listInvoicePage(tx, tx.account, after, limit),
@@ -36,7 +36,7 @@ export const invoices: Check = {
               taxes: taxes.get(invoice.id) ?? [],
               applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
             },
-            tell,
+            report,
           )
       },
     ),
@@ -52,14 +52,14 @@ export interface CheckedInvoiceFacts {
 }
 
 /** Tells everything of one invoice that does not follow from its own rows. */
-export function checkInvoice(facts: CheckedInvoiceFacts, tell: Tell): void {
+export function checkInvoice(facts: CheckedInvoiceFacts, report: Report): void {
   const { invoice, charges } = facts
   const { currency, customerId } = invoice
-  const say = sayerOf(invoice, tell)
+  const reporter = reporterOf(invoice, report)
   for (const [index, charge] of charges.entries()) {
-    checkCharge(charge, { customerId, currency, tell })
+    checkCharge(charge, { customerId, currency, report })
     if (charge.displayOrder !== index + 1)
-      tell({
+      report({
         customerId,
         recordType: 'charge',
         recordId: charge.id,
@@ -68,35 +68,36 @@ export function checkInvoice(facts: CheckedInvoiceFacts, tell: Tell): void {
         expected: String(index + 1),
       })
   }
-  if (charges.length === 0) say.text('lines', 'none', 'at least one')
-  checkTaxes(facts, tell)
-  checkApplied(facts, say)
+  if (charges.length === 0) reporter.text('lines', 'none', 'at least one')
+  checkTaxes(facts, report)
+  checkApplied(facts, reporter)
   if (invoice.isCancelled && !invoice.isIssued)
-    say.text('state', 'cancelled draft', 'cancelled only after it was issued')
-  if (!invoice.isCustomerFrozen) say.text('customer as frozen', 'a version that is not kept', 'a version that is')
-  if (!invoice.isAccountFrozen) say.text('account as frozen', 'a version that is not kept', 'a version that is')
+    reporter.text('state', 'cancelled draft', 'cancelled only after it was issued')
+  if (!invoice.isCustomerFrozen) reporter.text('customer as frozen', 'a version that is not kept', 'a version that is')
+  if (!invoice.isAccountFrozen) reporter.text('account as frozen', 'a version that is not kept', 'a version that is')
 }
 
-interface Sayer {
-  amount(what: string, saysMinor: bigint, shouldMinor: bigint): void
+interface InvoiceReporter {
+  amount(what: string, storedMinor: bigint, expectedMinor: bigint): void
   text(what: string, stored: string, expected: string): void
 }
 
 /** Differences of one invoice; equal amounts are none. */
-function sayerOf({ id, customerId, currency }: CheckedInvoice, tell: Tell): Sayer {
+function reporterOf({ id, customerId, currency }: CheckedInvoice, report: Report): InvoiceReporter {
   const text = (what: string, stored: string, expected: string) =>
-    tell({ customerId, recordType: 'invoice', recordId: id, what, stored, expected })
+    report({ customerId, recordType: 'invoice', recordId: id, what, stored, expected })
   return {
     text,
-    amount(what, saysMinor, shouldMinor) {
-      if (saysMinor !== shouldMinor) text(what, amountText(saysMinor, currency), amountText(shouldMinor, currency))
+    amount(what, storedMinor, expectedMinor) {
+      if (storedMinor !== expectedMinor)
+        text(what, amountText(storedMinor, currency), amountText(expectedMinor, currency))
     },
   }
 }
 
-function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, tell: Tell): void {
+function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, report: Report): void {
   const { currency, customerId } = invoice
-  const say = sayerOf(invoice, tell)
+  const reporter = reporterOf(invoice, report)
   const should = taxInvoice(
     charges.map(({ netMinor }) => netMinor),
     taxes.map(({ rate }) => rate),
@@ -104,18 +105,18 @@ function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, tell: Tell
   for (const [index, tax] of taxes.entries()) {
     const { baseMinor, amountMinor, shares } = should.taxes[index]!
     const name = `tax ${tax.name} at ${decimalText(tax.rate)}`
-    say.amount(`base of ${name}`, tax.baseMinor, baseMinor)
-    say.amount(name, tax.amountMinor, amountMinor)
+    reporter.amount(`base of ${name}`, tax.baseMinor, baseMinor)
+    reporter.amount(name, tax.amountMinor, amountMinor)
     const stored = tax.shares ?? [tax.amountMinor]
     // The one line of a short invoice carries the tax whole, which is not written twice.
     const areEqual = stored.length === shares.length && stored.every((share, line) => BigInt(share) === shares[line])
     if (!areEqual && tax.amountMinor === amountMinor)
-      say.text(`shares of ${name}`, stored.join(', ') || 'none', shares.join(', ') || 'none')
+      reporter.text(`shares of ${name}`, stored.join(', ') || 'none', shares.join(', ') || 'none')
   }
   for (const [index, charge] of charges.entries()) {
     const grossMinor = should.grossMinor[index]!
     if (charge.grossMinor !== grossMinor)
-      tell({
+      report({
         customerId,
         recordType: 'charge',
         recordId: charge.id,
@@ -124,26 +125,26 @@ function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, tell: Tell
         expected: amountText(grossMinor, currency),
       })
   }
-  say.amount('total', invoice.totalMinor, should.totalMinor)
+  reporter.amount('total', invoice.totalMinor, should.totalMinor)
 }
 
 /** Rule: what is allocated to an invoice is inside its total, and a draft or a cancelled invoice takes nothing. */
-function checkApplied({ invoice, applied }: CheckedInvoiceFacts, say: Sayer): void {
+function checkApplied({ invoice, applied }: CheckedInvoiceFacts, reporter: InvoiceReporter): void {
   const { totalMinor, negativeMinor, paidMinor, pendingMinor, currency } = invoice
-  say.amount('negative adjustments', negativeMinor, applied.negativeMinor)
-  say.amount('payments', paidMinor, applied.paidMinor)
-  say.amount('pending payments', pendingMinor, applied.pendingMinor)
+  reporter.amount('negative adjustments', negativeMinor, applied.negativeMinor)
+  reporter.amount('payments', paidMinor, applied.paidMinor)
+  reporter.amount('pending payments', pendingMinor, applied.pendingMinor)
   const appliedMinor = applied.negativeMinor + applied.paidMinor + applied.pendingMinor
   if (appliedMinor > totalMinor)
-    say.text(
+    reporter.text(
       'allocations',
       amountText(appliedMinor, currency),
       `at most its total, ${amountText(totalMinor, currency)}`,
     )
   if (pendingMinor < 0n || paidMinor < 0n || negativeMinor < 0n)
-    say.text('what is paid of it', 'less than nothing', 'nothing or more')
+    reporter.text('what is paid of it', 'less than nothing', 'nothing or more')
   if (appliedMinor !== 0n && (invoice.isCancelled || !invoice.isIssued))
-    say.text(
+    reporter.text(
       'allocations',
       amountText(appliedMinor, currency),
       `none on a ${invoice.isCancelled ? 'cancelled invoice' : 'draft'}`,

@@ -9,8 +9,8 @@ import type { NewPayment } from '../money/payment-queries.ts'
 import { addPayment, failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { netOf } from './entries.ts'
-import type { PostedEntry } from './ledger-queries.ts'
-import { tamperWith, told } from './tamper.testing.ts'
+import type { PostedEntry } from './entries-queries.ts'
+import { tamperWith, reported } from './tamper.testing.ts'
 import { verifyAccount } from './verify.ts'
 
 /** The ledger follows from the documents and cannot be changed unseen: every way of tampering with money is found and named. */
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 const contextAt = (now: string) => ({ moment: { now, today: now.slice(0, 10) }, actor: 'test' })
 
-/** A payment that a gateway works on: begun, and settled or failed where an outcome is told. */
+/** A payment that a gateway works on: begun, and settled or failed where an outcome is reported. */
 const begin = (of: TestClient, customerID: number, invoiceID: number, outcome: 'settled' | 'failed' | null) =>
   service.db.transaction(of.id, async (tx) => {
     const account = await getAccount(tx, tx.account)
@@ -113,7 +113,7 @@ async function busyBooks(): Promise<TestClient> {
 }
 
 test('busy books are clean, before their seal and after it', async () => {
-  expect(told(await differencesOf(service, client))).toEqual([])
+  expect(reported(await differencesOf(service, client))).toEqual([])
   expect(await verifyAccount(service.db, client.id, () => {})).toMatchObject({ isChained: true })
   const { rows } = await superuser.query(
     `select distinct event || case when is_reversal then ' back' else '' end as event from ledger_entries where account_id = ${client.id}`,
@@ -144,7 +144,7 @@ describe('an entry', () => {
     ['event', `event = 'payment_begun'`, /^ledger entries: payment # .*entry payment_begun says/],
   ])('of another %s is named, and the chain no longer comes to its head', async (_, change, what) => {
     const entry = `(select max(entry_id) from ledger_entries where account_id = :account and event = 'payment_recorded' and not is_reversal)`
-    const found = told(
+    const found = reported(
       await tampered(`update ledger_entries set ${change} where account_id = :account and entry_id = ${entry}`),
     )
     expect(found).toContainEqual(expect.stringMatching(what))
@@ -156,7 +156,7 @@ describe('an entry', () => {
   })
 
   test('that is deleted is missing of its record, of the totals and of the chain', async () => {
-    const found = told(
+    const found = reported(
       await tampered(
         `delete from ledger_entries where account_id = :account and entry_id = ${ofRecord('invoice', 'invoice_issued')}`,
       ),
@@ -172,7 +172,7 @@ describe('an entry', () => {
   })
 
   test('that nobody posted, with totals and head made to fit, is still no document', async () => {
-    const found = told(
+    const found = reported(
       await tampered(
         `insert into ledger_entries select account_id, entry_id + 1000, customer_id, link + 1, 999999, 100, posted_at, dated, false, currency, 'payment_recorded',
            'payment', 'cash', 'unapplied', null, null, null from ledger_entries where account_id = :account and entry_id = ${LAST}`,
@@ -191,7 +191,7 @@ describe('an entry', () => {
     ['event that is not known', `event = 'gift'`],
     ['record that is not known', `record_type = 'gift'`],
   ])('with an %s does not balance', async (_, change) => {
-    const found = told(
+    const found = reported(
       await tampered(
         'alter table ledger_entries drop constraint ledger_entries_check, drop constraint ledger_entries_amount_minor_check',
         `update ledger_entries set ${change} where account_id = :account and entry_id = ${ofRecord('payment', 'payment_recorded')}`,
@@ -260,7 +260,7 @@ describe('a document', () => {
       /^ledger entries: invoice #.*entry invoice_issued of VAT at 0.15 \(T-1\) says/,
     ],
   ])('%s that was changed is not what was posted', async (_, table, change, what) => {
-    expect(told(await tampered(`update ${table} set ${change} where account_id = :account`))).toContainEqual(
+    expect(reported(await tampered(`update ${table} set ${change} where account_id = :account`))).toContainEqual(
       expect.stringMatching(what),
     )
   })
@@ -272,7 +272,7 @@ describe('a document', () => {
     ['positive adjustment', 'positive_adjustments', 'positive adjustment'],
     ['allocation', 'allocations', 'allocation'],
   ])('%s that is gone leaves entries of nothing', async (_, table, word) => {
-    expect(told(await tampered(`delete from ${table} where account_id = :account`))).toContainEqual(
+    expect(reported(await tampered(`delete from ${table} where account_id = :account`))).toContainEqual(
       expect.stringMatching(new RegExp(`^ledger entries: ${word} # of customer #: entry .*, should say nothing$`)),
     )
   })
@@ -293,7 +293,7 @@ describe('a document', () => {
       `entry tax_taken_back of VAT at 0.15 (T-1) says nothing, should say 1.01 USD tax → revenue on 2027-01-02`,
     ],
   ])('of type %s without any entry is named', async (type, what) => {
-    const found = told(
+    const found = reported(
       await tampered(`delete from ledger_entries where account_id = :account and record_type = '${type}'`),
     )
     expect(found.join('\n')).toContain(what)
@@ -327,7 +327,7 @@ describe('sums', () => {
       /^allocations: allocation # .*day says 2020-01-01, should say 2027-01-.* or later/,
     ],
   ])('of %s are what allocations say (%s)', async (table, change, what) => {
-    const found = told(
+    const found = reported(
       await tampered(
         `update ${table} set ${change} where account_id = :account ${table === 'payments' ? 'and applied_minor > 0' : ''}`,
       ),
@@ -336,7 +336,7 @@ describe('sums', () => {
   })
 
   test('more tax than the invoice had is never taken back', async () => {
-    const found = told(
+    const found = reported(
       await tampered(
         `update ledger_entries set amount_minor = 100000 where account_id = :account and event = 'tax_taken_back' and not is_reversal`,
       ),
@@ -347,7 +347,7 @@ describe('sums', () => {
   })
 
   test('a number of credit notes is given once', async () => {
-    const found = told(
+    const found = reported(
       await tampered(
         'drop index negative_adjustments_number_key',
         `update negative_adjustments set ref = 'n7.77' where account_id = :account and ref = 'N3.33'`,
@@ -365,14 +365,16 @@ describe('the chain', () => {
   const lastLink = `(select max(link) from ledger_entries where account_id = :account)`
 
   test('tells that its newest link was cut off', async () => {
-    const found = told(await tampered(`delete from ledger_entries where account_id = :account and link = ${lastLink}`))
+    const found = reported(
+      await tampered(`delete from ledger_entries where account_id = :account and link = ${lastLink}`),
+    )
     expect(found).toContainEqual(
       expect.stringMatching(/^ledger chain: customer #: last link of the ledger in USD says \d+, should say \d+$/),
     )
   })
 
   test('tells by the seal that its newest links were cut off together with the head', async () => {
-    const found = told(
+    const found = reported(
       await tampered(
         `delete from ledger_entries where account_id = :account and link >= (select sealed_links from customer_totals where account_id = :account)`,
         `update customer_totals set links = sealed_links - 1 where account_id = :account`,
@@ -388,10 +390,10 @@ describe('the chain', () => {
   test('tells that an instant of posting was changed', async () => {
     const change = (where: string) =>
       `update ledger_entries set posted_at = posted_at + interval '1 hour' where account_id = :account and ${where}`
-    expect(told(await tampered(change('true')))).toContainEqual(
+    expect(reported(await tampered(change('true')))).toContainEqual(
       expect.stringMatching(/^ledger chain: customer #: hash of/),
     )
-    expect(told(await tampered(change(`entry_id = ${ofRecord('invoice', 'invoice_issued')} + 1`)))).toEqual([
+    expect(reported(await tampered(change(`entry_id = ${ofRecord('invoice', 'invoice_issued')} + 1`)))).toEqual([
       expect.stringMatching(
         /^ledger chain: ledger entry # of customer #: instant of posting says .*01:00:00.000Z, should say .*00:00:00.000Z, that of its link$/,
       ),
@@ -399,7 +401,7 @@ describe('the chain', () => {
   })
 
   test('tells a link that is missing between others', async () => {
-    const found = told(
+    const found = reported(
       await tampered(`update ledger_entries set link = link + 1 where account_id = :account and link > 3`),
     )
     expect(found).toContainEqual(
@@ -411,13 +413,13 @@ describe('the chain', () => {
     ['head', `head = sha256('x')`, /hash of the ledger in USD says/],
     ['sealed head', `sealed_head = sha256('x')`, /sealed hash of the ledger in USD says/],
   ])('tells that its %s was changed', async (_, change, what) => {
-    expect(told(await tampered(`update customer_totals set ${change} where account_id = :account`))).toContainEqual(
+    expect(reported(await tampered(`update customer_totals set ${change} where account_id = :account`))).toContainEqual(
       expect.stringMatching(what),
     )
   })
 
   test('tells entries of a customer that has no totals', async () => {
-    expect(told(await tampered(`delete from customer_totals where account_id = :account`))).toContainEqual(
+    expect(reported(await tampered(`delete from customer_totals where account_id = :account`))).toContainEqual(
       expect.stringMatching(/^ledger chain: customer #: head of the chain in USD says none, should say [0-9a-f]{16}$/),
     )
   })
@@ -433,7 +435,7 @@ describe('the seal', () => {
       `delete from ledger_seals where account_id = :account and ledger_seal_id = (select max(ledger_seal_id) from ledger_seals)`,
     ],
   ])('tells of a %s', async (_, statement) => {
-    expect(told(await tampered(statement))).toContainEqual(
+    expect(reported(await tampered(statement))).toContainEqual(
       expect.stringMatching(
         /^ledger chain: ledger seal #: newest seal says [0-9a-f]{16} of \d chains, should say [0-9a-f]{16} of 1$/,
       ),
@@ -441,7 +443,7 @@ describe('the seal', () => {
   })
 
   test('tells that there is none where chains are sealed', async () => {
-    expect(told(await tampered(`delete from ledger_seals where account_id = :account`))).toEqual([
+    expect(reported(await tampered(`delete from ledger_seals where account_id = :account`))).toEqual([
       'ledger chain: ledger seal #: newest seal says none, should say one of 1 chains',
     ])
   })

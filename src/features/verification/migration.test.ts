@@ -12,7 +12,7 @@ import { prepareRoles } from '../../platform/database/roles.ts'
 import { addPackage, moveTo, shop } from '../../../test/support/shop.ts'
 import { differenceText } from './difference.ts'
 import { netOf } from './entries.ts'
-import { listEntriesOfRecords } from './ledger-queries.ts'
+import { listEntriesOfRecords } from './entries-queries.ts'
 import { verifyAccount } from './verify.ts'
 
 /**

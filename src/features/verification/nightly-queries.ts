@@ -2,6 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import type { Figure } from '../../platform/metrics.ts'
 
 /** The nightly verification: who waits for it, and what it found. */
 
@@ -26,3 +27,10 @@ export const finishVerification = (tx: Transaction, at: Instant, differences: nu
   tx.rows(sql`
     insert into verifications (account_id, finished_at, differences) values (${tx.account}, ${at}::timestamptz, ${differences})
     on conflict (account_id) do update set finished_at = excluded.finished_at, differences = excluded.differences`)
+
+/** Lists the figures of the nightly verification for /metrics, whichever process ran it; none before its first night. */
+export const listVerificationFigures = (db: Queryable) =>
+  db.rows<Figure>(sql`
+    with state as (select differences, oldest from verification_state())
+    select 'verify_differences' as "name", '' as "label", differences::double precision as "value" from state where oldest is not null
+    union all select 'verify_finished_at', '', extract(epoch from oldest)::double precision from state where oldest is not null`)

@@ -5,7 +5,7 @@ import { clientConfig } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { shop } from '../../../test/support/shop.ts'
 import { nightOf, type NightlyDeps, verifyNightly } from './nightly.ts'
-import { listVerificationFigures } from './queries.ts'
+import { listVerificationFigures } from './nightly-queries.ts'
 
 const service = await startTestService()
 const at = (text: string) => Date.parse(text)

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Check, Tell } from './difference.ts'
+import type { Check, Report } from './difference.ts'
 import {
   getCounters,
   getNumberEnds,
@@ -11,26 +11,26 @@ import {
   listNumbersGivenUp,
   type NumberGap,
   type NumberRaise,
-} from './queries.ts'
+} from './numbers-queries.ts'
 
 /**
- * Number sequences. Rule: invoice numbers are without gaps, but for those that raising the account's next number left and told with an
- * event; credit notes of the service take every number of theirs, unless events tell that one was deleted or renumbered.
+ * Number sequences. Rule: invoice numbers are without gaps, but for those that raising the account's next number left and reported with an
+ * event; credit notes of the service take every number of theirs, unless events report that one was deleted or renumbered.
  */
 
-/** More gaps than this in one account are one catastrophe, told by their first. */
+/** More gaps than this in one account are one catastrophe, reported by their first. */
 const GAPS_MAX = 1000
 
 export const invoiceNumbers: Check = {
   name: 'invoice numbers',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     goOn()
     const { account } = tx
     const { nextInvoiceNumber } = await getCounters(tx, account)
     const { last, count } = await getNumberEnds(tx, account)
     const gaps = await listInvoiceGaps(tx, account, GAPS_MAX)
     if (nextInvoiceNumber <= last)
-      tell({
+      report({
         customerId: null,
         recordType: 'account',
         recordId: account,
@@ -40,19 +40,19 @@ export const invoiceNumbers: Check = {
       })
     else if (nextInvoiceNumber > last + 1n)
       gaps.push({ from: last + 1n, until: nextInvoiceNumber, recordId: null, customerId: null })
-    if (gaps.length > 0) await tellUnexplained(tx, gaps, tell)
+    if (gaps.length > 0) await reportUnexplained(tx, gaps, report)
     return Number(count)
   },
 }
 
 // Events of one type are found only by reading all of them, so they are read when there is something to explain.
-async function tellUnexplained(tx: Transaction, gaps: readonly NumberGap[], tell: Tell): Promise<void> {
+async function reportUnexplained(tx: Transaction, gaps: readonly NumberGap[], report: Report): Promise<void> {
   const raises = await listNumberRaises(tx, tx.account)
   for (const gap of gaps) {
     const { from, until } = unexplainedOf(gap, raises) ?? {}
     if (from === undefined || until === undefined) continue
     const missing = until - from === 1n ? String(from) : `${from} to ${until - 1n}`
-    tell({
+    report({
       customerId: gap.customerId,
       recordType: gap.recordId === null ? 'account' : 'invoice',
       recordId: gap.recordId ?? tx.account,
@@ -79,7 +79,7 @@ export function unexplainedOf(
 
 export const creditNumbers: Check = {
   name: 'credit note numbers',
-  async run(tx, tell, goOn) {
+  async run(tx, report, goOn) {
     goOn()
     const { account } = tx
     const { nextCreditNumber } = await getCounters(tx, account)
@@ -88,7 +88,7 @@ export const creditNumbers: Check = {
     const givenUp = gaps.length === 0 ? [] : await listNumbersGivenUp(tx, account)
     const raises = givenUp.map(({ number }) => ({ from: number, to: number + 1n }))
     for (const { from, until } of gaps.flatMap((gap) => unexplainedOf(gap, raises) ?? []))
-      tell({
+      report({
         customerId: null,
         recordType: 'account',
         recordId: account,
@@ -97,7 +97,7 @@ export const creditNumbers: Check = {
         expected: `every number below CN-${nextCreditNumber}`,
       })
     for (const { id, customerId, number } of await listNotesBeyond(tx, account, nextCreditNumber, GAPS_MAX))
-      tell({
+      report({
         customerId,
         recordType: 'credit_note',
         recordId: id,
@@ -106,7 +106,7 @@ export const creditNumbers: Check = {
         expected: `CN- and a number below the account's next, ${nextCreditNumber}`,
       })
     for (const { id, customerId, number, firstId } of await listNumbersGivenTwice(tx, account, GAPS_MAX))
-      tell({
+      report({
         customerId,
         recordType: 'credit_note',
         recordId: id,

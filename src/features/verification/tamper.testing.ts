@@ -42,7 +42,7 @@ export async function tamperWith(service: TestService, clientOf: () => TestClien
 const KINDS = 'charge|invoice|customer|note|allocation|subscription|account|block|payment|adjustment|entry|seal|debt'
 
 /** Differences as people read them, with the check's name and without identifiers. */
-export const told = (differences: readonly Difference[]): string[] =>
+export const reported = (differences: readonly Difference[]): string[] =>
   differences.map((one) =>
     `${one.check}: ${differenceText(one)}`.replaceAll(new RegExp(`\\b(${KINDS}) \\d+`, 'g'), '$1 #'),
   )

@@ -1,12 +1,13 @@
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Check } from './difference.ts'
 import { eachPage } from './pages.ts'
-import { listSubscriptionPage, listUsageDifferences } from './queries.ts'
+import { listSubscriptionPage } from './coverage-queries.ts'
+import { listUsageDifferences } from './usage-queries.ts'
 
 /** Checks that the invoiced quantity of a usage cycle is that of its last charge, from which the difference for late usage is counted. */
 export const usageCycles: Check = {
   name: 'usage cycles',
-  run: (tx, tell, goOn) =>
+  run: (tx, report, goOn) =>
     eachPage(
       goOn,
       (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
@@ -18,7 +19,7 @@ export const usageCycles: Check = {
           tx.account,
           ids,
         ))
-          tell({
+          report({
             customerId: customerOf.get(subscriptionId) ?? null,
             recordType: 'subscription',
             recordId: subscriptionId,

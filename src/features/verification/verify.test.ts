@@ -3,7 +3,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, modify, TIERS, use } from '../subscriptions/components.testing.ts'
-import { tamperWith, told } from './tamper.testing.ts'
+import { tamperWith, reported } from './tamper.testing.ts'
 import { verifyAccount } from './verify.ts'
 
 /**
@@ -98,7 +98,7 @@ describe('a charge', () => {
     const found = await tampered(
       `update charges set net_minor = net_minor + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'package'`,
     )
-    expect(told(found)).toEqual([
+    expect(reported(found)).toEqual([
       'invoices: charge # of customer #: amount says 31.01 USD, should say 31.00 USD',
       'invoices: invoice # of customer #: base of tax VAT at 0.075 says 51.50 USD, should say 51.51 USD',
       'invoices: invoice # of customer #: shares of tax VAT at 0.075 says 38, 232, 116, should say 37, 233, 116',
@@ -117,7 +117,7 @@ describe('a charge', () => {
         `update charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where account_id = :account and charge_id =
           (select max(charge_id) from charges where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
       )
-      expect(told(found)[0]).toMatch(/^invoices: charge # of customer #: amount says/)
+      expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says/)
     },
   )
 
@@ -134,14 +134,14 @@ describe('a charge', () => {
       `update charges set ${change} where account_id = :account and charge_id =
         (select max(charge_id) from charges where account_id = :account and kind = 'package' and invoice_id is not null)`,
     )
-    expect(told(found)[0]).toMatch(/^invoices: charge # of customer #: amount says 31.00 USD, should say/)
+    expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says 31.00 USD, should say/)
   })
 
   test('whose line shows another unit price is named', async () => {
     const found = await tampered(
       `update charges set unit_price = unit_price + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'component'`,
     )
-    expect(told(found)).toEqual([
+    expect(reported(found)).toEqual([
       'invoices: charge # of customer #: unit price × quantity says 20.50 USD, should say 15.50 USD',
     ])
   })
@@ -150,8 +150,8 @@ describe('a charge', () => {
     const found = await tampered(
       `update charges set invoice_id = null where account_id = :account and invoice_id = ${FIRST}`,
     )
-    expect(told(found)).toContain('invoices: invoice # of customer #: lines says none, should say at least one')
-    expect(told(found)).toContain(
+    expect(reported(found)).toContain('invoices: invoice # of customer #: lines says none, should say at least one')
+    expect(reported(found)).toContain(
       'charges without an invoice: charge # of customer #: invoice says none, should say one, for its amount is above 0',
     )
   })
@@ -160,7 +160,7 @@ describe('a charge', () => {
     const found = await tampered(
       `update charges set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST} and kind = 'setup'`,
     )
-    expect(told(found)).toContain('lines of invoices: charge #: invoice says 999999, should say one that exists')
+    expect(reported(found)).toContain('lines of invoices: charge #: invoice says 999999, should say one that exists')
   })
 })
 
@@ -169,7 +169,7 @@ describe('an invoice', () => {
     const found = await tampered(
       `update invoices set total_minor = total_minor + 100 where account_id = :account and invoice_id = ${FIRST}`,
     )
-    expect(told(found)).toEqual([
+    expect(reported(found)).toEqual([
       'invoices: invoice # of customer #: total says 57.00 USD, should say 56.00 USD',
       expect.stringMatching(/^customer totals: customer #: receivable says .* USD, should say .* USD$/),
       'ledger entries: invoice # of customer #: entry invoice_issued says 51.50 USD receivable → revenue on 2027-01-01, should say 52.50 USD receivable → revenue on 2027-01-01',
@@ -185,14 +185,14 @@ describe('an invoice', () => {
     const found = await tampered(
       `update invoice_taxes set ${change} where account_id = :account and invoice_id = ${FIRST} and name = 'VAT'`,
     )
-    expect(told(found)[0]).toMatch(what)
+    expect(reported(found)[0]).toMatch(what)
   })
 
   test('a tax of an invoice that is not there is named', async () => {
     const found = await tampered(
       `update invoice_taxes set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST}`,
     )
-    expect(told(found)).toContain(
+    expect(reported(found)).toContain(
       'lines of invoices: invoice #: a tax says of invoice #, should say of an invoice that exists',
     )
   })
@@ -201,14 +201,14 @@ describe('an invoice', () => {
     const found = await tampered(
       `update charges set display_order = display_order + 1 where account_id = :account and invoice_id = ${FIRST}`,
     )
-    expect(told(found)[0]).toBe('invoices: charge # of customer #: place on the invoice says 2, should say 1')
+    expect(reported(found)[0]).toBe('invoices: charge # of customer #: place on the invoice says 2, should say 1')
   })
 
   test('that froze a version of its customer that is not kept is named', async () => {
     const found = await tampered(
       `update invoices set customer_version = 77, account_version = 77 where account_id = :account and invoice_id = ${FIRST}`,
     )
-    expect(told(found)).toEqual([
+    expect(reported(found)).toEqual([
       'invoices: invoice # of customer #: customer as frozen says a version that is not kept, should say a version that is',
       'invoices: invoice # of customer #: account as frozen says a version that is not kept, should say a version that is',
     ])
@@ -217,7 +217,7 @@ describe('an invoice', () => {
 
 describe('money given', () => {
   test('an allocation that is too big is outside both amounts', async () => {
-    const found = told(
+    const found = reported(
       await tampered(`update allocations set amount_minor = 1000000 where account_id = :account and allocation_id =
       (select min(allocation_id) from allocations where account_id = :account)`),
     )
@@ -258,12 +258,12 @@ describe('money given', () => {
       /^allocations: allocation # of customer #: invoice says \d+ of customer #, should say one of customer #/,
     ],
   ])('an allocation of %s that is not there is named', async (_, change, what) => {
-    const found = told(await tampered(`update allocations set ${change} where account_id = :account`))
+    const found = reported(await tampered(`update allocations set ${change} where account_id = :account`))
     expect(found).toContainEqual(expect.stringMatching(what))
   })
 
   test('an allocation that is gone leaves invoice and credit note saying too much', async () => {
-    const found = told(await tampered(`delete from allocations where account_id = :account`))
+    const found = reported(await tampered(`delete from allocations where account_id = :account`))
     expect(found).toContainEqual(
       expect.stringMatching(/^invoices: .* negative adjustments says .*, should say 0.00 USD$/),
     )
@@ -294,11 +294,11 @@ describe('money given', () => {
       /line 1 says charge #, should say a charge of invoice #|what was given back/,
     ],
   ])('the %s of a credit note follows from what it credits', async (_, statement, what) => {
-    expect(told(await tampered(statement))).toContainEqual(expect.stringMatching(what))
+    expect(reported(await tampered(statement))).toContainEqual(expect.stringMatching(what))
   })
 
   test('a charge says just what was given back of it, and never more than it was', async () => {
-    const more = told(
+    const more = reported(
       await tampered(
         `update charges set credited_minor = net_minor + 1 where account_id = :account and credited_minor > 0`,
       ),
@@ -309,7 +309,7 @@ describe('money given', () => {
     expect(more).toContainEqual(
       expect.stringMatching(/credits of it says 31.01 USD, should say at most its amount, 31.00 USD/),
     )
-    const less = told(
+    const less = reported(
       await tampered(`update charges set credited_minor = 0 where account_id = :account and credited_minor > 0`),
     )
     expect(less).toEqual([
@@ -318,7 +318,7 @@ describe('money given', () => {
   })
 
   test('credit notes take back no more tax than was charged', async () => {
-    const found = told(
+    const found = reported(
       await tampered(`update invoice_taxes t set rate = rate, amount_minor = 0 where account_id = :account
       and invoice_id in (select invoice_id from negative_adjustments where account_id = :account)`),
     )
@@ -335,15 +335,15 @@ describe('money given', () => {
       `update customer_totals set ${name}_minor = ${name}_minor + 1 where account_id = :account`,
     )
     expect(found.length).toBe(4)
-    for (const text of told(found)) expect(text).toMatch(what)
+    for (const text of reported(found)) expect(text).toMatch(what)
   })
 
-  test('totals that are gone, or of a customer that is not there, are told', async () => {
-    expect(told(await tampered(`delete from customer_totals where account_id = :account`))[0]).toMatch(
+  test('totals that are gone, or of a customer that is not there, are reported', async () => {
+    expect(reported(await tampered(`delete from customer_totals where account_id = :account`))[0]).toMatch(
       /receivable says 0.00 USD/,
     )
     const foreign = `insert into customer_totals values (:account, 999999, 'JPY', 5, 0)`
-    expect(told(await tampered(foreign))).toEqual([
+    expect(reported(await tampered(foreign))).toEqual([
       'customer totals: customer #: receivable says 5 JPY, should say 0 JPY',
       'customer totals: customer #: receivable by its ledger entries says 5 JPY, should say 0 JPY',
     ])
@@ -354,7 +354,7 @@ describe('numbers', () => {
   const LAST = `(select max(number) from invoices where account_id = :account)`
 
   test('a missing invoice is a gap that no event tells of', async () => {
-    const found = told(
+    const found = reported(
       await tampered(`update invoices set number = number + 1000 where account_id = :account and number = ${LAST}`),
     )
     expect(found).toEqual([
@@ -368,7 +368,7 @@ describe('numbers', () => {
   })
 
   test('a first number above 1 is a gap as well', async () => {
-    const found = told(
+    const found = reported(
       await tampered(`update invoices set number = null, issued_at = null where account_id = :account and number = 1`),
     )
     expect(found).toContainEqual(
@@ -376,8 +376,8 @@ describe('numbers', () => {
     )
   })
 
-  test('the gap that raising the number left is told by its event, and by that alone', async () => {
-    const found = told(
+  test('the gap that raising the number left is reported by its event, and by that alone', async () => {
+    const found = reported(
       await tampered(`delete from events where account_id = :account and type = 'account.invoice_number_raised'`),
     )
     expect(found).toEqual([
@@ -387,8 +387,8 @@ describe('numbers', () => {
     ])
   })
 
-  test('a next number that was moved by hand is told', async () => {
-    const raised = told(
+  test('a next number that was moved by hand is reported', async () => {
+    const raised = reported(
       await tampered(
         `update account_counters set next_invoice_number = next_invoice_number + 2 where account_id = :account`,
       ),
@@ -398,18 +398,20 @@ describe('numbers', () => {
         /^invoice numbers: account #: next invoice number says \d+, should say \d+, for \d+ to \d+ is missing/,
       ),
     ])
-    const lowered = told(
+    const lowered = reported(
       await tampered(`update account_counters set next_invoice_number = 2 where account_id = :account`),
     )
     expect(lowered).toEqual([expect.stringMatching(/next invoice number says 2, should say \d+ or more/)])
   })
 
   test('credit notes take every number of theirs, and none beyond', async () => {
-    const gone = told(await tampered(`update account_counters set next_credit_number = 5 where account_id = :account`))
+    const gone = reported(
+      await tampered(`update account_counters set next_credit_number = 5 where account_id = :account`),
+    )
     expect(gone).toEqual([
       'credit note numbers: account #: numbers of credit notes says no CN-2 to CN-4, should say every number below CN-5',
     ])
-    const beyond = told(await tampered(`update negative_adjustments set ref = 'CN-9' where account_id = :account`))
+    const beyond = reported(await tampered(`update negative_adjustments set ref = 'CN-9' where account_id = :account`))
     expect(beyond).toEqual([
       'credit note numbers: account #: numbers of credit notes says no CN-1, should say every number below CN-2',
       "credit note numbers: credit note # of customer #: number says CN-9, should say CN- and a number below the account's next, 2",
@@ -423,7 +425,7 @@ describe('days', () => {
     ['component', 'component'],
     ['metered', 'usage of component'],
   ])('of a %s are charged once', async (kind, item) => {
-    const found = told(
+    const found = reported(
       await tampered(
         `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
            item_id, part, period_from, period_until, whole_from, whole_until, price, bracket_index)
@@ -445,7 +447,7 @@ test('what a usage cycle says was invoiced of it is what its last charge priced'
   const found = await tampered(
     `update usage_cycles set invoiced = invoiced + 1, total = total + 1 where account_id = :account and invoiced = 13`,
   )
-  expect(told(found)).toEqual([
+  expect(reported(found)).toEqual([
     expect.stringMatching(
       /^usage cycles: subscription # of customer #: units invoiced of component \d+ in the cycle from 2027-01-01 says 14, should say 13$/,
     ),
@@ -456,7 +458,7 @@ test('a count that lets deep pages skip is what is there', async () => {
   const found = await tampered(
     `insert into list_blocks (account_id, list, block, records) values (:account, 'invoices', 0, 3)`,
   )
-  expect(told(found)).toEqual([
+  expect(reported(found)).toEqual([
     expect.stringMatching(/^counted lists: list 0: records of invoices counted in this block says 3, should say \d+$/),
   ])
 })

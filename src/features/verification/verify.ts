@@ -13,7 +13,7 @@ import { entriesBalance, ledgerEntries } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
-import { makeReadOnly } from './queries.ts'
+import { makeReadOnly } from './verify-queries.ts'
 import { usageCycles } from './usage.ts'
 
 /**
@@ -55,16 +55,16 @@ export interface Verification {
 export const verifyAccount = (
   db: Pick<Database, 'transaction'>,
   account: AccountId,
-  tell: (difference: Difference) => void,
+  report: (difference: Difference) => void,
   goOn: GoOn = () => {},
 ): Promise<Verification> =>
-  db.transaction(account, (tx) => runChecks(tx, tell, goOn), {
+  db.transaction(account, (tx) => runChecks(tx, report, goOn), {
     isolation: 'repeatable read',
     statementMs: WHOLE_STATEMENT_MS,
     boundMs: WHOLE_STATEMENT_MS,
   })
 
-async function runChecks(tx: Transaction, tell: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
+async function runChecks(tx: Transaction, report: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
   await makeReadOnly(tx)
   const found: Verification = { account: tx.account, differences: 0, invoices: 0, isChained: true }
   for (const check of CHECKS) {
@@ -73,7 +73,7 @@ async function runChecks(tx: Transaction, tell: (difference: Difference) => void
       (difference) => {
         found.differences += 1
         if (check === ledgerChain) found.isChained = false
-        tell({ ...difference, account: tx.account, check: check.name })
+        report({ ...difference, account: tx.account, check: check.name })
       },
       goOn,
     )

@@ -1,0 +1,70 @@
+import type { AccountId, CustomerId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+
+export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
+  db.rows<{ id: CustomerId }>(sql`
+    select customer_id as "id" from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`)
+
+/** A customer's running totals in a currency, beside what its documents and its ledger entries come to. */
+export interface CheckedBalance {
+  customerId: CustomerId
+  currency: string
+  receivable: bigint
+  receivableOpen: bigint
+  receivablePosted: bigint
+  unapplied: bigint
+  unappliedOpen: bigint
+  unappliedPosted: bigint
+  clearing: bigint
+  clearingOpen: bigint
+  clearingPosted: bigint
+}
+
+/** Totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. */
+export const listBalanceDifferences = (db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) =>
+  db.rows<CheckedBalance>(sql`
+    with last as (select coalesce(${upTo}::bigint, 9223372036854775807) as id),
+    facts as (
+      select customer_id, currency, 0 as source, receivable_minor as receivable, unapplied_minor as unapplied, clearing_minor as clearing
+        from customer_totals where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      union all
+      select customer_id, currency, 1, total_minor - negative_minor - paid_minor - pending_minor, 0, 0 from invoices
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+         and issued_at is not null and cancelled_at is null
+      union all
+      select customer_id, currency, 1, amount_minor - negative_minor - paid_minor - pending_minor, 0, 0 from positive_adjustments
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      union all
+      select customer_id, currency, 1, 0, amount_minor - applied_minor, 0 from negative_adjustments
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      union all
+      select customer_id, currency, 1, 0, amount_minor - applied_minor,
+             case when origin <> 'recorded' and settled_on is null then amount_minor else 0 end from payments
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last) and failed_on is null
+      union all
+      select customer_id, currency, 2,
+             case when debit = 'receivable' then amount_minor else 0 end - case when credit = 'receivable' then amount_minor else 0 end,
+             case when credit = 'unapplied' then amount_minor else 0 end - case when debit = 'unapplied' then amount_minor else 0 end,
+             case when debit = 'clearing' then amount_minor else 0 end - case when credit = 'clearing' then amount_minor else 0 end
+        from ledger_entries
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)),
+    summed as (
+      select customer_id, currency, source, sum(receivable) as receivable, sum(unapplied) as unapplied, sum(clearing) as clearing
+        from facts group by customer_id, currency, source),
+    beside as (
+      select customer_id as "customerId", currency,
+             coalesce(sum(receivable) filter (where source = 0), 0)::bigint as "receivable",
+             coalesce(sum(receivable) filter (where source = 1), 0)::bigint as "receivableOpen",
+             coalesce(sum(receivable) filter (where source = 2), 0)::bigint as "receivablePosted",
+             coalesce(sum(unapplied) filter (where source = 0), 0)::bigint as "unapplied",
+             coalesce(sum(unapplied) filter (where source = 1), 0)::bigint as "unappliedOpen",
+             coalesce(sum(unapplied) filter (where source = 2), 0)::bigint as "unappliedPosted",
+             coalesce(sum(clearing) filter (where source = 0), 0)::bigint as "clearing",
+             coalesce(sum(clearing) filter (where source = 1), 0)::bigint as "clearingOpen",
+             coalesce(sum(clearing) filter (where source = 2), 0)::bigint as "clearingPosted"
+        from summed group by customer_id, currency)
+    select * from beside
+     where receivable <> "receivableOpen" or receivable <> "receivablePosted" or unapplied <> "unappliedOpen"
+        or unapplied <> "unappliedPosted" or clearing <> "clearingOpen" or clearing <> "clearingPosted"
+     order by "customerId", currency`)

@@ -1,0 +1,101 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import type { LedgerRecordType } from '../../engine/money/postings.ts'
+
+/** Entries that no constraint would let in: they do not balance, or name what the ledger does not know. */
+export const listMalformedEntries = (
+  db: Queryable,
+  account: AccountId,
+  after: Id,
+  { words, types, events }: Record<'words' | 'types' | 'events', readonly string[]>,
+  limit: number,
+) =>
+  db.rows<{
+    id: Id
+    customerId: CustomerId
+    debit: string
+    credit: string
+    amountMinor: bigint
+    currency: string
+    event: string
+  }>(sql`
+    select entry_id as "id", customer_id as "customerId", debit, credit, amount_minor as "amountMinor", currency, event from ledger_entries
+     where account_id = ${account} and entry_id > ${after}
+       and (amount_minor <= 0 or debit = credit or (tax_name is null) <> (debit <> 'tax' and credit <> 'tax')
+         or not debit = any(${arrayLiteral(words)}::text[]) or not credit = any(${arrayLiteral(words)}::text[])
+         or not record_type = any(${arrayLiteral(types)}::text[]) or not event = any(${arrayLiteral(events)}::text[]))
+     order by entry_id limit ${limit}`)
+
+/** An entry as the comparison with its record sees it. */
+export interface PostedEntry {
+  id: Id
+  customerId: CustomerId
+  currency: string
+  recordType: LedgerRecordType
+  recordId: Id
+  event: string
+  isReversal: boolean
+  debit: string
+  credit: string
+  taxName: string | null
+  taxRate: Decimal | null
+  taxNumber: string | null
+  amountMinor: bigint
+  dated: IsoDate
+}
+
+export interface RecordPlace {
+  customerId: CustomerId
+  recordType: string
+  recordId: Id
+}
+
+/** Entries by customer and record; those of one record of a customer are never parted, however many there are. */
+export const listEntriesOfRecords = (db: Queryable, account: AccountId, after: RecordPlace, limit: number) =>
+  db.rows<PostedEntry>(sql`
+    select entry_id as "id", customer_id as "customerId", currency, record_type as "recordType", record_id as "recordId", event,
+           is_reversal as "isReversal", debit, credit, tax_name as "taxName", tax_rate as "taxRate", tax_number as "taxNumber",
+           amount_minor as "amountMinor", dated
+      from ledger_entries
+     where account_id = ${account} and customer_id >= ${after.customerId}
+       and (customer_id, record_type, record_id) > (${after.customerId}::bigint, ${after.recordType}::text, ${after.recordId}::bigint)
+     order by customer_id, record_type, record_id fetch first (${limit}::bigint) rows with ties`)
+
+// Records without any entry. Each should have one, unless its amount is 0.
+export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.invoice_id as "id" from invoices r
+     where r.account_id = ${account} and r.invoice_id > ${after} and r.issued_at is not null and not exists (select 1 from ledger_entries e
+       where e.account_id = ${account} and e.record_type = 'invoice' and e.record_id = r.invoice_id)
+     order by r.invoice_id limit ${limit}`)
+
+export const listUnpostedPayments = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.payment_id as "id" from payments r
+     where r.account_id = ${account} and r.payment_id > ${after} and not exists (select 1 from ledger_entries e
+       where e.account_id = ${account} and e.record_type = 'payment' and e.record_id = r.payment_id)
+     order by r.payment_id limit ${limit}`)
+
+export const listUnpostedNegatives = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.negative_adjustment_id as "id" from negative_adjustments r
+     where r.account_id = ${account} and r.negative_adjustment_id > ${after} and not exists (select 1 from ledger_entries e
+       where e.account_id = ${account} and e.record_type = 'negative_adjustment' and e.record_id = r.negative_adjustment_id)
+     order by r.negative_adjustment_id limit ${limit}`)
+
+export const listUnpostedPositives = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.positive_adjustment_id as "id" from positive_adjustments r
+     where r.account_id = ${account} and r.positive_adjustment_id > ${after} and not exists (select 1 from ledger_entries e
+       where e.account_id = ${account} and e.record_type = 'positive_adjustment' and e.record_id = r.positive_adjustment_id)
+     order by r.positive_adjustment_id limit ${limit}`)
+
+export const listUnpostedAllocations = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.allocation_id as "id" from allocations r
+     where r.account_id = ${account} and r.allocation_id > ${after} and not exists (select 1 from ledger_entries e
+       where e.account_id = ${account} and e.record_type = 'allocation' and e.record_id = r.allocation_id)
+     order by r.allocation_id limit ${limit}`)

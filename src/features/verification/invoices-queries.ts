@@ -1,0 +1,71 @@
+import type { OwedKind } from '../../engine/money/allocating.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+
+export interface CheckedInvoice {
+  id: InvoiceId
+  customerId: CustomerId
+  number: bigint | null
+  currency: string
+  isIssued: boolean
+  isCancelled: boolean
+  totalMinor: bigint
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+  /** The version of the customer that the document froze exists, as the present record or as an earlier one; likewise for the account. */
+  isCustomerFrozen: boolean
+  isAccountFrozen: boolean
+}
+
+export const listInvoicePage = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
+  db.rows<CheckedInvoice>(sql`
+    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.currency, i.issued_at is not null as "isIssued",
+           i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
+           i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
+           coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
+             where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
+           a.version = i.account_version or exists (select 1 from account_versions v
+             where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen"
+      from (select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) i
+      join accounts a on a.account_id = ${account}
+      left join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
+     order by i.invoice_id`)
+
+export interface CheckedTax {
+  invoiceId: InvoiceId
+  name: string
+  rate: Decimal
+  baseMinor: bigint
+  amountMinor: bigint
+  /** Null where the one line of the invoice carries it whole. */
+  shares: bigint[] | null
+}
+
+export const listCheckedTaxes = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<CheckedTax>(sql`
+    select invoice_id as "invoiceId", name, rate, base_minor as "baseMinor", amount_minor as "amountMinor", shares
+      from invoice_taxes where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])
+     order by invoice_id, invoice_tax_id`)
+
+/** Sums of the allocations in force to a document owed, in minor units, by how they count. */
+export interface AppliedTo {
+  id: Id
+  paidMinor: bigint
+  pendingMinor: bigint
+  negativeMinor: bigint
+}
+
+export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind, ids: readonly Id[]) =>
+  db.rows<AppliedTo>(sql`
+    select l.owed_id as "id",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and not s.pending), 0)::bigint as "paidMinor",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and s.pending), 0)::bigint as "pendingMinor",
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor"
+      from allocations l
+      left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
+      cross join lateral (select coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as pending) s
+     where l.account_id = ${account} and l.owed_kind = ${kind} and l.ended_on is null and l.owed_id = any(${arrayLiteral(ids)}::bigint[])
+     group by l.owed_id`)
