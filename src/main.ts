@@ -14,7 +14,7 @@ import { StartFailure } from './platform/postgres/start-failure.ts'
 /** `root` is the package's folder, where migrations, pages and package.json lie. */
 export async function main(args: readonly string[], root: string): Promise<number> {
   const isJson = args.includes('--json')
-  process.on('uncaughtException', (error) => process.exit(tellFailure(error, isJson)))
+  process.on('uncaughtException', (error) => process.exit(printFailure(error, isJson)))
   // Whoever reads only the first lines of a list has got what was wanted.
   process.stdout.on('error', (error: { code?: string }) =>
     process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed),
@@ -26,25 +26,25 @@ export async function main(args: readonly string[], root: string): Promise<numbe
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    return tellFailure(error, isJson)
+    return printFailure(error, isJson)
   }
 }
 
-function tellFailure(error: unknown, isJson: boolean): number {
+function printFailure(error: unknown, isJson: boolean): number {
   if (error instanceof CommanderError) {
     // Help and version that were asked for are no failure; people have read what was wrong already.
     if (error.exitCode === 0) return EXIT.done
     const message = error.message.replace(/^error: /, '').replace(/^\(outputHelp\)$/, 'A command is missing.')
-    if (isJson) tellAsJson([{ message, code: 'wrong_usage', field: null }])
+    if (isJson) printAsJson([{ message, code: 'wrong_usage', field: null }])
     return EXIT.usage
   }
   const problems = problemsOf(error)
-  if (isJson) tellAsJson(problems)
+  if (isJson) printAsJson(problems)
   else for (const { message } of problems) process.stderr.write(`${message}\n`)
   return EXIT.failed
 }
 
-const tellAsJson = (problems: readonly Problem[]) =>
+const printAsJson = (problems: readonly Problem[]) =>
   process.stderr.write(`${JSON.stringify({ Errors: problems.map(problemAsJson) })}\n`)
 
 const problemAsJson = ({ message, code, field }: Problem) => ({ Message: message, Code: code, Field: field })

@@ -311,6 +311,18 @@ describe('plain English', () => {
     expect(found).toEqual([])
   })
 
+  test('only people say and tell: in names and comments a function returns, a check reports, a text reads', () => {
+    const SPEECH =
+      /\b(?:says?|said|saying|tells?|told|telling)\b|(?:[a-z](?:Said|Says|Told|Tells?)|\b(?:said|says|told|tells?)[A-Z])\w*/
+    const withoutTexts = (path: string): string =>
+      textOf(path).replace(
+        /(\/\*[\s\S]*?\*\/|\/\/[^\n]*)|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g,
+        (text, comment?: string) =>
+          comment === undefined ? text.replace(/[^\n]/g, ' ') : comment.replace(/"[^"\n]*"/g, '""'),
+      )
+    expect(placesOf(SPEECH, SOURCES, withoutTexts)).toEqual([])
+  })
+
   test('a feature that has rules or actions explains itself in a README of 15 to 40 lines', () => {
     const rooms = readdirSync(join(ROOT, 'src/features'))
     const isPlain = (room: string): boolean => {

@@ -62,7 +62,7 @@ export async function billingRunCommand(context: CommandContext, wish: BillingRu
       const today = days[index] as IsoDate
       const until = wish.until === undefined ? today : earlier(wish.until, today)
       found.push(await (wish.isDry ? foresee(db, account, until) : bill(deps, account, until)))
-      if (!context.isJson) tell(found.at(-1) as Outcome)
+      if (!context.isJson) print(found.at(-1) as Outcome)
     }
     return found
   })
@@ -132,7 +132,7 @@ async function foresee(db: Database, account: Account, until: IsoDate): Promise<
 const amounts = (totals: NonNullable<Outcome['totals']>) =>
   [...totals].map(([currency, minor]) => ({ currency, total: minorText(minor, digitsOf(currency)) }))
 
-function tell({ account, until, run, records, invoices, totals, failures }: Outcome): void {
+function print({ account, until, run, records, invoices, totals, failures }: Outcome): void {
   const sums = totals ? amounts(totals).map(({ currency, total }) => `${total} ${currency}`) : []
   const sum = sums.length > 0 ? ` (${sums.join(', ')})` : ''
   const done = run === undefined ? 'would make' : 'made'

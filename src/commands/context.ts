@@ -28,11 +28,11 @@ export function commandContext(root: string, version: string, isJson: boolean): 
 export function quietLog({ config }: Pick<CommandContext, 'config'>): PostgresLog {
   const isTalkative = config.logLevel === 'debug' || config.logLevel === 'trace'
   const isSilent = config.logLevel === 'silent'
-  const say = (message: string) => {
+  const print = (message: string) => {
     if (!isSilent) remark(message)
   }
-  const maybe = isTalkative ? say : () => {}
-  return { debug: maybe, info: maybe, warn: say, error: say }
+  const maybe = isTalkative ? print : () => {}
+  return { debug: maybe, info: maybe, warn: print, error: print }
 }
 
 /** Absence of a database: most commands have nothing to do then and refuse with a reason; one that `makes` creates it. */

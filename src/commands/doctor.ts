@@ -8,7 +8,7 @@ import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 
-/** `perennial doctor`: looks at every setting and at the surroundings, and says how to mend each. It starts and changes nothing. */
+/** `perennial doctor`: checks every setting and the surroundings, and prints how to mend each. It starts and changes nothing. */
 
 /** Answers 1 when something keeps the service from working. Settings that cannot be read are findings here, so the environment is given. */
 export async function doctorCommand(
@@ -17,7 +17,7 @@ export async function doctorCommand(
 ): Promise<number> {
   const findings = await examine(root, env)
   if (isJson)
-    printJson(findings.map(({ about, state, says, mend }) => ({ About: about, State: state, Says: says, Mend: mend })))
+    printJson(findings.map(({ about, state, text, mend }) => ({ About: about, State: state, Says: text, Mend: mend })))
   else for (const finding of findings) printLine(lineOf(finding))
   return findings.some(({ state }) => state === 'fail') ? EXIT.failed : EXIT.done
 }
@@ -34,5 +34,5 @@ async function examine(root: string, env: Readonly<Record<string, string | undef
   ]
 }
 
-const lineOf = ({ about, state, says, mend }: Finding): string =>
-  `${state.padEnd(4)}  ${about}: ${says}${mend === null ? '' : ` – ${mend}`}`
+const lineOf = ({ about, state, text, mend }: Finding): string =>
+  `${state.padEnd(4)}  ${about}: ${text}${mend === null ? '' : ` – ${mend}`}`

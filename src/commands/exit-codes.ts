@@ -1,7 +1,7 @@
 /** Exit codes of the program; docs/operate/command-line.md explains each. */
 export const EXIT = {
   done: 0,
-  /** Nothing was done, or not all of it could be: the sentence on stderr says why. */
+  /** Nothing was done, or not all of it could be: the sentence on stderr names the reason. */
   failed: 1,
   /** The words after `perennial` cannot be understood; nothing was done. */
   usage: 2,

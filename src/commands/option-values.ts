@@ -4,7 +4,7 @@ import { findCurrency } from '../kernel/currencies.ts'
 import type { Id } from '../kernel/ids.ts'
 import { readInstant } from '../platform/wire/dates.ts'
 
-/** Reads the values of options; what cannot be meant is told with the option's name by commander, and ends with the usage code. */
+/** Reads the values of options; commander reports what cannot be meant, with the option's name, and ends with the usage code. */
 
 const ID_DIGITS_MAX = 15
 const NAME_LENGTH_MAX = 255

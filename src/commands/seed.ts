@@ -33,7 +33,7 @@ interface Seeded {
   invoices: number
   failed: number
   /** An invoice with much to explain. */
-  tellingInvoice: number
+  longestInvoice: number
   /** Demos that were there before. */
   others: AccountId[]
 }
@@ -42,7 +42,7 @@ interface Seeded {
 export async function seedCommand(context: CommandContext, wish: SeedOptions): Promise<number> {
   const seeded = await withDatabase(context, (db) => seed(context, db, wish), { makes: true })
   if (context.isJson) printJson(seededAsJson(seeded, wish))
-  else tell(seeded, wish, context)
+  else print(seeded, wish, context)
   return seeded.failed > 0 ? EXIT.someFailed : EXIT.done
 }
 
@@ -80,7 +80,7 @@ async function seed(context: CommandContext, db: Database, wish: SeedOptions): P
       subscriptions: subscriptions.length,
       invoices: invoices.length,
       failed: failed.length,
-      tellingInvoice: mostTelling(invoices),
+      longestInvoice: longestInvoice(invoices),
       others: before.filter(({ name }) => name === DEMO_NAME).map((other) => other.id),
     }
   } catch (error) {
@@ -98,8 +98,8 @@ interface ListedInvoice {
   Charges: unknown[]
 }
 
-/** The newest of those with the most lines. */
-const mostTelling = (invoices: readonly ListedInvoice[]): number =>
+/** Returns the identifier of the newest of the issued invoices with the most lines. */
+const longestInvoice = (invoices: readonly ListedInvoice[]): number =>
   invoices.reduce<ListedInvoice>(
     (best, invoice) => (!invoice.isDraft && invoice.Charges.length >= best.Charges.length ? invoice : best),
     { invoiceID: 0, isDraft: false, Charges: [] },
@@ -141,8 +141,8 @@ async function clientWithin(
   return { client: demoClient(send), close: app.close }
 }
 
-function tell(seeded: Seeded, { customers, seed: number }: SeedOptions, { config }: CommandContext): void {
-  const { account, secret, firstDay, lastDay, subscriptions, invoices, failed, tellingInvoice, others } = seeded
+function print(seeded: Seeded, { customers, seed: number }: SeedOptions, { config }: CommandContext): void {
+  const { account, secret, firstDay, lastDay, subscriptions, invoices, failed, longestInvoice, others } = seeded
   const address = config.publicUrl ?? `http://127.0.0.1:${config.port}`
   const call = `curl -u "${account}:${secret}" "${address}`
   if (others.length > 0)
@@ -155,12 +155,12 @@ API key   ${secret}
 Try, while the service runs (npm start):
   ${call}/v1/customers?comp_status=Suspended"
   ${call}/v1/subscriptions?comp_Status=Trial"
-  ${call}/v1/invoices/${tellingInvoice}/explanation"
+  ${call}/v1/invoices/${longestInvoice}/explanation"
 Live on:  npm run perennial -- clock advance --account ${account} --to ${addMonths(lastDay, 1)}`)
 }
 
 const seededAsJson = (
-  { account, secret, firstDay, lastDay, subscriptions, invoices, failed, tellingInvoice }: Seeded,
+  { account, secret, firstDay, lastDay, subscriptions, invoices, failed, longestInvoice }: Seeded,
   { customers, seed: number }: SeedOptions,
 ) => ({
   AccountID: account,
@@ -172,5 +172,5 @@ const seededAsJson = (
   Subscriptions: subscriptions,
   Invoices: invoices,
   Failed: failed,
-  tellingInvoiceID: tellingInvoice,
+  longestInvoiceID: longestInvoice,
 })

@@ -18,7 +18,7 @@ import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
-/** `perennial serve`: the API, and unless told otherwise the worker, until a stop signal. */
+/** `perennial serve`: the API, and unless --no-worker is given the worker, until a stop signal. */
 
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
 export async function serveCommand(context: CommandContext, options: { worker: boolean }): Promise<number> {

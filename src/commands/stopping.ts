@@ -5,7 +5,7 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
 const ENDED_BY_SIGNAL = 128
 
 export interface Stopping {
-  /** Settles when the command is to stop, and says why. */
+  /** Settles when the command is to stop, with the reason. */
   asked: Promise<{ reason: string; isFailure: boolean }>
   /** From now on a signal waits for running work; before, while nothing is served yet, it ends the program at once. */
   drains(): void

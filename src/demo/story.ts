@@ -80,7 +80,7 @@ function dayOfRequests(): { beside(request: Promise<unknown>): void; ended(): Pr
   const running: Promise<unknown>[] = []
   return {
     beside: (request) => {
-      // A refusal is told when the day ends, not as one that nobody waited for.
+      // A refusal is thrown when the day ends, not as a rejection that nobody waited for.
       request.catch(() => {})
       running.push(request)
     },

@@ -59,7 +59,7 @@ interface Days {
 }
 
 /**
- * "2027-02-01 to 2027-02-28", where it is cut ", 21 of 31 days", and where the line's quantity of 1 does not tell it, how many units were
+ * "2027-02-01 to 2027-02-28", where it is cut ", 21 of 31 days", and where the line's quantity of 1 does not show it, how many units were
  * bought: ", 6 units", ", 3 → 8 units". Empty for what covers no days.
  */
 export function describeCharge(facts: CoveredDays & Pick<ChargeFacts, 'kind' | 'brackets'>): string {

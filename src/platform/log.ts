@@ -38,7 +38,7 @@ function withOwnWords(given: unknown[]): unknown[] {
   if (first instanceof Error) return [{ err: first }, typeof words === 'string' ? words : errorFacts(first).message]
   const error = (first as { err?: unknown } | null | undefined)?.err
   if (error instanceof Error && typeof words !== 'string') return [first, errorFacts(error).message]
-  // A remark with its error's message as words says nothing new.
+  // A remark whose words are its error's message adds nothing.
   if (error instanceof Error && words === error.message) return [first, errorFacts(error).message]
   return given
 }

@@ -98,7 +98,7 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
   const registers = [registry]
   const { requests, latency, invoiced, failed, runSeconds } = counters(registers)
   const { pool, memory, info, up } = gauges(registers)
-  const tellFigures = figureGauges(registers)
+  const setFigures = figureGauges(registers)
   let kept: { atMs: number; figures: Promise<Figure[]> } | undefined
 
   /** Reads the figures, one query at a time. A result is kept for a moment, a failure is not. */
@@ -130,7 +130,7 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
       memory.set(process.memoryUsage.rss())
       const found = await figures()
       up.set(found ? 1 : 0)
-      tellFigures(found)
+      setFigures(found)
       return registry.metrics()
     },
   }
@@ -180,22 +180,22 @@ const gauges = (registers: Registry[]) => ({
   info: new Gauge({ name: 'perennial_info', help: 'The version that runs', labelNames: ['version'], registers }),
   up: new Gauge({
     name: 'perennial_database_up',
-    help: 'Whether the database answered just now: 1, or 0, and then nothing that it tells is here',
+    help: 'Whether the database answered just now: 1, or 0, and then its figures are missing',
     registers,
   }),
 })
 
-/** Makes the gauges of the database's figures; without figures they tell nothing, rather than what was true once. */
+/** Makes the gauges of the database's figures; without figures they are removed, because old values would be wrong. */
 function figureGauges(registers: Registry[]): (figures: Figure[] | undefined) => void {
-  const told = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, always }]) => {
+  const gauges = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, always }]) => {
     const gauge = new Gauge({ name: metric, help, labelNames: label ? [label] : [], registers })
     const set = (about: string, value: number) => (label ? gauge.set({ [label]: about }, value) : gauge.set(value))
     return { name, gauge, set, isPlain: label === undefined, always: always ?? [] }
   })
   return (figures) => {
-    for (const { name, gauge, set, isPlain, always } of told) {
+    for (const { name, gauge, set, isPlain, always } of gauges) {
       gauge.reset()
-      // After a reset a gauge without labels would tell 0.
+      // After a reset a gauge without labels would show 0.
       if (isPlain) gauge.remove()
       if (!figures) continue
       for (const about of always) set(about, 0)

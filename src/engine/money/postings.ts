@@ -5,7 +5,7 @@ import type { Id } from '../../kernel/ids.ts'
 
 /**
  * The posting rules: what each money record stands for in the double-entry ledger, as a function of the record alone. A change posts the
- * difference between what the record stood for before and after it, so the ledger always equals the records, and `verify` can tell.
+ * difference between what the record stood for before and after it, so the ledger always equals the records, and `verify` can check it.
  */
 
 export const LEDGER_ACCOUNTS = [

@@ -13,7 +13,8 @@ import {
 } from './changes.ts'
 import { cancel, type CancelKind, reactivate } from './cancel.ts'
 import { cycleFrom } from './period.ts'
-import { firstCursor, planDue } from './renewal.ts'
+import { firstCursor } from './renewal.ts'
+import { planDue } from './renewal.testing.ts'
 import { afterRenewalChange, type SubscriptionState, termsOf } from './subscription.ts'
 
 /** 31.00 a month from 1 January 2027, so that a day of January is 1.00. */

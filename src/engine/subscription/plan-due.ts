@@ -12,7 +12,7 @@ import {
   withoutDeferred,
 } from './deferred.ts'
 import { byLine, datesOf, splitNegative } from './line-order.ts'
-import { countDuePeriods, planDue, type PlannedInvoice } from './renewal.ts'
+import { countDuePeriods, type PlannedInvoice } from './renewal.ts'
 import { endOf, type SubscriptionState, termsOf } from './subscription.ts'
 
 /**
@@ -37,12 +37,6 @@ export function planSubscriptionDue(
   today: IsoDate,
   options: PlanOptions = {},
 ): SubscriptionPlan {
-  const { state, components } = facts
-  if (components.length === 0 && (state.pending === null || state.pending.kind === 'cancellation')) {
-    const { invoices, cursor } = planDue(termsOf(state), state.cursor, today)
-    const after = withEnd({ ...state, cursor }, today)
-    return { state: after.state, components: [], invoices, credited: [], ended: after.ended }
-  }
   const collecting = startCollecting(facts, today)
   collectDue(collecting)
   return composeInvoices(collecting, options)

@@ -21,10 +21,10 @@ import {
   firstCursor,
   nextInvoiceDate,
   type PlannedInvoice,
-  planDue,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
+import { planDue } from './renewal.testing.ts'
 import { planBeforeGap } from './gap.testing.ts'
 import { factsOf } from './life.testing.ts'
 import { planNextInvoice } from './plan-due.ts'

@@ -8,10 +8,10 @@ import {
   firstCursor,
   nextInvoiceDate,
   nextRenewDate,
-  planDue,
   resumeAfterGap,
   type SubscriptionTerms,
 } from './renewal.ts'
+import { planDue } from './renewal.testing.ts'
 import { planBeforeGap } from './gap.testing.ts'
 import { cycleFrom } from './period.ts'
 

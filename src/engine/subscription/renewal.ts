@@ -65,22 +65,6 @@ export function nextInvoiceDate(terms: SubscriptionTerms, cursor: Cursor): IsoDa
 export const nextRenewDate = (terms: SubscriptionTerms, cursor: Cursor): IsoDate | null =>
   hasNextPeriod(terms, cursor) ? cursor.nextFrom : null
 
-/** Everything due on or before today, oldest first, one invoice per scheduled date, and the cursor behind it. */
-export function planDue(
-  terms: SubscriptionTerms,
-  cursor: Cursor,
-  today: IsoDate,
-): { invoices: PlannedInvoice[]; cursor: Cursor } {
-  const invoices: PlannedInvoice[] = []
-  let reached = cursor
-  for (;;) {
-    const step = planStep(terms, reached, today)
-    if (step === undefined) return { invoices, cursor: reached }
-    invoices.push(step.invoice)
-    reached = step.cursor
-  }
-}
-
 /** How many periods are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
 export function countDuePeriods(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate, stopAt: number): number {
   let count = 0

@@ -62,7 +62,7 @@ export interface NewAccount {
   createdAt: Instant
 }
 
-/** Draws the identifier of an account to be, none below the start: row security wants it to be said before the row is written. */
+/** Draws the identifier of an account to be, none below the start: row security needs it set before the row is written. */
 export const drawAccountId = async (db: Queryable, startAt: number): Promise<AccountId> =>
   (await oneRow<{ id: bigint }>(db, sql`select draw_account_id(${startAt}::bigint) as "id"`)).id
 

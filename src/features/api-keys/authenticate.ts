@@ -14,7 +14,7 @@ import { WrongCredentials } from './wrong-credentials.ts'
 
 /**
  * HTTP Basic: user name = account identifier, password = a key. What was found is kept for less than a second, so that a busy client costs
- * no look-up per request, and a revoked key stops working within one second in a process that could not be told of it. Spans are measured
+ * no look-up per request, and a revoked key stops working within one second in a process that no notification reaches. Spans are measured
  * by the steady clock; a key expires by real time.
  */
 
@@ -118,7 +118,7 @@ export function makeAuthenticator(
       try {
         await db.transaction(use.account, (tx) => touchKey(tx, use.account, use.key, instantOf(use.atMs)))
       } catch {
-        // The database is away: told again the next time, unless the key was used again meanwhile.
+        // The database is away: the use is written the next time, unless the key was used again meanwhile.
         if (!used.has(name)) used.set(name, use)
       }
     }

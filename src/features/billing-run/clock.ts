@@ -119,7 +119,7 @@ const countDays = (account: Account, from: Instant, to: Instant): number =>
 async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promise<RunTotals> {
   const { account, from, to } = begun
   const target = dateIn(to, account.timeZone)
-  // One run over all days, so that one broken record is told once.
+  // One run over all days, so that one broken record is reported once.
   const runId = await beginRun(deps, account.id, target)
   const totals = emptyTotals()
   const momentOn = (day: IsoDate): Moment => ({
@@ -143,8 +143,8 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
       moment = reached >= target ? undefined : momentOn(next ?? target)
     }
   } catch (error) {
-    const isToldAsItIs = error instanceof Fault && (error.kind === 'unavailable' || error.kind === 'busy')
-    throw isToldAsItIs ? error : clockStopped(reached, error)
+    const isPassedOn = error instanceof Fault && (error.kind === 'unavailable' || error.kind === 'busy')
+    throw isPassedOn ? error : clockStopped(reached, error)
   }
   await endRun(deps, account.id, runId)
   await endMove(deps, wish, begun)

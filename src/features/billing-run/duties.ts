@@ -73,8 +73,8 @@ async function workOne(
   const seconds = (clock() - startedMs) / 1000
   const { done, invoices, failures } = totals
   onRunFinished?.(invoices, failures.length, seconds)
-  const told = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
-  log.info(told, 'billing run done')
+  const facts = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
+  log.info(facts, 'billing run done')
 }
 
 /** Starts one run a day for every account on real time, when its own day begins; days without anything due need none. */

@@ -4,7 +4,7 @@ import { isStrongEnough } from './password.ts'
 import type { ContactBody } from './wire.ts'
 
 /**
- * The password that a body sets: on add the given one; on edit the given one unless changePassword says false.
+ * The password that a body sets: on add the given one; on edit the given one unless changePassword is false.
  * Rule: on edit a password counts when changePassword is set; a Password sent without a word about it is meant as well.
  */
 export const givenPassword = (body: Partial<ContactBody>): string | null =>

@@ -33,7 +33,7 @@ export const CUSTOMER_COLUMNS = fragment`
   c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
   c.statement_last_sent_on as "statementLastSentOn", c.version`
 
-// Trial and active ones, told from their dates: the run that writes an end down may be a moment late.
+// Counts trial and active ones by their dates, because the run that stores an end may be a moment late.
 const counted = (account: AccountId, today: IsoDate): Fragment => fragment`
   (select count(*)::int from subscriptions s
     where s.account_id = ${account} and s.customer_id = c.customer_id and s.start_date <= ${today} and s.cancelled_on is null

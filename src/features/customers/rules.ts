@@ -32,7 +32,7 @@ export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): 
 type CustomField = NonNullable<CustomerBody['CustomFields']>[number]
 
 /**
- * The custom values that a body asks for, by label; undefined where it says nothing about them, so that they stay as they are.
+ * The custom values that a body asks for, by label; undefined where it leaves them out, so that they stay as they are.
  * A list replaces them all: what it leaves out, or names without a value, is unset.
  */
 export function customValuesOf(

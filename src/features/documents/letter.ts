@@ -169,6 +169,6 @@ export function drawSums({ sheet }: Letter, sums: readonly SumLine[]): void {
     { title: '', width: 140 },
     { title: '', width: SUMS_WIDTH - 140, align: 'right' as const },
   ]
-  // A total alone on a page of its own would say nothing.
+  // A total alone on a page would not show what it is the total of.
   drawTable(sheet, columns, rows, { x, hasRowHeads: true, keptAtEnd: rows.length })
 }

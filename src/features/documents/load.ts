@@ -65,7 +65,7 @@ const appliedMinorOf = ({ negativeMinor, paidMinor, pendingMinor }: Invoice): bi
 const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promise<Applied[]> =>
   appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listAppliedLines(db, account, invoice.id, APPLIED_LISTED_MAX)
 
-/** The days of a line, and how many units it is for where its quantity does not tell: as answers in JSON describe it. */
+/** The days of a line, and how many units it is for where its quantity does not show it: as answers in JSON describe it. */
 function describe(charge: Charge, locale: string): string | null {
   const days = daysText(charge, locale)
   if (days === null || charge.brackets === null) return days
@@ -77,7 +77,7 @@ function describe(charge: Charge, locale: string): string | null {
   return `${days}, ${charge.kind === 'late_usage' ? `${words.late}: ` : ''}${change}`
 }
 
-/** Lines of the rules are told in the document's language; what a caller wrote stays as it is. */
+/** Lines of the rules are written in the document's language; what a caller wrote stays as it is. */
 function lineOf(charge: Charge, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)

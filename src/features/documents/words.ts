@@ -58,7 +58,7 @@ interface Words {
   page(page: number, pages: number): string
   span(from: string, to: string): string
   partOf(days: number, wholeDays: number): string
-  /** How many units a line is for whose quantity of 1 does not tell it. */
+  /** Number of units of a line whose quantity of 1 does not show it. */
   units(count: string): string
   /** Returns the text in place of the lines that are cut off. */
   moreLines(count: number): string

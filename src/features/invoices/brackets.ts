@@ -14,7 +14,7 @@ interface PriceListJson {
   list: BracketJson[]
 }
 
-/** Without a quantity it prices no line: then it tells what the lines of a cycle were spread by. */
+/** Without a quantity it prices no line, and shows what the lines of a cycle were spread by. */
 export interface PricedBracketsJson extends PriceListJson {
   quantity?: string
   before?: string | null
@@ -47,7 +47,7 @@ export const bracketsText = (brackets: PricedBrackets | null): string | null =>
 // Thousands of lines of a run share a list, and their text is made once.
 const spreadTexts = new WeakMap<readonly Bracket[], { scheme: Scheme; text: string }>()
 
-/** The JSON text of what the lines of a cycle were spread by; null where there is nothing to tell. */
+/** The JSON text of what the lines of a cycle were spread by; null where they were not spread. */
 export function spreadText(priceList: PriceList | undefined): string | null {
   if (!priceList) return null
   const { scheme, list } = priceList

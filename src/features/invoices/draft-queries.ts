@@ -35,7 +35,7 @@ export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<Plai
     .map((name) => fragment`${namesOf(PLAIN_FIELDS[name].column)} = ${to[name] ?? null}`)
     .reduce((all, one) => fragment`${all}, ${one}`)
 
-/** Replaces what a draft says; its lines and taxes have statements of their own. */
+/** Replaces the fields of a draft; its lines and taxes have statements of their own. */
 export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accountVersion: number) =>
   tx.rows(sql`
     update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},

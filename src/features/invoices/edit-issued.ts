@@ -21,7 +21,7 @@ const FROZEN = PLAIN_FIELD_NAMES.filter((name) => !EDITABLE.includes(name))
 function fixedDifferences(body: InvoiceBody, present: ManualRecord): string[] {
   const { invoice, charges } = present
   const isOther = (sent: unknown, now: unknown) => sent != null && sent !== now
-  // A line of the rules shows a description that is told from its facts: sent back it is no other one.
+  // A line of the rules shows a description that is made from its facts: one that is sent back unchanged is no change.
   const shownLines = { charges: charges.map((charge) => ({ ...charge, description: shownDescription(charge) })) }
   return [
     ...(body.customerID === invoice.customerId ? [] : ['customerID']),

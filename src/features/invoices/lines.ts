@@ -78,7 +78,7 @@ export function checkAmounts(amounts: LineAmounts, currency: string, list: strin
 /** Of the text of one charge: more than a page and a half of paper. */
 export const CHARGE_LINES_MAX = 100
 
-/** Notes texts with too many lines. Rule: what a charge says already may be sent back as it is, however long. */
+/** Notes texts with too many lines. Rule: the text that a charge has already may be sent back as it is, however long. */
 export function checkTexts(
   charges: readonly { Descrip?: string | null }[] | undefined,
   present: readonly { description: string | null }[] | undefined,

@@ -125,7 +125,7 @@ export async function addInvoice(
   return parts
 }
 
-/** Replaces what a draft says. Lines that are as they were keep their identifiers. */
+/** Replaces the fields and lines of a draft. Lines that are as they were keep their identifiers. */
 export async function editDraft(
   tx: Transaction,
   context: RequestContext,

@@ -47,7 +47,7 @@ async function queueInvoice(
   await markSent(tx, context, [invoice.id])
 }
 
-/** An invoice with what its mail says, and to whom. */
+/** An invoice with the facts of its mail and the recipients. */
 function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
   const { customerId, locale, to, cc, number, invoiceDate, dueDate, currency, totalMinor, balanceMinor } = sent
   const facts = { customerName: customerNameOf(sent), number, invoiceDate, dueDate, currency, totalMinor, balanceMinor }
@@ -71,7 +71,7 @@ const MailQueuedOut = outObject({ invoiceID: outId() })
 
 /**
  * Puts mails with invoices that were issued just now into the outbox: of customers who want that and can be reached. Comes after all that
- * pays or credits them in the same operation, so that a mail says what is left to pay.
+ * pays or credits them in the same operation, so that a mail shows what is left to pay.
  */
 export const mailIssued: AfterIssue = async (tx, context, { invoices }) => {
   const wanted = await listInvoicesToSend(

@@ -59,14 +59,14 @@ export async function applyStatements(
     const { document, isEmpty } = await loadStatementDocument(tx, context, customer, { from, to })
     if (!isEmpty) made.push({ plan, document })
   }
-  const told = new Set(made.map(({ plan }) => plan.customer.id))
+  const mailed = new Set(made.map(({ plan }) => plan.customer.id))
   const moved = await moveStatementDays(
     tx,
     plans.map(({ customer: { id, dueOn }, state }) => ({
       id,
       wasDueOn: dueOn,
       dueOn: state.dueOn,
-      sentOn: told.has(id) ? context.moment.today : null,
+      sentOn: mailed.has(id) ? context.moment.today : null,
     })),
   )
   assert(moved === plans.length, 'statement days of locked customers are as they were read')

@@ -67,7 +67,7 @@ export const findStatement = (
       from statements where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`,
   )
 
-/** Amounts, dates and numbers stay; who they are of is said by nothing but the customer's reference. */
+/** Removes personal data: amounts, dates and numbers stay, and of the customer only its reference. */
 export const anonymiseStatements = (tx: Transaction, customerId: CustomerId, neutral: string) =>
   tx.rows(sql`
     update statements set document = jsonb_set(document, '{customer}', jsonb_build_object('name', ${neutral}::text, 'address', '[]'::jsonb,

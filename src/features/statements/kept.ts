@@ -1,7 +1,7 @@
 import { AGES, type Ageing, type StatementLine } from '../../engine/money/statement.ts'
 import type { StatementDocument, StatementSection } from '../documents/document.ts'
 
-/** Statements as they are kept: everything that they said but the logo. Amounts are texts in JSON, which has no whole numbers of this size. */
+/** Statements as they are kept: everything that they showed but the logo. Amounts are texts in JSON, which has no whole numbers of this size. */
 
 /** The JSON text of a statement. */
 export const keptText = ({ logo: _logo, ...document }: StatementDocument): string =>

@@ -34,12 +34,12 @@ async function sectionsOf(
     if (left !== undefined) left -= section.lines.length
     sections.push(section)
   }
-  const told = sections.filter(hasSomething)
-  return told.length > 0 ? told : sections.slice(0, 1)
+  const shown = sections.filter(hasSomething)
+  return shown.length > 0 ? shown : sections.slice(0, 1)
 }
 
 /**
- * A customer's statement of some days with the parties as they are now, and whether it has anything to tell. Throws a Fault (400) where it
+ * A customer's statement of some days with the parties as they are now, and whether it has anything to show. Throws a Fault (400) where it
  * has more than `movementsMax` movements.
  */
 export async function loadStatementDocument(

@@ -47,7 +47,7 @@ const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
     select positive_adjustment_id as id, kind, ref, dated, due_date, amount_minor as amount from positive_adjustments where ${theirs})`
 }
 
-// A correction is no movement: what is shown is what the documents say now. Of one document and day the lower rank stands first.
+// A correction is no movement: shown are the amounts that the documents have now. Of one document and day the lower rank stands first.
 const MOVEMENTS = fragment`
   m as materialized (
     select dated, 'invoice' as type, 0 as rank, id, number::text as number, false as is_pending, null::text as method, amount as debit,

@@ -187,7 +187,7 @@ export const composeComponents = (
 
 /**
  * The components of a running subscription as a list wants them. Rule: the list is the whole set; the number of a metered one counts only
- * when it is added, and a number that is not said stays.
+ * when it is added, and a number that is left out stays.
  */
 export function wantedComponents(
   wished: readonly WishedComponent[],

@@ -57,7 +57,7 @@ const flagOrNumber = (): Field<boolean> => ({
   },
 })
 
-/** Thousands of reports at once only add; what is sent in the words of a single report must say so too. */
+/** Thousands of reports at once only add; an entry that sends isSetUnits, as a single report may, must send false. */
 const addingOnly = (): Field<boolean> => ({
   isBlankNull: false,
   schema: { type: ['boolean', 'integer'], enum: [false, 0], description: 'Reports in bulk only add' },
@@ -79,7 +79,7 @@ const componentInputs = {
 
 export type SubscriptionComponentBody = BodyOf<typeof componentInputs>
 
-/** The components of a subscription; what only reports of usage say is passed over. */
+/** The components of a subscription; fields of usage reports alone are ignored. */
 export const componentList = () =>
   listOf(objectOf(componentInputs, { name: 'SubscriptionComponentInput', ignored: ['isSetUnits'] }), {
     max: COMPONENTS_MAX,

@@ -47,7 +47,7 @@ import {
 
 /** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
 
-// An entry whose component could not be read has told its problem; there is no key to look up.
+// An entry whose component could not be read has its problem noted already; there is no key to look up.
 const hasKey = (report: UsageReport): report is UsageReport & { key: string } =>
   report.key !== null && (report.componentId as ComponentId | undefined) !== undefined
 
@@ -154,7 +154,7 @@ function quantityAfter(
   return setQuantity(component, number, state, today)
 }
 
-/** Rule: isSetUnits is answered as the last entry said. */
+/** Rule: isSetUnits is answered as the last entry had it. */
 async function showSetUnits(tx: Transaction, s: ShownSubscription, entries: readonly UsageEntry[]): Promise<void> {
   const shown = s.components.flatMap(({ state: { componentId }, memo, isSetUnits }) => {
     const last = entries.findLast((entry) => entry.componentId === componentId)

@@ -119,7 +119,7 @@ function follow(walks: Map<string, Walk>, heads: readonly ChainHead[], entry: Ch
   })
 }
 
-/** Compares where the chains of one customer ended with where its totals say that they do. */
+/** Compares the ends of one customer's chains with the heads that its totals store. */
 function compareHeads(walks: ReadonlyMap<string, Walk>, heads: readonly ChainHead[], report: Report): void {
   for (const currency of new Set([...walks.keys(), ...heads.map((head) => head.currency)])) {
     const walk = walks.get(currency)

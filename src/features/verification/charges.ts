@@ -61,7 +61,7 @@ export const zeroCharges: Check = {
     ),
 }
 
-/** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key says so. */
+/** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key ensures it. */
 export const orphans: Check = {
   name: 'lines of invoices',
   async run(tx, report, goOn) {

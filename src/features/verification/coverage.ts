@@ -31,7 +31,7 @@ interface Span {
   until: IsoDate
 }
 
-/** Tells every charge that begins before the one ahead of it, of the same package or component, has ended. */
+/** Reports every charge that begins before the one ahead of it, of the same package or component, has ended. */
 export function checkDays(
   subscriptionId: Id,
   customerId: Id,

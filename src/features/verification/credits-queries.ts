@@ -77,7 +77,7 @@ export interface CreditedCharge {
   givenMinor: bigint
 }
 
-/** Charges of which more, or other than their credit notes say, was given back. */
+/** Lists charges of which more was given back than charged, or not the sum of their credit note lines. */
 export const listCreditedDifferences = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CreditedCharge>(sql`
     select c.charge_id as "id", i.customer_id as "customerId", i.currency, c.net_minor as "netMinor", c.credited_minor as "creditedMinor",
@@ -101,7 +101,7 @@ export interface TakenTax {
 
 /**
  * Taxes of which more was taken back than was charged: by the service's credit notes, and by what callers allocated of theirs, as the
- * ledger says it.
+ * ledger has it.
  */
 export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
   db.rows<TakenTax>(sql`

@@ -33,7 +33,7 @@ export const creditNotes: Check = {
     ),
 }
 
-/** Tells everything of one credit note that does not follow from its own rows and what it credits. */
+/** Reports everything of one credit note that does not follow from its own rows and what it credits. */
 export function checkNote(
   note: CheckedNote,
   lines: readonly CheckedNoteLine[],

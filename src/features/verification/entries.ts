@@ -52,7 +52,7 @@ const TYPES = Object.keys(EXPECTED) as LedgerRecordType[]
 const KNOWN = { words: LEDGER_ACCOUNTS, types: TYPES, events: LEDGER_EVENTS }
 
 /**
- * Documents and ledger say the same, event by event and day by day. Rule: what is left of a record's entries once every reversal has met
+ * Documents and ledger agree, event by event and day by day. Rule: what is left of a record's entries once every reversal has met
  * what it takes back is what the posting rules make of the record; of a record that is gone nothing is left.
  */
 export const ledgerEntries: Check = {
@@ -76,7 +76,7 @@ export const ledgerEntries: Check = {
 async function comparePage(tx: Transaction, page: readonly PostedEntry[], report: Report): Promise<void> {
   for (const [type, entries] of groupBy(page, ({ recordType }) => recordType)) {
     const expectedOf = EXPECTED[type]
-    // Another check tells of types that are not known.
+    // Another check reports types that are not known.
     if (!expectedOf) continue
     const expected = await expectedOf(tx, [...new Set(entries.map(({ recordId }) => recordId))])
     for (const own of groupBy(entries, ({ customerId, recordId }) => `${customerId} ${recordId}`).values())
@@ -145,7 +145,7 @@ const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
     '\u001f',
   )
 
-/** An entry as people read it; two that say the same are the same. */
+/** An entry as people read it; two with the same text are equal. */
 interface EntryText {
   event: string
   /** Which of the record's entries it is. */

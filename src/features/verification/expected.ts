@@ -29,7 +29,7 @@ import {
 
 export interface Expected {
   customerId: CustomerId
-  /** Null where nothing tells it any more. */
+  /** Null where no record has it any more. */
   currency: string | null
   postings: Posting[]
 }

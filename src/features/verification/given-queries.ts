@@ -2,7 +2,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
-/** A payment beside what allocations that stand say is given of it. */
+/** A payment beside the sums of its allocations in force. */
 export interface CheckedPayment {
   id: Id
   customerId: CustomerId

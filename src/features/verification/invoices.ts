@@ -51,7 +51,7 @@ export interface CheckedInvoiceFacts {
   applied: Omit<AppliedTo, 'id'>
 }
 
-/** Tells everything of one invoice that does not follow from its own rows. */
+/** Reports everything of one invoice that does not follow from its own rows. */
 export function checkInvoice(facts: CheckedInvoiceFacts, report: Report): void {
   const { invoice, charges } = facts
   const { currency, customerId } = invoice

@@ -24,10 +24,10 @@ const NIGHT_LASTS_MS = 4 * HOUR_MS
 export interface NightlyDeps {
   db: Database
   realClock: RealClock
-  /** Told each difference; the log must not say what stands in a customer's books. */
+  /** Called with each difference. The log must not contain amounts of a customer's books. */
   onDifference(difference: Difference): void
   onVerified(verification: Verification): void
-  /** Told each new seal, which is worth keeping where nobody can reach the database. */
+  /** Called with each new seal, which is worth keeping where nobody can reach the database. */
   onSealed(account: AccountId, sealed: SealedLedger): void
   /** An account could not be verified to the end; the others are not kept waiting for it. */
   onFailed(account: AccountId, error: unknown): void
@@ -65,7 +65,7 @@ async function verifyLeased(deps: NightlyDeps, account: AccountId, since: Instan
     deps.onVerified(await underLease(db, account, lease, () => verifyAndSeal(deps, account, lease, goOn)))
     return true
   } catch (error) {
-    // Whoever wants the work to end says so again here.
+    // A wish to end the work is thrown again here.
     goOn()
     deps.onFailed(account, error)
     return false

@@ -36,7 +36,7 @@ export interface NumberRaise {
   to: bigint
 }
 
-/** Events that report of a raised next number. */
+/** Lists the events of a raised next number. */
 export const listNumberRaises = (db: Queryable, account: AccountId) =>
   db.rows<NumberRaise>(sql`
     select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from events

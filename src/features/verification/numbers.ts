@@ -14,11 +14,11 @@ import {
 } from './numbers-queries.ts'
 
 /**
- * Number sequences. Rule: invoice numbers are without gaps, but for those that raising the account's next number left and reported with an
- * event; credit notes of the service take every number of theirs, unless events report that one was deleted or renumbered.
+ * Number sequences. Rule: invoice numbers are without gaps, but for those that a raise of the account's next number left, which has an
+ * event; credit notes of the service take every number of theirs, unless an event shows that one was deleted or renumbered.
  */
 
-/** More gaps than this in one account are one catastrophe, reported by their first. */
+/** More gaps than this in one account are one catastrophe, of which only the first is reported. */
 const GAPS_MAX = 1000
 
 export const invoiceNumbers: Check = {

@@ -4,7 +4,7 @@ import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 
-/** A usage cycle that says another number of units was invoiced than its last charge priced. */
+/** A usage cycle whose stored invoiced units differ from those that its last charge priced. */
 export interface UsageDifference {
   subscriptionId: SubscriptionId
   componentId: ComponentId

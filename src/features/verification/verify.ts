@@ -51,7 +51,7 @@ export interface Verification {
   isChained: boolean
 }
 
-/** Verifies one account and tells each difference as it is found. `goOn` is called between pages and may throw to end the work. */
+/** Verifies one account and reports each difference as it is found. `goOn` is called between pages and may throw to end the work. */
 export const verifyAccount = (
   db: Pick<Database, 'transaction'>,
   account: AccountId,

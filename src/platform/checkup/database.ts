@@ -85,7 +85,7 @@ export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>):
       await client.end().catch(() => {})
     }
   } catch {
-    // Why it cannot be asked is told by the check of the database itself.
+    // The check of the database itself reports why it cannot be asked.
     return undefined
   }
 }
@@ -113,7 +113,7 @@ async function withClient(
   }
 }
 
-// What a driver says may repeat the address with its password, so only its short word is told.
+// A driver's message may repeat the address with its password, so only its code is shown.
 function unreached(about: string, where: string, error: unknown): Finding {
   const code = errorCodeOf(error) ?? 'no answer'
   const reasons: Record<string, [string, string]> = {
@@ -126,11 +126,11 @@ function unreached(about: string, where: string, error: unknown): Finding {
     ],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
-  const [says, mend] = reasons[code] ?? [
+  const [text, mend] = reasons[code] ?? [
     `cannot be reached (${code})`,
     'check that it runs, and that DATABASE_URL names it',
   ]
-  return broken(about, `${where} ${says}`, mend)
+  return broken(about, `${where} ${text}`, mend)
 }
 
 async function checkServer(client: pg.Client, sentMs: number, config: Config, root: string): Promise<Finding[]> {
@@ -249,10 +249,10 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
 
 function checkTime(differenceMs: number): Finding {
   const seconds = Math.abs(Math.round(differenceMs / 1000))
-  const says = `database and machine are ${seconds} s apart`
+  const text = `database and machine are ${seconds} s apart`
   const mend = 'set both clocks by a time service'
-  if (Math.abs(differenceMs) > CLOCK_FAIL_MS) return broken('clock', says, mend)
-  return Math.abs(differenceMs) > CLOCK_WARN_MS ? doubtful('clock', says, mend) : fine('clock', says)
+  if (Math.abs(differenceMs) > CLOCK_FAIL_MS) return broken('clock', text, mend)
+  return Math.abs(differenceMs) > CLOCK_WARN_MS ? doubtful('clock', text, mend) : fine('clock', text)
 }
 
 async function checkMigrations(

@@ -3,13 +3,13 @@ export interface Finding {
   /** The setting or the part of the surroundings, as the person knows it. */
   about: string
   state: 'ok' | 'warn' | 'fail'
-  says: string
+  text: string
   /** Null where nothing needs to be done. */
   mend: string | null
 }
 
-export const fine = (about: string, says: string): Finding => ({ about, state: 'ok', says, mend: null })
+export const fine = (about: string, text: string): Finding => ({ about, state: 'ok', text, mend: null })
 /** It works, but not as it should. */
-export const doubtful = (about: string, says: string, mend: string): Finding => ({ about, state: 'warn', says, mend })
+export const doubtful = (about: string, text: string, mend: string): Finding => ({ about, state: 'warn', text, mend })
 /** The service does not start, or does not work, like this. */
-export const broken = (about: string, says: string, mend: string): Finding => ({ about, state: 'fail', says, mend })
+export const broken = (about: string, text: string, mend: string): Finding => ({ about, state: 'fail', text, mend })

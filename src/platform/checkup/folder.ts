@@ -62,11 +62,11 @@ function checkRoom({ root }: DataFolder): Finding[] {
   const { bavail, bsize, ffree, files, type } = statfsSync(existsSync(root) ? root : nearest(root))
   const findings: Finding[] = []
   const megabytes = Math.floor((bavail * bsize) / MEGABYTE)
-  const says = `${megabytes} MB are free where ${root} lies`
-  if (megabytes < ROOM_NEEDED_MB) findings.push(broken('disk', says, 'free some space: a full disk stops the database'))
+  const text = `${megabytes} MB are free where ${root} lies`
+  if (megabytes < ROOM_NEEDED_MB) findings.push(broken('disk', text, 'free some space: a full disk stops the database'))
   else if (megabytes < ROOM_WANTED_MB)
-    findings.push(doubtful('disk', says, 'free some space soon: the log of a large run alone takes 2 GB'))
-  else findings.push(fine('disk', says))
+    findings.push(doubtful('disk', text, 'free some space soon: the log of a large run alone takes 2 GB'))
+  else findings.push(fine('disk', text))
   if (files > 0 && ffree < 1000) findings.push(broken('disk', 'hardly a file can be made any more', 'free some inodes'))
   const network = NETWORK_FILE_SYSTEMS[type]
   if (network)

@@ -218,7 +218,7 @@ async function transact<T>(
   { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS }: TransactionSettings = {},
 ): Promise<T> {
   const committed: (() => void)[] = []
-  // What failed first without anybody waiting for it, and what failed first at all: what follows only tells that the transaction had failed.
+  // The first failure of a statement that nobody waited for, and the first failure at all. Later ones only mean that the transaction had failed.
   let failure: unknown
   let firstFailure: unknown
   const bound = boundTransaction(client, boundMs)

@@ -69,7 +69,7 @@ async function ensureRole(client: pg.Client, login: Login, role: string): Promis
 
 /**
  * Makes roles and schema if they are missing, checks them, and returns the roles to migrate as (undefined: the login itself) and to work as.
- * `canLogIn`: the service's role may log in itself; only where the socket alone says who may connect.
+ * `canLogIn`: the service's role may log in itself; only where the socket alone decides who may connect.
  */
 export async function prepareRoles(
   connection: Connection,

@@ -80,7 +80,7 @@ export class ServerClient extends pg.Client {
   }
 
   #takesWrites(): boolean {
-    // A session of ours that only reads says so itself.
+    // A session of ours that only reads has set that itself.
     const isForReads = /default_transaction_read_only/.test(String(this.#config.options))
     return (
       this.#reported.get('in_hot_standby') !== 'on' &&

@@ -29,14 +29,14 @@ export const errorSchema = ErrorBody.schema
 const PROBLEMS_MAX = 5000
 
 export function errorBody(problems: readonly Problem[]): string {
-  const told = problems.slice(0, PROBLEMS_MAX).map(({ message, code, field }) => ({
+  const shown = problems.slice(0, PROBLEMS_MAX).map(({ message, code, field }) => ({
     Message: message,
     Code: code,
     Field: field,
   }))
-  const untold = problems.length - told.length
-  if (untold > 0) told.push({ Message: `There are ${untold} more problems.`, Code: 'more_problems', Field: null })
-  return ErrorBody.write({ Errors: told })
+  const omitted = problems.length - shown.length
+  if (omitted > 0) shown.push({ Message: `There are ${omitted} more problems.`, Code: 'more_problems', Field: null })
+  return ErrorBody.write({ Errors: shown })
 }
 
 /** Of a 503 that names no time of its own: none is without one. */

@@ -295,7 +295,7 @@ async function runWrite(
   const input = gatherInput(sent, context, problems)
   const record = await operation.record?.(tx, context, input)
   if (operation.etag) checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
-  // Nothing can be said of the fields of a body that could not be read.
+  // The fields of a body that could not be read cannot be checked.
   if (operation.body && 'problem' in sent.body) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   nameAsSent(problems, sent)

@@ -86,7 +86,7 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
   kind: 'read'
   /**
    * A record by its identifier, or what is bounded as tightly (a first page of one statement): all statements are asked for at once and
-   * leave in one exchange, on shared connections. A function tells it of the query.
+   * leave in one exchange, on shared connections. A function decides it by the query.
    */
   isLookup?: boolean | ((query: Query) => boolean)
   /** Reads much whatever it answers: few at a time, for an account until the body is made, and for the process while it reads. */

@@ -163,7 +163,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
 const hostMissing = () =>
   new Fault('invalid', [{ code: 'host_missing', message: 'Send a Host header, as HTTP/1.1 requires.', field: null }])
 
-/** Whether the body of a request is large, or says nothing of its size. */
+/** Whether the body of a request is large, or does not declare its size. */
 function maySendLarge({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) > LARGE_BYTES || headers['transfer-encoding'] !== undefined
 }
@@ -242,7 +242,7 @@ function send(reply: FastifyReply, answer: Answer, rateHeaders: Record<string, s
   reply.header('cache-control', 'no-store').code(answer.status)
   if (answer.body === undefined) return reply.send()
   reply.header('content-type', answer.contentType ?? 'application/json; charset=utf-8')
-  // The head of a long answer says all that there is to say of it; nobody needs the rest to be read.
+  // The headers are the whole answer to HEAD, so the rows of a long one need not be read.
   if (reply.request.method === 'HEAD' && answer.body instanceof Readable) answer.body.destroy()
   return reply.send(answer.body)
 }

@@ -93,7 +93,7 @@ interface Subset {
   encode(): Uint8Array
 }
 
-/** A face inside one document: what pdfkit knows of it, which its types do not tell. */
+/** A face inside one document, with the members of pdfkit that its types leave out. */
 interface Embedded {
   /** Its name in the resources of a page. */
   id: string

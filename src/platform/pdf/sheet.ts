@@ -120,13 +120,13 @@ export class Sheet {
     if (this.#settings.watermark) this.#drawWatermark(this.#settings.watermark)
   }
 
-  #drawWatermark(said: string): void {
-    const size = Math.min(110, (110 * 560) / faceOf('bold').widthOf(said, 110))
-    const width = faceOf('bold').widthOf(said, size)
+  #drawWatermark(text: string): void {
+    const size = Math.min(110, (110 * 560) / faceOf('bold').widthOf(text, 110))
+    const width = faceOf('bold').widthOf(text, size)
     const [x, y] = [this.left + this.width / 2, this.#height / 2]
     this.artifact(() => {
       this.#pdf.save().rotate(-52, { origin: [x, y] })
-      this.#draw(said, x - width / 2, y - size * 0.6, ink(size, 'bold', PALE))
+      this.#draw(text, x - width / 2, y - size * 0.6, ink(size, 'bold', PALE))
       this.#pdf.restore()
       this.#color = undefined
     })
@@ -188,11 +188,11 @@ export class Sheet {
     }
   }
 
-  #draw(said: string, x: number, y: number, { size, face, color }: Ink): void {
+  #draw(text: string, x: number, y: number, { size, face, color }: Ink): void {
     if (color !== this.#color) this.#pdf.fillColor(color)
     this.#color = color
     const { show, ascent } = this.#faces[face]
-    const content = show(said, x, y + ascent * size, size)
+    const content = show(text, x, y + ascent * size, size)
     this.#contentBytes += content.length
     if (this.#contentBytes > CONTENT_BYTES_MAX) throw new SheetTooLong()
     this.#pdf.addContent(content)

@@ -48,25 +48,24 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
   const height = ink.size * LEADING
   const space = widthOf(' ', ink.size)
   const lines: Line[] = []
-  const end = (said: string, wide: number, isBroken = false) =>
-    lines.push({ text: said, isBroken, width: wide, height, ink })
+  const end = (text: string, wide: number, isBroken = false) => lines.push({ text, isBroken, width: wide, height, ink })
   for (const paragraph of plainText(text).split('\n')) {
-    let said = ''
+    let line = ''
     let used = 0
     for (const word of paragraph.split(' ').filter((one) => one !== '')) {
       const wide = widthOf(word, ink.size)
-      if (said !== '' && used + space + wide <= width) {
-        said += ` ${word}`
+      if (line !== '' && used + space + wide <= width) {
+        line += ` ${word}`
         used += space + wide
         continue
       }
-      if (said !== '') end(said, used)
+      if (line !== '') end(line, used)
       const parts = wide <= width ? [word] : breakWord(word, width, ink)
       for (const part of parts.slice(0, -1)) end(part, widthOf(part, ink.size), true)
-      said = parts.at(-1) ?? ''
-      used = widthOf(said, ink.size)
+      line = parts.at(-1) ?? ''
+      used = widthOf(line, ink.size)
     }
-    end(said, used)
+    end(line, used)
   }
   return lines
 }

@@ -68,7 +68,7 @@ function makeFolder(root: string): void {
   if (isOurs) chmodSync(root, 0o700)
 }
 
-// One folder at a time: Node's recursive mkdir tries for ever where a parent exists and yet says ENOENT, as /proc does.
+// One folder at a time: Node's recursive mkdir tries for ever where a parent exists and yet answers ENOENT, as /proc does.
 function makeWithParents(path: string): boolean {
   if (existsSync(path)) return false
   const parent = dirname(path)

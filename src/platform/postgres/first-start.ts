@@ -46,15 +46,15 @@ async function runInitdb(given: Parameters<typeof makeCluster>[0]): Promise<void
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', given.lockDescriptor],
   })
-  let said = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
+  let errorText = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errorText += text))
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
   })
   if (code === 0) return
-  if (/No space left|Disk quota exceeded/.test(said)) throw fullDisk(folder.root)
-  throw new StartFailure(`The database could not be made in ${folder.root}: ${lastLineOf(said)}`)
+  if (/No space left|Disk quota exceeded/.test(errorText)) throw fullDisk(folder.root)
+  throw new StartFailure(`The database could not be made in ${folder.root}: ${lastLineOf(errorText)}`)
 }
 
 function lastLineOf(text: string): string {

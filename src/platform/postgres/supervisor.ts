@@ -75,7 +75,7 @@ async function startLocked(
   }
 }
 
-// A folder restored by root belongs to root, and the database's user could not even say why it fails.
+// A folder restored by root belongs to root, and the database's user could not even write why it fails.
 function refuseRootsCluster(folder: DataFolder): void {
   if (process.getuid?.() !== 0 || !existsSync(join(folder.cluster, 'PG_VERSION'))) return
   if (statSync(folder.cluster).uid !== 0) return

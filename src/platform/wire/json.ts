@@ -3,7 +3,7 @@ import { decimalText, parseDecimal } from '../../kernel/decimal.ts'
 /**
  * Request bodies keep the digits of their numbers: JSON.parse touches none, because 0.1 + 0.2 is only the beginning.
  * A number is a JsonNumber until a field decides on its type. The reader is our own for three things that others do not give together:
- * digits, objects without a prototype (a body cannot pass for one of our numbers), and an error that says where.
+ * digits, objects without a prototype (a body cannot pass for one of our numbers), and an error that names the place.
  */
 export class JsonNumber {
   readonly digits: string
