@@ -172,5 +172,5 @@ const seededAsJson = (
   Subscriptions: subscriptions,
   Invoices: invoices,
   Failed: failed,
-  longestInvoiceID: longestInvoice,
+  tellingInvoiceID: longestInvoice,
 })

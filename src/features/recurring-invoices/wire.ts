@@ -73,7 +73,11 @@ const chargeShape = recordShape<ShownCharge>()(undefined, {
 })
 
 /** The record of the event that a recurring invoice has expired. */
-export const RecurringExpiredOut = outObject({ recurInvoiceID: outId(), EndDate: orNull(outDate()), isExpired: outFlag() })
+export const RecurringExpiredOut = outObject({
+  recurInvoiceID: outId(),
+  EndDate: orNull(outDate()),
+  isExpired: outFlag(),
+})
 
 export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', {
   recurInvoiceID: [outId(), ({ recurring: r }) => r.id],
@@ -116,7 +120,10 @@ function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
   const status = recurringStatusOf(r, today)
   if (status === 'Cancelled' || status === 'Expired') return null
   const terms = recurringTermsOf(r)
-  return nextRecurringRenewal(terms, r.pausedOn === null ? recurringCursorOf(r) : resumeRecurring(terms, recurringCursorOf(r), today))
+  return nextRecurringRenewal(
+    terms,
+    r.pausedOn === null ? recurringCursorOf(r) : resumeRecurring(terms, recurringCursorOf(r), today),
+  )
 }
 
 const inputs = {
