@@ -122,7 +122,7 @@ const CALLS_BACK = {
   events: { writeIssuedRecords },
 }
 
-/** Every operation of the interface and beside it, in the order in which the documentation shows them. */
+/** Returns every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations(CALLS_BACK.customers),
   ...customerRemovalOperations(),

@@ -32,7 +32,7 @@ const forgettingDuty: Duty = {
   },
 }
 
-/** Every duty of a worker. */
+/** Returns every duty of a worker. */
 export const workerDuties = (about: Omit<RunDutyDeps, 'order'>): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
   return [scheduleDuty(runs), runDuty(runs), sealingDuty, forgettingDuty, verificationDuty]

@@ -11,7 +11,7 @@ import { StartFailure } from './platform/postgres/start-failure.ts'
 
 /** The program: runs one command and answers its exit code. Whatever goes wrong becomes a sentence on stderr, never a stack. */
 
-/** `root` is the package's folder, where migrations, pages and package.json lie. */
+/** Runs the command of the arguments. `root` is the package's folder, where migrations, pages and package.json lie. */
 export async function main(args: readonly string[], root: string): Promise<number> {
   const isJson = args.includes('--json')
   process.on('uncaughtException', (error) => process.exit(printFailure(error, isJson)))

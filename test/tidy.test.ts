@@ -311,6 +311,40 @@ describe('plain English', () => {
     expect(found).toEqual([])
   })
 
+  test('a doc comment of a function starts with a verb in the third person, or with its rule', () => {
+    const broken = SOURCES.flatMap((path) => {
+      const file = ts.createSourceFile(path, textOf(path), ts.ScriptTarget.ES2023, true)
+      return functionComments(file)
+        .filter((words) => !/^(?:[A-Z][a-z-]+s\b|Rules?\b|`perennial )/.test(words))
+        .map((words) => `${path}: ${words}`)
+    })
+    expect(broken).toEqual([])
+  }, 60_000)
+
+  /** The beginnings of the doc comments that stand on functions; one with an empty line behind it heads a section. */
+  function functionComments(file: ts.SourceFile): string[] {
+    const isFunction = (node: ts.Node): boolean =>
+      ts.isFunctionDeclaration(node) ||
+      ts.isMethodDeclaration(node) ||
+      (ts.isVariableStatement(node) &&
+        node.declarationList.declarations.some(({ initializer }) => initializer && ts.isArrowFunction(initializer)))
+    const found: string[] = []
+    const visit = (node: ts.Node): void => {
+      const comment = isFunction(node) ? ts.getJSDocCommentsAndTags(node).at(-1) : undefined
+      const isOwn = comment && !/\n\s*\n/.test(file.text.slice(comment.end, node.getStart(file)))
+      if (comment && isOwn)
+        found.push(
+          comment
+            .getText(file)
+            .replace(/^\/\*\*[\s*]*/, '')
+            .slice(0, 60),
+        )
+      ts.forEachChild(node, visit)
+    }
+    visit(file)
+    return found
+  }
+
   test('only people say and tell: in names and comments a function returns, a check reports, a text reads', () => {
     const SPEECH =
       /\b(?:says?|said|saying|tells?|told|telling)\b|(?:[a-z](?:Said|Says|Told|Tells?)|\b(?:said|says|told|tells?)[A-Z])\w*/

@@ -4,8 +4,8 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { Database } from '../platform/database/database.ts'
 
 /**
- * The account that a command is about: the one that was named, else the only one there is.
- * Throws a Fault when there is no such account, or when the choice is not clear.
+ * Returns the account that a command is about: the one that was named, else the only one there is. Throws a Fault when there is no such
+ * account, or when the choice is not clear.
  */
 export async function chosenAccount(db: Database, named: AccountId | undefined): Promise<ListedAccount> {
   const accounts = await listAllAccounts(db.unscoped)

@@ -26,13 +26,13 @@ export const countValue =
     return count
   }
 
-/** A day as 2027-02-28. */
+/** Reads a day as 2027-02-28. */
 export function dateValue(text: string): IsoDate {
   if (!isDate(text)) throw new InvalidArgumentError(`It must be a day such as 2027-02-28, ${YEARS}.`)
   return text
 }
 
-/** A day or a moment; a day alone is its midnight in UTC, the zone that a new account has. */
+/** Reads a day or a moment; a day alone is its midnight in UTC, the zone that a new account has. */
 export function instantValue(text: string): Instant {
   const instant = readInstant(text, 'UTC')
   if (!instant)
@@ -42,14 +42,14 @@ export function instantValue(text: string): Instant {
   return instant
 }
 
-/** A moment still to come. */
+/** Reads a moment still to come. */
 export function comingInstantValue(text: string): Instant {
   const instant = instantValue(text)
   if (Date.parse(instant) <= Date.now()) throw new InvalidArgumentError('It must lie in the future.')
   return instant
 }
 
-/** A day or a moment as it was written, to be read again in the zone of an account. */
+/** Reads a day or a moment as it was written, to be read again in the zone of an account. */
 export function momentText(text: string): string {
   instantValue(text)
   return text

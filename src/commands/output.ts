@@ -9,12 +9,12 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** A remark for the person at the terminal, or for the log. */
+/** Prints a remark for the person at the terminal, or for the log. */
 export function remark(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** A table for people: columns as wide as their widest text, nothing at all for no rows but the header. */
+/** Writes a table for people: columns as wide as their widest text, nothing at all for no rows but the header. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   for (const row of [header, ...rows]) {

@@ -105,7 +105,7 @@ const longestInvoice = (invoices: readonly ListedInvoice[]): number =>
     { invoiceID: 0, isDraft: false, Charges: [] },
   ).invoiceID
 
-/** The whole interface within this process: requests are answered as over a socket, but for the socket. */
+/** Makes a client of the interface within this process: requests are answered as over a socket. */
 async function clientWithin(
   context: CommandContext,
   db: Database,

@@ -105,7 +105,7 @@ async function greet(db: Database, { config, isJson }: CommandContext, log: Logg
 `)
 }
 
-/** An account that was made before the first start has a key of its own, and the one that was given would be refused without a word why. */
+/** Warns of a given key that does not count: an account that was made before the first start has a key of its own. */
 async function warnOfUnusedKey(db: Database, { bootstrapApiKey }: Config, log: Logger): Promise<void> {
   if (bootstrapApiKey === undefined || (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey)))) return
   log.error(

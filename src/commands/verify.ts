@@ -25,7 +25,9 @@ interface Outcome extends Verification {
   kinds: Kind[]
 }
 
-/** `account` undefined: every account, each in a snapshot of its own. Exit code 1 when there is a difference. */
+/**
+ * Verifies one account, or every account if `account` is undefined, each in a snapshot of its own. Exit code 1 when there is a difference.
+ */
 export async function verifyCommand(context: CommandContext, account: AccountId | undefined): Promise<number> {
   const outcomes = await withDatabase(context, async (db) => {
     const found: Outcome[] = []

@@ -288,7 +288,7 @@ async function addExtra(client: DemoClient, extra: Extra, packageGroupID: number
   return componentID
 }
 
-/** The new price of the Team plan: a new version, which running subscriptions do not see. */
+/** Sets the new price of the Team plan: a new version, which running subscriptions do not see. */
 export const raiseTeamPrice = (client: DemoClient, shop: Shop) =>
   client.post(`/v1/packages/${shop.plans.team}/versions`, {
     VersionName: 'Prices of the second half-year',

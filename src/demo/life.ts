@@ -54,7 +54,7 @@ export interface Life {
   after(days: number, act: (world: World, self: Customer) => Promise<unknown>): void
 }
 
-/** 1 January 1970 was a Thursday. */
+/** Returns whether a day is a Saturday or Sunday; 1 January 1970 was a Thursday. */
 const isWeekend = (date: IsoDate): boolean => [2, 3].includes(((dayNumberOf(date) % 7) + 7) % 7)
 export const isFriday = (date: IsoDate): boolean => ((dayNumberOf(date) % 7) + 7) % 7 === 1
 
@@ -219,7 +219,7 @@ export function note(life: Life, days: number, kind: string, text: string): void
   )
 }
 
-/** suspend, unsuspend or archive. */
+/** Suspends, unsuspends or archives a customer. */
 export function setCustomer(life: Life, days: number, verb: 'suspend' | 'unsuspend' | 'archive'): void {
   life.after(days, async ({ client }, self) => {
     await client.put(`/v1/customers/${self.customerID}/${verb}`)

@@ -11,7 +11,7 @@ const OLDEST_DAYS = 100
 const PAYING_PERCENT = 82
 const IN_PART_PERCENT = 4
 
-/** The bank is looked at on the first Friday of every second month. */
+/** Returns whether the bank is looked at: on the first Friday of every second month. */
 export const isPayday = (day: IsoDate): boolean => Number(day.slice(8)) <= 7 && Number(day.slice(5, 7)) % 2 === 1
 
 /** Records what the bank shows: one payment for all that a customer pays at once, of a few a round part. */

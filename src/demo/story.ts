@@ -88,10 +88,10 @@ function dayOfRequests(): { beside(request: Promise<unknown>): void; ended(): Pr
   }
 }
 
-/** Some time in the morning, by the clock of the account's zone. */
+/** Returns some time in the morning, by the clock of the account's zone. */
 const clockTime = (draw: Draw): string => `0${draw.between(8, 9)}:${String(draw.between(10, 59))}:00`
 
-/** All steps of all lives in the order in which they are lived. */
+/** Returns all steps of all lives in the order in which they are lived. */
 function plot(wish: StoryWish, total: number): { steps: Step[]; customers: Customer[] } {
   const steps: Step[] = []
   const customers: Customer[] = []
@@ -120,10 +120,10 @@ function stepsByDay(steps: readonly Step[]): Map<number, Step[]> {
   return byDay
 }
 
-/** How many have signed and start only after the story. A single customer had better be one with a past. */
+/** Returns how many have signed and start only after the story. A single customer had better be one with a past. */
 const comingSoon = ({ customers }: StoryWish): number => Math.ceil(((customers - 1) * COMING_SOON_PERCENT) / 100)
 
-/** Days on which customers join, in order: some with the opening, then ever more, the last ones in the last days. */
+/** Returns the days on which customers join, in order: some with the opening, then ever more, the last ones in the last days. */
 function joiningDays(wish: StoryWish, total: number): number[] {
   const draw = drawOf(wish.seed, SALTS.joining)
   const opening = Math.ceil((wish.customers * OPENING_PERCENT) / 100)
@@ -138,7 +138,7 @@ function joiningDays(wish: StoryWish, total: number): number[] {
 
 const USAGE_AT_ONCE = 5_000
 
-/** Once a week all usage is reported at once; now and then a reading is late, and is about the week before. */
+/** Reports all usage at once, once a week; now and then a reading is late, and is about the week before. */
 async function readMeters({ client, shop, today }: World, customers: Customer[], draw: Draw): Promise<void> {
   const entries = customers
     .filter(({ isAway }) => !isAway)

@@ -33,13 +33,13 @@ const JOBS: readonly (readonly Charge[])[] = [
 const chargesOf = (draw: Draw, currency: string): Charge[] =>
   draw.pick(JOBS).map((charge) => ({ ...charge, UnitCostEx: charge.UnitCostEx * (WORTH[currency] ?? 1) }))
 
-/** An invoice by hand for work that was done. */
+/** Makes an invoice by hand for work that was done. */
 export function invoiceWork(life: Life, days: number): void {
   const Charges = chargesOf(life.draw, life.self.prospect.currency)
   life.after(days, ({ client }, { customerID }) => client.post('/v1/invoices', { customerID, Charges }))
 }
 
-/** An invoice by hand that was wrong, and is cancelled a few days later. */
+/** Makes an invoice by hand that was wrong, and cancels it a few days later. */
 export function mistakenWork(life: Life, days: number): void {
   const Charges = chargesOf(life.draw, life.self.prospect.currency)
   let invoiceID = 0
@@ -50,7 +50,7 @@ export function mistakenWork(life: Life, days: number): void {
   life.after(0, ({ client }) => client.delete(`/v1/invoices/${invoiceID}`))
 }
 
-/** An invoice that somebody has begun and not yet issued. */
+/** Makes an invoice that somebody has begun and not yet issued. */
 export function draftWork(life: Life, days: number): void {
   const Charges = chargesOf(life.draw, life.self.prospect.currency)
   life.after(days, ({ client }, { customerID }) => client.post('/v1/invoices', { customerID, Charges, isDraft: true }))
@@ -71,7 +71,7 @@ const AGREEMENTS: readonly { charges: readonly Charge[]; term: readonly [number,
   { term: [1, 'months'], charges: [{ Line: 'Answering service', Descrip: 'Weekdays, 8 to 18', UnitCostEx: 175 }] },
 ]
 
-/** A recurring invoice for what is agreed; some for a time only, some given up. */
+/** Makes a recurring invoice for what is agreed; some for a time only, some given up. */
 export function retain(life: Life): void {
   const { draw, after } = life
   const { charges, term } = draw.pick(AGREEMENTS)

@@ -59,8 +59,8 @@ interface Days {
 }
 
 /**
- * "2027-02-01 to 2027-02-28", where it is cut ", 21 of 31 days", and where the line's quantity of 1 does not show it, how many units were
- * bought: ", 6 units", ", 3 → 8 units". Empty for what covers no days.
+ * Describes the days of a charge: "2027-02-01 to 2027-02-28", where it is cut ", 21 of 31 days", and where the line's quantity of 1 does
+ * not show it, how many units were bought: ", 6 units", ", 3 → 8 units". Empty for what covers no days.
  */
 export function describeCharge(facts: CoveredDays & Pick<ChargeFacts, 'kind' | 'brackets'>): string {
   const covered = daysOf(facts)
@@ -81,7 +81,7 @@ function boughtText({ kind, brackets }: Pick<ChargeFacts, 'kind' | 'brackets'>):
 
 const unitsText = (quantity: Decimal): string => `${decimalText(quantity)} ${equals(quantity, ONE) ? 'unit' : 'units'}`
 
-/** The amount in minor units from the facts alone; a check compares it with what is stored. */
+/** Returns the amount in minor units from the facts alone; a check compares it with what is stored. */
 export function recomputeCharge(facts: ChargeFacts): bigint {
   const covered = daysOf(facts)
   const part = BigInt(covered?.days ?? 1)
@@ -127,7 +127,7 @@ export interface CreditExplanation {
   sentence: string
 }
 
-/** A line of a credit note: what of its charge was unused, and what it was cut to where less was left. */
+/** Explains a line of a credit note: the unused part of its charge, and the amount it was cut to if less was left. */
 export function explainCredit(line: CreditLine, digits: number, currency: string): CreditExplanation {
   const unused = daysOf(line)
   const part = BigInt(unused?.days ?? 1)
@@ -163,7 +163,7 @@ export function explainCredit(line: CreditLine, digits: number, currency: string
   }
 }
 
-/** Usage is never unused: it was corrected to less. */
+/** Explains a credit for usage, which is never unused but was corrected to less. */
 const isUsage = ({ kind }: Pick<CreditLine, 'kind'>): boolean => kind === 'metered' || kind === 'late_usage'
 
 const correctionSentence = (name: string, cycle: Days | null, amount: string): string =>
@@ -179,7 +179,7 @@ function creditSentence(name: string, unused: Days | null, result: string): stri
   )
 }
 
-/** A tax in words: its base, its rate and the one rounding. */
+/** Explains a tax in words: its base, its rate and the one rounding. */
 export function explainTax(tax: {
   name: string
   rate: Decimal
@@ -280,7 +280,7 @@ function usageSentence(facts: ChargeFacts, covered: Days | null, what: string): 
   return `${facts.name}, ${what}${days}: ${formulaOf(facts, covered)} ${facts.currency}${spreadText(facts)}.`
 }
 
-/** Which of all units one line of several is for. */
+/** Returns which of all units one line of several is for. */
 function spreadText({ quantity, spread }: ChargeFacts): string {
   if (!spread) return ''
   const { priceList, quantity: total } = spread
@@ -300,7 +300,7 @@ function periodSentence(facts: ChargeFacts, covered: Days | null, cause: string)
   )
 }
 
-/** Whether the amount came out without rounding. */
+/** Returns whether the amount came out without rounding. */
 function isExact(facts: ChargeFacts, covered: Days | null): boolean {
   const price = wholePriceOf(facts)
   const part = BigInt(covered?.days ?? 1)
@@ -311,7 +311,7 @@ function isExact(facts: ChargeFacts, covered: Days | null): boolean {
 const resultText = (isExactResult: boolean, amount: string): string =>
   isExactResult ? ` = ${amount}` : `, rounded to ${amount}`
 
-/** A price with at least the decimals of its currency: "31.00", "0.0035". */
+/** Returns a price with at least the decimals of its currency: "31.00", "0.0035". */
 const priceText = (price: Decimal, digits: number): string =>
   price.scale >= digits ? decimalText(price) : minorText(price.coefficient * powerOfTen(digits - price.scale), digits)
 

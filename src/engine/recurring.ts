@@ -30,13 +30,13 @@ export interface PlannedPeriod {
   dueFrom: IsoDate
 }
 
-/** Start of the next period to be invoiced; null when nothing will follow. */
+/** Returns the start of the next period to be invoiced; null when nothing will follow. */
 export const nextRecurringRenewal = ({ endDate }: RecurringTerms, { nextFrom }: RecurringCursor): IsoDate | null =>
   endDate === null || nextFrom < endDate ? nextFrom : null
 
 /**
- * The day on which the next invoice falls due (it may have passed); null when nothing will follow. Rule: lead days move renewals only,
- * and never before the newest invoiced period starts; the first invoice comes on its own day.
+ * Returns the day on which the next invoice falls due (it may have passed); null when nothing will follow. Rule: lead days move renewals
+ * only, and never before the newest invoiced period starts; the first invoice comes on its own day.
  */
 export function nextRecurringInvoice(terms: RecurringTerms, cursor: RecurringCursor): IsoDate | null {
   const from = nextRecurringRenewal(terms, cursor)
@@ -44,7 +44,7 @@ export function nextRecurringInvoice(terms: RecurringTerms, cursor: RecurringCur
   return later(addDays(from, -terms.leadDays), cursor.lastFrom)
 }
 
-/** The next invoice with its own date, whenever it comes; undefined when nothing will follow. */
+/** Returns the next invoice with its own date, whenever it comes; undefined when nothing will follow. */
 export function planNextRecurring(
   terms: RecurringTerms,
   cursor: RecurringCursor,
@@ -62,7 +62,10 @@ export function planNextRecurring(
   }
 }
 
-/** Everything due on or before a day, oldest first, one invoice a period, and the cursor behind it. Invoices are dated today at the earliest. */
+/**
+ * Plans everything due on or before a day, oldest first, one invoice a period, and the cursor behind it. Invoices are dated today at the
+ * earliest.
+ */
 export function planRecurringDue(
   terms: RecurringTerms,
   cursor: RecurringCursor,
@@ -73,7 +76,7 @@ export function planRecurringDue(
   return planWhile(terms, cursor, today, planned)
 }
 
-/** How many periods are due on or before a day, counted no further than one beyond `stopAt`. */
+/** Returns how many periods are due on or before a day, counted no further than one beyond `stopAt`. */
 export function countRecurringDue(
   terms: RecurringTerms,
   cursor: RecurringCursor,
@@ -106,8 +109,8 @@ export const resumeRecurring = (terms: RecurringTerms, cursor: RecurringCursor, 
   cursor.nextFrom >= on ? cursor : { ...cursor, nextFrom: nextRenewalOnOrAfter(terms.cycle, on) }
 
 /**
- * The cycle after a change of Term or TermType. Rule: it counts from the next renewal; terms in months keep the day of the month that was
- * wanted before (after 31 January, changed on 28 February to three months: 31 May).
+ * Returns the cycle after a change of Term or TermType. Rule: it counts from the next renewal; terms in months keep the day of the month
+ * that was wanted before (after 31 January, changed on 28 February to three months: 31 May).
  */
 export const changedCycle = (cycle: Cycle, nextRenewal: IsoDate, to: { term: number; termType: TermType }): Cycle => ({
   anchor: nextRenewal,

@@ -21,8 +21,8 @@ export interface Place {
 }
 
 /**
- * The taxes of a place: of each setting the rule that fits best, ordered by setting. Rule: same country and state, else same country
- * without a state, else a rule without country; at most one per setting.
+ * Returns the taxes of a place: of each setting the rule that fits best, ordered by setting. Rule: same country and state, else same
+ * country without a state, else a rule without country; at most one per setting.
  */
 export function matchTaxes(rules: readonly TaxRule[], place: Place): TaxRule[] {
   const best = new Map<Id, TaxRule>()
@@ -34,7 +34,7 @@ export function matchTaxes(rules: readonly TaxRule[], place: Place): TaxRule[] {
   return [...best.values()].toSorted((a, b) => (a.settingId < b.settingId ? -1 : 1))
 }
 
-/** The same for many customers: answers are kept by place, so a run looks at the rules once for each. */
+/** Makes a function that finds the taxes of places and keeps them by place, so that a run looks at the rules once for each. */
 export function taxMatcher(rules: readonly TaxRule[]): (place: Place) => readonly TaxRule[] {
   const known = new Map<string, readonly TaxRule[]>()
   return (place) => {
@@ -45,7 +45,7 @@ export function taxMatcher(rules: readonly TaxRule[]): (place: Place) => readonl
   }
 }
 
-/** How well a rule fits a place: 3 state, 2 country, 1 everywhere, 0 not at all. */
+/** Returns how well a rule fits a place: 3 state, 2 country, 1 everywhere, 0 not at all. */
 function fitOf(rule: TaxRule, place: Place): number {
   if (rule.countryId === null) return 1
   if (rule.countryId !== place.countryId) return 0
@@ -62,8 +62,8 @@ export interface InvoiceTax {
 }
 
 /**
- * The taxes of an invoice from its line amounts, in minor units. Rule: each tax is rounded once, halves away from zero, on the sum of
- * the lines, then shared among the lines by largest remainder, so that the lines add up to the total exactly.
+ * Returns the taxes of an invoice from its line amounts, in minor units. Rule: each tax is rounded once, halves away from zero, on the sum
+ * of the lines, then shared among the lines by largest remainder, so that the lines add up to the total exactly.
  */
 export function taxInvoice(
   netMinor: readonly bigint[],
@@ -84,8 +84,9 @@ export function taxInvoice(
 }
 
 /**
- * Shares are floored towards minus infinity; the units that are then missing go one each to the largest remainders, the earlier line
- * first among equals. Never more are missing than lines have a remainder, so a line without tax of its own gets none.
+ * Shares an amount by largest remainder. Shares are floored towards minus infinity; the units that are then missing go one each to the
+ * largest remainders, the earlier line first among equals. Never more are missing than lines have a remainder, so a line without tax of its
+ * own gets none.
  */
 function shareTax(netMinor: readonly bigint[], rate: Decimal, amountMinor: bigint): bigint[] {
   if (netMinor.length === 1) return [amountMinor]

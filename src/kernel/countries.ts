@@ -71,8 +71,8 @@ function indexCountries(): Map<string, Country> {
 }
 
 /**
- * The country that a text names: English name or a common variant of it, alpha-2 or alpha-3, in any letter case.
- * Undefined when it names none; addresses may hold free text, so that is no error.
+ * Returns the country that a text names: English name or a common variant of it, alpha-2 or alpha-3, in any letter case. Undefined when it
+ * names none; addresses may hold free text, so that is no error.
  */
 export function findCountry(text: string): Country | undefined {
   countriesByText ??= indexCountries()
@@ -92,10 +92,10 @@ function readStates(country: Country): CountryState[] {
 }
 
 /**
- * The top-level ISO 3166-2 subdivisions of a country, by code; none for an unknown country or one that has none.
+ * Returns the top-level ISO 3166-2 subdivisions of a country, by code; none for an unknown country or one that has none.
  *
- * ISO gives subdivisions no number, so countryStateId is made from both codes and stays the same in every version:
- * countryId × 100000 + the subdivision's code read as a base-36 number. ZA-GP: 710 × 100000 + 601 = 71000601.
+ * ISO gives subdivisions no number, so countryStateId is made from both codes and stays the same in every version: countryId × 100000 + the
+ * subdivision's code read as a base-36 number. ZA-GP: 710 × 100000 + 601 = 71000601.
  */
 export function statesOf(countryId: number): readonly CountryState[] {
   const known = statesByCountry.get(countryId)
@@ -109,9 +109,8 @@ export function statesOf(countryId: number): readonly CountryState[] {
 }
 
 /**
- * The subdivision of a country that a text names: its code ('GP', 'ZA-GP') or its name, in any letter case.
- * Undefined when it names none, or two of the same name (Hsinchu is a city and a county):
- * the wrong one would charge the wrong tax.
+ * Returns the subdivision of a country that a text names: its code ('GP', 'ZA-GP') or its name, in any letter case. Undefined when it names
+ * none, or two of the same name (Hsinchu is a city and a county): the wrong one would charge the wrong tax.
  */
 export function findState(countryId: number, text: string): CountryState | undefined {
   const states = statesOf(countryId)
@@ -126,7 +125,10 @@ export function findState(countryId: number, text: string): CountryState | undef
   return named.length === 1 ? named[0] : undefined
 }
 
-/** ISO writes 'Madrid, Comunidad de', 'Puducherry (Pondicherry)' and 'Taita/Taveta'; people write 'Madrid' or 'Comunidad de Madrid'. */
+/**
+ * Returns the forms of an ISO name that people write. ISO has 'Madrid, Comunidad de', 'Puducherry (Pondicherry)' and 'Taita/Taveta'; people
+ * write 'Madrid' or 'Comunidad de Madrid'.
+ */
 function namesOf({ name }: CountryState): string[] {
   const [head = '', tail = ''] = name.split(/, | \(|\//, 2)
   // The tail alone is no name: 'Comunidad' would pick Valencia.

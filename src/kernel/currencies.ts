@@ -185,7 +185,7 @@ export const CURRENCIES: readonly CurrencyInfo[] = TABLE.map(([code, digits, nam
 
 const byCode = new Map(CURRENCIES.map((currency) => [currency.code, currency]))
 
-/** The currency of an exact, upper-case code; undefined when none is in force with a minor unit. */
+/** Returns the currency of an exact, upper-case code; undefined when none is in force with a minor unit. */
 export function findCurrency(code: string): CurrencyInfo | undefined {
   return byCode.get(code)
 }

@@ -20,7 +20,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scale >= 0 ? normalise(digits, scale) : { coefficient: digits * powerOfTen(-scale), scale: 0 }
 }
 
-/** A decimal from digits that are known to be right: a literal, or a numeric column. */
+/** Makes a decimal from digits that are known to be right: a literal, or a numeric column. */
 export function decimal(text: string | number): Decimal {
   const value = parseDecimal(String(text))
   assert(value, `"${text}" is a decimal`)
@@ -44,7 +44,7 @@ const POWERS = Array.from({ length: 40 }, (_, exponent) => 10n ** BigInt(exponen
 
 export const powerOfTen = (exponent: number): bigint => POWERS[exponent] ?? 10n ** BigInt(exponent)
 
-/** Plain digits without exponent and without trailing zeros: what the wire and the database are given. */
+/** Returns plain digits without exponent and without trailing zeros: what the wire and the database are given. */
 export function decimalText({ coefficient, scale }: Decimal): string {
   if (scale === 0) return coefficient.toString()
   const sign = coefficient < 0n ? '-' : ''
@@ -65,7 +65,7 @@ export const negate = (a: Decimal): Decimal => ({ coefficient: -a.coefficient, s
 
 export const subtract = (a: Decimal, b: Decimal): Decimal => add(a, negate(b))
 
-/** Negative, zero or positive as a is below, equal to or above b. */
+/** Returns a number that is negative, zero or positive as a is below, equal to or above b. */
 export function compare(a: Decimal, b: Decimal): number {
   const left = a.coefficient * powerOfTen(b.scale)
   const right = b.coefficient * powerOfTen(a.scale)
@@ -74,7 +74,7 @@ export function compare(a: Decimal, b: Decimal): number {
 
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0
 
-/** Integer division with halves away from zero: the one rounding rule of the service. */
+/** Divides integers with halves away from zero: the one rounding rule of the service. */
 export function divideHalfAway(numerator: bigint, denominator: bigint): bigint {
   assert(denominator > 0n, 'shares divide by a positive base')
   const doubled = (numerator < 0n ? -numerator : numerator) * 2n + denominator

@@ -36,15 +36,15 @@ export class Fault extends Error {
   }
 }
 
-/** The record's state, or a uniqueness rule, forbids it (409). */
+/** Makes a fault: the record's state, or a uniqueness rule, forbids it (409). */
 export const conflict = (code: string, message: string, field: string | null = null) =>
   new Fault('conflict', [{ code, message, field }])
 
-/** The input itself is wrong (400). */
+/** Makes a fault: the input itself is wrong (400). */
 export const invalid = (code: string, message: string, field: string | null = null) =>
   new Fault('invalid', [{ code, message, field }])
 
-/** The record that the request is about does not exist for this account (404). */
+/** Makes a fault: the record that the request is about does not exist for this account (404). */
 export const missing = (code: string, message: string, field: string | null = null) =>
   new Fault('missing', [{ code, message, field }])
 

@@ -14,19 +14,19 @@ export const isAmountInBounds = (amountMinor: bigint, digits: number): boolean =
 }
 
 /**
- * price × quantity × part ÷ whole, rounded once to the minor unit, halves away from zero.
- * Takes the exact price: rounding it first would be a second rounding (half of JPY 100.5 is 50, not 51).
+ * Returns price × quantity × part ÷ whole, rounded once to the minor unit, halves away from zero. Takes the exact price: rounding it first
+ * would be a second rounding (half of JPY 100.5 is 50, not 51).
  */
 export function amountOf(price: Decimal, quantity: Decimal, part: bigint, whole: bigint, digits: number): bigint {
   const numerator = price.coefficient * quantity.coefficient * part * powerOfTen(digits)
   return divideHalfAway(numerator, powerOfTen(price.scale + quantity.scale) * whole)
 }
 
-/** An exact amount as it stands, rounded to the minor unit. */
+/** Returns an exact amount as it stands, rounded to the minor unit. */
 export const roundToMinor = (value: Decimal, digits: number): bigint =>
   divideHalfAway(value.coefficient * powerOfTen(digits), powerOfTen(value.scale))
 
-/** A rate (a fraction of 1) of an amount: Σ net × rate for taxes. */
+/** Returns a rate (a fraction of 1) of an amount: Σ net × rate for taxes. */
 export const rateOf = (amountMinor: bigint, rate: Decimal): bigint =>
   divideHalfAway(amountMinor * rate.coefficient, powerOfTen(rate.scale))
 
@@ -54,7 +54,7 @@ export const minorToDecimal = (amountMinor: bigint, digits: number): Decimal => 
   return { coefficient, scale }
 }
 
-/** Minor units of a decimal that must not have more decimals than its currency; undefined when it has. */
+/** Returns the minor units of a decimal that must not have more decimals than its currency; undefined when it has. */
 export function decimalToMinor(value: Decimal, digits: number): bigint | undefined {
   if (value.scale > digits) return undefined
   return value.coefficient * powerOfTen(digits - value.scale)

@@ -23,7 +23,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
   return formatter
 }
 
-/** True for a name of the IANA database that this Node knows; offsets such as "+02:00" are not names. */
+/** Returns true for a name of the IANA database that this Node knows; offsets such as "+02:00" are not names. */
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]*$/.test(name)) return false
   try {
@@ -58,7 +58,7 @@ function offsetMsAt(epochMs: number, zone: string): number {
   return asUtc - Math.floor(epochMs / 1000) * 1000
 }
 
-/** The calendar day that an instant falls on in a zone. */
+/** Returns the calendar day that an instant falls on in a zone. */
 export function dateIn(instant: Instant | number, zone: string): IsoDate {
   const epochMs = typeof instant === 'number' ? instant : Date.parse(instant)
   if (zone === 'UTC') return new Date(epochMs).toISOString().slice(0, 10)
@@ -67,7 +67,7 @@ export function dateIn(instant: Instant | number, zone: string): IsoDate {
 }
 
 /**
- * The instant of a local wall-clock time, in milliseconds. A time that does not exist is read with the offset before the change,
+ * Returns the instant of a local wall-clock time, in milliseconds. A time that does not exist is read with the offset before the change,
  * one that comes twice is the earlier.
  */
 export function instantOfLocal(date: IsoDate, timeMs: number, zone: string): number {
@@ -84,10 +84,13 @@ export function instantOfLocal(date: IsoDate, timeMs: number, zone: string): num
 
 export const instantOf = (epochMs: number): Instant => new Date(epochMs).toISOString()
 
-/** The first instant of a day in a zone. */
+/** Returns the first instant of a day in a zone. */
 export const midnightOf = (date: IsoDate, zone: string): Instant => instantOf(instantOfLocal(date, 0, zone))
 
-/** Old local times were ahead by odd seconds. Floored, not rounded: the next whole minute would fall on the day before. */
+/**
+ * Writes an offset as "+02:00". Old local times were ahead by odd seconds. Floored, not rounded: the next whole minute would fall on the
+ * day before.
+ */
 function offsetText(offsetMs: number): string {
   const ahead = Math.floor(offsetMs / 60_000)
   const minutes = Math.abs(ahead)
@@ -99,8 +102,8 @@ const rendered = new Map<string, Map<IsoDate, string>>()
 const RENDERED_MAX = 20_000
 
 /**
- * A calendar date as the interface writes it: midnight with the offset that makes it fall on that very date when read back in the zone,
- * also on a day whose midnight is skipped. "Z" in UTC.
+ * Writes a calendar date as the interface writes it: midnight with the offset that makes it fall on that very date when read back in the
+ * zone, also on a day whose midnight is skipped. "Z" in UTC.
  */
 export function dateWithOffset(date: IsoDate, zone: string): string {
   if (zone === 'UTC') return `${date}T00:00:00Z`

@@ -217,7 +217,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.fromEntries(values) as Config
 }
 
-/** The texts in the environment that may stand nowhere else: settings that hold secrets, whole, and the passwords in addresses among them. */
+/**
+ * Returns the texts in the environment that may stand nowhere else: settings that hold secrets, whole, and the passwords in addresses among
+ * them.
+ */
 export function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.values<Variable<unknown>>(VARIABLES).flatMap((variable) => {
     const text = textOf(env, variable)
@@ -236,7 +239,7 @@ function plainOf(encoded: string): string {
   }
 }
 
-/** The text of `.env.example`: every variable with its default and a line about it. */
+/** Returns the text of `.env.example`: every variable with its default and a line about it. */
 export function envExample(): string {
   const entries = Object.values<Variable<unknown>>(VARIABLES).map(
     ({ name, preset, about }) => `# ${about}\n${name}=${preset}\n`,
@@ -267,7 +270,7 @@ function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe
   return mayHoldSecret ? `${name} must be ${mustBe}.` : `${name} must be ${mustBe}, not "${text}".`
 }
 
-/** A 32-byte key from its text, as hex or base64; undefined when it is neither. */
+/** Reads a 32-byte key from its text, as hex or base64; undefined when it is neither. */
 export function keyFromText(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined

@@ -6,9 +6,9 @@ import { giveToFolderOwner, openDataFolder, syncFolder } from './postgres/data-f
 import { errorCodeOf, folderFailure } from './postgres/start-failure.ts'
 
 /**
- * The 32-byte key that stored secrets are encrypted with: the given one, else the one in DATA_DIR/encryption.key,
- * which is made at the first call (mode 0600), also where the database lies elsewhere by DATABASE_URL.
- * Throws a ConfigFailure when the file holds something else, a StartFailure when it cannot be read or written.
+ * Returns the 32-byte key that stored secrets are encrypted with: the given one, else the one in DATA_DIR/encryption.key, which is made at
+ * the first call (mode 0600), also where the database lies elsewhere by DATABASE_URL. Throws a ConfigFailure when the file holds something
+ * else, a StartFailure when it cannot be read or written.
  */
 export function encryptionKey(config: Pick<Config, 'encryptionKey' | 'dataDir'>): Buffer {
   if (config.encryptionKey) return config.encryptionKey

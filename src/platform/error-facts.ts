@@ -23,7 +23,7 @@ const CAUSES_MAX = 5
 /** SQLSTATE classes whose messages concern the server or the schema only; messages of all others can quote a row. */
 const MESSAGE_WITHOUT_DATA = /^(?:08|0A|25|28|3D|3F|40|42|53|54|55|57|58|XX)/
 
-/** The facts of anything thrown. `sent` is what the caller has sent: no message may repeat it. */
+/** Returns the facts of anything thrown. `sent` is what the caller has sent: no message may repeat it. */
 export function errorFacts(error: unknown, sent: readonly string[] | 'too much' = [], depth = 0): ErrorFacts {
   if (!(error instanceof Error))
     return { type: typeof error, message: 'something that is no error was thrown', stack: '' }

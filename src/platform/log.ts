@@ -32,7 +32,7 @@ export function makeLog(level: Level | 'silent', secrets: readonly string[], des
   )
 }
 
-/** An error that is logged without words would lend the line its own message, uncleaned. */
+/** Adds words to an error that is logged without any, which would lend the line its own message, uncleaned. */
 function withOwnWords(given: unknown[]): unknown[] {
   const [first, words] = given
   if (first instanceof Error) return [{ err: first }, typeof words === 'string' ? words : errorFacts(first).message]

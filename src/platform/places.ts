@@ -24,7 +24,7 @@ export interface Wish {
   signal?: AbortSignal
 }
 
-/** The refusal of work that there is no room for: 503. */
+/** Makes the refusal of work that there is no room for: 503. */
 const tooBusy = (): Fault =>
   new Fault(
     'unavailable',

@@ -55,9 +55,9 @@ export interface AllocationPlan {
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * A caller's list in place of the allocations there are. Rule: an entry without an identifier is added, one with an identifier edited, an
- * allocation that is left out taken away. One that keeps its target and amount stays as it is, the service's too; a change of either
- * makes it the caller's.
+ * Plans a caller's list in place of the allocations there are. Rule: an entry without an identifier is added, one with an identifier
+ * edited, an allocation that is left out taken away. One that keeps its target and amount stays as it is, the service's too; a change of
+ * either makes it the caller's.
  */
 export function planList(existing: readonly Allocation[], wanted: readonly WantedAllocation[]): AllocationPlan {
   const byId = new Map(existing.map((allocation) => [allocation.id, allocation]))
@@ -80,7 +80,7 @@ export function planList(existing: readonly Allocation[], wanted: readonly Wante
 /** How open documents are chosen: payments pay all invoices before any adjustment, adjustments take both by their day. */
 export type ApplyOrder = 'invoices_first' | 'by_date' | 'invoices_only'
 
-/** By day; on one day invoices before adjustments; then by number or identifier. */
+/** Orders documents by day; on one day invoices before adjustments; then by number or identifier. */
 export function inOrder(documents: readonly OpenDocument[], order: ApplyOrder): OpenDocument[] {
   const rank = ({ kind }: OpenDocument) => (kind === 'invoice' ? 0 : 1)
   const some = order === 'invoices_only' ? documents.filter(({ kind }) => kind === 'invoice') : documents
@@ -93,8 +93,8 @@ export function inOrder(documents: readonly OpenDocument[], order: ApplyOrder): 
 }
 
 /**
- * AutoApply: keeps the allocations there are and applies the rest to the open documents, the earliest first, as far as it reaches. Where
- * the amount fell below what is allocated, the newest give way first. `open` does not count what is taken away here.
+ * Plans AutoApply: it keeps the allocations there are and applies the rest to the open documents, the earliest first, as far as it reaches.
+ * Where the amount fell below what is allocated, the newest give way first. `open` does not count what is taken away here.
  */
 export function planAutoApply(
   amountMinor: bigint,

@@ -24,7 +24,7 @@ export interface AllocationState {
   takesTax: boolean
 }
 
-/** The day of an allocation. Rule: the later of the two documents' days; where that is locked, the day after the lock. */
+/** Returns the day of an allocation. Rule: the later of the two documents' days; where that is locked, the day after the lock. */
 export const allocationDay = (given: IsoDate, owed: IsoDate, lockDate: IsoDate | null): IsoDate =>
   afterLock(later(given, owed), lockDate)
 
@@ -36,7 +36,7 @@ export interface AppliedDeltas {
 
 const COLUMN = { paid: 'paidMinor', pending: 'pendingMinor', negative: 'negativeMinor' } as const
 
-/** By document, how much more or less is allocated after than before; documents for which nothing changes are left out. */
+/** Returns, by document, how much more or less is allocated after than before; documents for which nothing changes are left out. */
 export function appliedDeltas(before: readonly AllocationState[], after: readonly AllocationState[]): AppliedDeltas {
   const deltas: AppliedDeltas = { given: new Map(), owed: new Map() }
   const count = (some: readonly AllocationState[], sign: bigint): void => {

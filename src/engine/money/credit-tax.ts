@@ -16,8 +16,8 @@ export interface CreditingAllocation {
 }
 
 /**
- * The share of each allocation of callers' credit notes to one invoice, by the allocation's identifier. Rule: together they take back
- * round(C × tax ÷ Total) of each tax, C being what they allocate; an allocation's share is what it adds to that, in the order made, so
+ * Returns the share of each allocation of callers' credit notes to one invoice, by the allocation's identifier. Rule: together they take
+ * back round(C × tax ÷ Total) of each tax, C being what they allocate; an allocation's share is what it adds to that, in the order made, so
  * that the shares add up; with what the service's notes took back never more than the tax itself. Allocations of a Total of 0 take none.
  */
 export function taxShares(invoice: TaxedInvoice, allocations: readonly CreditingAllocation[]): Map<Id, TaxAmount[]> {

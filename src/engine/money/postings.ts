@@ -94,7 +94,7 @@ interface About {
   recordId: Id
 }
 
-/** An entry by its rule; none for 0. A negative amount turns its sides. */
+/** Makes an entry by its rule; none for 0. A negative amount turns its sides. */
 function entry(
   event: LedgerEvent,
   about: About,
@@ -135,7 +135,7 @@ export interface PostedInvoice {
   taxes: readonly TaxAmount[]
 }
 
-/** An invoice: what it is owed, against revenue and each tax; cancelled, the reverse on that day. */
+/** Returns the entries of an invoice: what is owed for it, against revenue and each tax; if it was cancelled, the reverse on that day. */
 export function postingsOfInvoice({ id, issuedOn, cancelledOn, totalMinor, taxes }: PostedInvoice): Posting[] {
   if (issuedOn === null) return []
   const about: About = { recordType: 'invoice', recordId: id }
@@ -163,7 +163,7 @@ export interface PostedPayment {
   failedOn: IsoDate | null
 }
 
-/** A payment: recorded or begun, settled, failed or returned; no entry is dated before the payment. */
+/** Returns the entries of a payment: recorded or begun, settled, failed or returned; no entry is dated before the payment. */
 export function postingsOfPayment(p: PostedPayment): Posting[] {
   const about: About = { recordType: 'payment', recordId: p.id }
   const isWaiting = p.isBegun && p.settledOn === null
@@ -193,7 +193,7 @@ export interface PostedNegative {
   taxes: readonly TaxAmount[]
 }
 
-/** A negative adjustment: a credit note takes back revenue and its taxes, a bad debt is written off gross. */
+/** Returns the entries of a negative adjustment: a credit note takes back revenue and its taxes, a bad debt is written off gross. */
 export function postingsOfNegative({ id, kind, dated, amountMinor, taxes }: PostedNegative): Posting[] {
   const about: About = { recordType: 'negative_adjustment', recordId: id }
   if (kind === 'bad_debt') return entry('bad_debt_written_off', about, amountMinor, dated)
@@ -222,7 +222,7 @@ const POSITIVE_EVENTS = {
   interest: 'interest_charged',
 } as const
 
-/** A positive adjustment: owed, against cash, the opening balance or interest; never revenue or tax. */
+/** Returns the entries of a positive adjustment: owed, against cash, the opening balance or interest; never revenue or tax. */
 export const postingsOfPositive = ({ id, kind, dated, amountMinor }: PostedPositive): Posting[] =>
   entry(POSITIVE_EVENTS[kind], { recordType: 'positive_adjustment', recordId: id }, amountMinor, dated)
 
@@ -237,7 +237,7 @@ export interface PostedAllocation {
   taxes: readonly TaxAmount[]
 }
 
-/** An allocation: money given meets money owed, and a caller's credit note gives back its share of the tax. */
+/** Returns the entries of an allocation: money given meets money owed, and a caller's credit note gives back its share of the tax. */
 export function postingsOfAllocation({ id, dated, amountMinor, endedOn, taxes }: PostedAllocation): Posting[] {
   const about: About = { recordType: 'allocation', recordId: id }
   return [
@@ -249,7 +249,7 @@ export function postingsOfAllocation({ id, dated, amountMinor, endedOn, taxes }:
   ]
 }
 
-/** Key of an entry: two entries with equal keys mean the same. */
+/** Returns the key of an entry: two entries with equal keys mean the same. */
 const keyOf = (p: Posting): string =>
   [
     p.event,
@@ -306,6 +306,6 @@ const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
 const dayOf = ({ recordType, dated }: Posting, lockDate: IsoDate | null): IsoDate =>
   recordType === 'allocation' ? afterLock(dated, lockDate) : dated
 
-/** The day itself, or the day after the lock where the books of that day are closed. */
+/** Returns the day itself, or the day after the lock where the books of that day are closed. */
 export const afterLock = (day: IsoDate, lockDate: IsoDate | null): IsoDate =>
   lockDate !== null && day <= lockDate ? addDays(lockDate, 1) : day

@@ -47,7 +47,7 @@ export interface MovementsStatement {
   laterMinor: bigint
 }
 
-/** A statement of some days, both included. `before` is the sum of all movements before them, `later` of those after. */
+/** Makes a statement of some days, both included. `before` is the sum of all movements before them, `later` of those after. */
 export function makeStatement(
   period: { from: IsoDate; to: IsoDate },
   movements: readonly Movement[],

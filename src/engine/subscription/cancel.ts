@@ -55,7 +55,7 @@ export const givenBackAtEnd = (
   endedOn: IsoDate,
 ): GivenBack[] => (state.isProRata ? unusedFrom(coveredDays(charges), endedOn) : [])
 
-/** The day on which a subscription ended; a cancellation before its start ended it on the day it was asked for. */
+/** Returns the day on which a subscription ended; a cancellation before its start ended it on the day it was asked for. */
 export const endedOnOf = (state: SubscriptionState): IsoDate => state.cancelledOn ?? endOf(state)!
 
 /**

@@ -65,7 +65,7 @@ export const planOnly = (state: SubscriptionState): ChangePlan => ({
 })
 
 /**
- * A change of package or term at the next renewal. Rule: version and price are fixed now; it replaces a pending change. It is refused
+ * Plans a change of package or term at the next renewal. Rule: version and price are fixed now; it replaces a pending change. It is refused
  * (409) when the end comes first, because it could never take effect.
  */
 export function changeAtRenewal(
@@ -93,8 +93,8 @@ export function dropPending(state: SubscriptionState, facts: ChangeFacts): Chang
 }
 
 /**
- * A change of package or term now. Rules: in the trial no money moves. With an equal term the unused days of every invoiced period are
- * given back and one invoice charges them at the new price, anchor kept. With another term they are given back likewise and one full
+ * Plans a change of package or term now. Rules: in the trial no money moves. With an equal term the unused days of every invoiced period
+ * are given back and one invoice charges them at the new price, anchor kept. With another term they are given back likewise and one full
  * new period is charged, anchored today. Without pro rata the running period is not given back and a full new period starts today.
  */
 export function changeNow(state: SubscriptionState, offer: PackageOffer, facts: ChangeFacts): ChangePlan {
@@ -115,7 +115,7 @@ export function changeNow(state: SubscriptionState, offer: PackageOffer, facts: 
   return { ...dropped, state: next.state, invoices: invoiceToday(charges, today), givenBack }
 }
 
-/** The days given back at the new price: one line a period, the running one by the day. */
+/** Returns the charges of the days given back at the new price: one line a period, the running one by the day. */
 function rechargeUnused(state: SubscriptionState, givenBack: readonly GivenBack[]): PlannedCharge[] {
   const pieces = new Map<IsoDate, { piece: Period; whole: Period }>()
   for (const { charge, from, until } of givenBack) {
@@ -149,7 +149,7 @@ function startPeriod(
 }
 
 /**
- * A change of package or term of a subscription that has not begun. Rule: it is replaced without money, as if it had been added so.
+ * Plans a change of package or term of a subscription that has not begun. Rule: it is replaced without money, as if it had been added so.
  * Refused (400) when the sync date is not after the start of the new first period.
  */
 export function replaceFuture(state: SubscriptionState, offer: FutureOffer, today: IsoDate): ChangePlan {
@@ -178,8 +178,8 @@ export interface OtherStart {
 }
 
 /**
- * Another start of a subscription that has not begun (409 otherwise). The new start may be today or past: what is then due is planned by
- * the caller. One that was started again keeps the rules of starting again: not before the day it ended (409), because the days before
+ * Plans another start of a subscription that has not begun (409 otherwise). The new start may be today or past: what is then due is planned
+ * by the caller. One that was started again keeps the rules of starting again: not before the day it ended (409), because the days before
  * are charged already, and no fee and no trial that it does not have yet.
  */
 export function changeStartDate(
@@ -202,7 +202,7 @@ export function changeStartDate(
   return planOnly({ ...added, cursor: { ...added.cursor, feesOn } })
 }
 
-/** The refusal of a start before the day on which the life before ended. */
+/** Makes the refusal of a start before the day on which the life before ended. */
 export const startsBeforeEnd = (startDate: IsoDate, endedOn: IsoDate): Fault =>
   conflict(
     'start_before_end',
@@ -210,7 +210,7 @@ export const startsBeforeEnd = (startDate: IsoDate, endedOn: IsoDate): Fault =>
     'StartDate',
   )
 
-/** Anchor, cycle and cursor of a subscription that nothing was invoiced of. */
+/** Returns anchor, cycle and cursor of a subscription that nothing was invoiced of. */
 function asAdded(
   state: SubscriptionState,
   { term, termType }: Pick<PackageOffer, 'term' | 'termType'>,
@@ -228,8 +228,9 @@ function asAdded(
 }
 
 /**
- * Another EndDate, null for none. Rules: before today 409, on or before the start 400. What is invoiced beyond it is given back by
- * the day (409 without pro rata), also behind a pending cancellation, which may be dropped; when it moves later, what is uncovered again of invoiced periods is charged by the day at once.
+ * Plans another EndDate, null for none. Rules: before today 409, on or before the start 400. What is invoiced beyond it is given back by
+ * the day (409 without pro rata), also behind a pending cancellation, which may be dropped; when it moves later, what is uncovered again of
+ * invoiced periods is charged by the day at once.
  */
 export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null, facts: ChangeFacts): ChangePlan {
   const { today, charges } = facts
@@ -253,7 +254,7 @@ export function changeEndDate(state: SubscriptionState, endDate: IsoDate | null,
   return { ...planOnly(next), givenBack }
 }
 
-/** The state with a later end: what that lets be charged of invoiced periods, on one invoice. */
+/** Returns the state with a later end, and one invoice of what that makes chargeable again of invoiced periods. */
 export function extendedPlan(state: SubscriptionState, { charges, today }: ChangeFacts): ChangePlan {
   const extension = extendTo(charges, state.startDate, endOf(state), state.digits)
   const reached = extension.until.filter(({ kind }) => isPackageKind(kind)).map(({ until }) => until)

@@ -71,7 +71,7 @@ export interface PackageTerms {
   digits: number
 }
 
-/** The charge of the days of a piece. A piece that is its whole period costs the price as it stands, else its share by days. */
+/** Returns the charge of the days of a piece. A piece that is its whole period costs the price as it stands, else its share by days. */
 export function packageCharge(terms: PackageTerms, piece: Period, whole: Period): PlannedCharge {
   const isWhole = piece.from === whole.from && piece.until === whole.until
   const netMinor = isWhole
@@ -97,7 +97,7 @@ export function packageCharge(terms: PackageTerms, piece: Period, whole: Period)
 }
 
 /**
- * price × days of the piece ÷ days of the whole period, in minor units. Rule: actual days over the actual days of the period that
+ * Returns price × days of the piece ÷ days of the whole period, in minor units. Rule: actual days over the actual days of the period that
  * the piece is cut from, rounded once from the exact price; the price of a single day is never rounded.
  */
 export const shareByDays = (price: Decimal, piece: Period, whole: Period, digits: number): bigint =>
@@ -109,7 +109,7 @@ export const shareByDays = (price: Decimal, piece: Period, whole: Period, digits
     digits,
   )
 
-/** Set-up fee and trial fee, as far as there are any. Rule: without a trial the trial fee is not charged. */
+/** Returns set-up fee and trial fee, as far as there are any. Rule: without a trial the trial fee is not charged. */
 export function feeCharges(terms: PackageTerms, hasTrial: boolean): PlannedCharge[] {
   const charges: PlannedCharge[] = []
   if (terms.setupFeeMinor > 0n) charges.push(feeCharge(terms, 'setup', 'Set-up fee', terms.setupFeeMinor))

@@ -46,7 +46,7 @@ export function collectDue(collecting: Collecting): void {
   )
 }
 
-/** The package; answers the items of its periods by their first day. */
+/** Collects the package. Returns the items of its periods by their first day. */
 function collectPeriods(collecting: Collecting): Map<IsoDate, DueItem> {
   const periods = new Map<IsoDate, DueItem>()
   for (;;) {
@@ -70,7 +70,7 @@ function collectPeriods(collecting: Collecting): Map<IsoDate, DueItem> {
 const takesEffect = ({ pending, cursor }: SubscriptionState): boolean =>
   pending !== null && pending.kind !== 'cancellation' && cursor.nextFrom >= pending.on
 
-/** A component charged in advance, cycle by cycle. */
+/** Collects a component charged in advance, cycle by cycle. */
 function collectCycles(
   collecting: Collecting,
   given: ComponentState,
@@ -100,13 +100,13 @@ function collectCycles(
 }
 
 /**
- * The renewal that a cycle begins with, when it can share its invoice: one invoiced ahead is shared only by what was there already on the
- * day of that invoice.
+ * Returns the renewal that a cycle begins with, when it can share its invoice: one invoiced ahead is shared only by what was there already
+ * on the day of that invoice.
  */
 const sharedItem = (component: ComponentState, item: DueItem | undefined): DueItem | undefined =>
   item !== undefined && canShare(component, item.scheduledOn) ? item : undefined
 
-/** A metered component: every cycle on the day it ends. */
+/** Collects a metered component: every cycle on the day it ends. */
 function collectMetered(collecting: Collecting, given: ComponentState): ComponentState {
   const { state, today, before, gapFrom } = collecting
   const end = endOf(state)

@@ -33,7 +33,7 @@ export interface OperationPlan extends SubscriptionFacts {
   givenBack: GivenBack[]
 }
 
-/** A change of the package with the components beside it: only extensions touch them. */
+/** Plans a change of the package with the components beside it: only extensions touch them. */
 export const withComponents = (plan: ChangePlan, components: readonly ComponentState[]): OperationPlan => ({
   state: plan.state,
   components: chargedUntil(components, plan.componentsChargedUntil),
@@ -42,7 +42,7 @@ export const withComponents = (plan: ChangePlan, components: readonly ComponentS
   givenBack: plan.givenBack,
 })
 
-/** A future subscription with another start or package: its components begin when it does. */
+/** Plans a future subscription with another start or package: its components begin when it does. */
 export const withComponentsAnew = (plan: ChangePlan, components: readonly ComponentState[]): OperationPlan => ({
   ...withComponents(plan, []),
   components: components.map((component) => restartComponent(component, plan.state)),
@@ -74,13 +74,15 @@ export function cancelSubscription(
   return { state, components: [...due.components], invoices, credited, givenBack: plan.givenBack }
 }
 
-/** A component whose rises are owed up to today only, also without pro rata: by name it was asked so, and they wait for the return. */
+/**
+ * Returns a component whose rises are owed up to today only, also without pro rata: by name it was asked so, and they wait for the return.
+ */
 const risesCut = (component: ComponentState, today: IsoDate): ComponentState =>
   component.owed.length === 0
     ? component
     : { ...component, owed: component.owed.map((rise) => ({ ...rise, cutOn: today })) }
 
-/** A component as full credit leaves it: no rise is owed, and the running cycle's usage costs nothing. */
+/** Returns a component as full credit leaves it: no rise is owed, and the running cycle's usage costs nothing. */
 function freed(component: ComponentState, today: IsoDate): ComponentState {
   if (!isMetered(component)) return { ...component, owed: [] }
   const { nextFrom, cycle } = component
@@ -130,9 +132,9 @@ export const isRaised = (
   })
 
 /**
- * The components after a list that is the whole set: new ones join, those not in it are left out, the others take quantity and version.
- * A rise is owed afterwards; `planSubscriptionDue` invoices it (at once with `extrasNow`). Opening usage of a new metered component is
- * reported by the caller; a metered one's quantity is ignored.
+ * Returns the components after a list that is the whole set: new ones join, those not in it are left out, the others take quantity and
+ * version. A rise is owed afterwards; `planSubscriptionDue` invoices it (at once with `extrasNow`). Opening usage of a new metered
+ * component is reported by the caller; a metered one's quantity is ignored.
  */
 export function modifyComponents(
   { state, components }: SubscriptionFacts,

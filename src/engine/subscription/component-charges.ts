@@ -73,7 +73,7 @@ export function lateCharge(component: ComponentState, cycle: CycleUsage, digits:
   return bracketsCharge(component, withoutCancelled(brackets, cycle, digits), facts)
 }
 
-/** The difference as far as it lies beyond what stands and what was charged on cancelled invoices. */
+/** Returns the difference as far as it lies beyond what stands and what was charged on cancelled invoices. */
 function withoutCancelled(
   brackets: PricedBrackets,
   { standingMinor, cancelledMinor }: CycleUsage,

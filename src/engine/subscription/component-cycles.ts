@@ -5,7 +5,7 @@ import { type Period, periodContaining } from './period.ts'
 
 /** Which cycle of a component comes next, and when. */
 
-/** Whether another cycle will be invoiced. */
+/** Returns whether another cycle will be invoiced. */
 export function hasNextCycle(component: ComponentState, end: IsoDate | null): boolean {
   const { nextFrom, leftOutOn } = component
   if (!isMetered(component)) return leftOutOn === null && (end === null || nextFrom < end)
@@ -16,7 +16,7 @@ export function hasNextCycle(component: ComponentState, end: IsoDate | null): bo
   )
 }
 
-/** The next cycle not yet invoiced: the days that are charged or counted, and the whole cycle that they are cut from. */
+/** Returns the next cycle not yet invoiced: the days that are charged or counted, and the whole cycle that they are cut from. */
 export function nextCycle(
   component: ComponentState,
   end: IsoDate | null,
@@ -41,15 +41,15 @@ export const usageFrom = ({ usage }: Pick<ComponentState, 'usage'>, from: IsoDat
     isFree: false,
   }
 
-/** A renewal invoiced ahead is shared only by what was there already on the day of that invoice. */
+/** Returns whether a component shares a renewal invoiced ahead: only if it was there already on the day of that invoice. */
 export const canShare = ({ lastFrom, chargesFrom }: ComponentState, scheduledOn: IsoDate): boolean =>
   (lastFrom ?? chargesFrom) <= scheduledOn
 
-/** The day on which a cycle ends; usage of the very day of the end is invoiced on that day too. */
+/** Returns the day on which a cycle ends; usage of the very day of the end is invoiced on that day too. */
 export const meteredDueOn = (piece: { from: IsoDate; until: IsoDate }, end: IsoDate | null): IsoDate =>
   end !== null && end < piece.until ? later(end, piece.from) : piece.until
 
-/** How many cycles are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
+/** Returns how many cycles are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
 export function countDueCycles(
   component: ComponentState,
   terms: { endDate: IsoDate | null; isProRata: boolean },

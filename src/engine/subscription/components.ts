@@ -109,14 +109,14 @@ export interface ComponentOffer {
 
 export const isMetered = ({ type }: Pick<ComponentState, 'type'>): boolean => type === 'metered'
 
-/** The version that prices the cycle whose first charged day is given. */
+/** Returns the version that prices the cycle whose first charged day is given. */
 export function versionFor({ versions }: Pick<ComponentState, 'versions'>, cycleStart: IsoDate): PricedVersion {
   let found = versions[0]!
   for (const version of versions) if (version.from !== null && version.from <= cycleStart) found = version
   return found
 }
 
-/** A component that is there when charging begins: its first cycle joins the first period of the package. */
+/** Makes a component that is there when charging begins: its first cycle joins the first period of the package. */
 export function componentAtStart(state: SubscriptionState, offer: ComponentOffer): ComponentState {
   const { componentId, name, type, term, termType, version, quantity } = offer
   const from = firstPeriodFrom(state)
@@ -139,7 +139,7 @@ export function componentAtStart(state: SubscriptionState, offer: ComponentOffer
 }
 
 /**
- * A component that joins a running subscription. Rule: that is a rise from 0 of the cycle that holds today; before charging begins it
+ * Makes a component that joins a running subscription. Rule: that is a rise from 0 of the cycle that holds today; before charging begins it
  * simply is there from the start.
  */
 export function attachComponent(state: SubscriptionState, offer: ComponentOffer, today: IsoDate): ComponentState {
@@ -149,7 +149,7 @@ export function attachComponent(state: SubscriptionState, offer: ComponentOffer,
   return setQuantity(openCycle({ ...started, quantity: ZERO }, state, today), offer.quantity, state, today)
 }
 
-/** The cycle that holds today as one of which nothing is charged yet. */
+/** Returns the cycle that holds today, with nothing charged yet. */
 function openCycle(component: ComponentState, state: SubscriptionState, today: IsoDate): ComponentState {
   const whole = periodContaining(component.cycle, today)
   const from = state.isProRata ? today : whole.from
@@ -157,7 +157,9 @@ function openCycle(component: ComponentState, state: SubscriptionState, today: I
   return { ...component, chargesFrom: today, nextFrom: whole.until, lastFrom: from, invoiced: [cycle] }
 }
 
-/** Another quantity of a component charged in advance. Rule: a rise owes at once, a fall counts from the next cycle not yet invoiced. */
+/**
+ * Sets another quantity of a component charged in advance. Rule: a rise owes at once, a fall counts from the next cycle not yet invoiced.
+ */
 export function setQuantity(
   component: ComponentState,
   quantity: Decimal,
@@ -211,8 +213,8 @@ export const leaveOut = (
 })
 
 /**
- * A component that was left out comes back. While the cycle in which it left is charged or counted it goes on, so that nothing is
- * charged twice; after it, it joins as a new one does.
+ * Brings back a component that was left out. While the cycle in which it left is charged or counted it goes on, so that nothing is charged
+ * twice; after it, it joins as a new one does.
  */
 export function reattachComponent(
   left: ComponentState,
@@ -244,7 +246,7 @@ export function changeVersion(
 }
 
 /**
- * The component when its subscription starts anew: after a reactivation, another start date, or a replaced future package. Rule: it
+ * Returns the component when its subscription starts anew: after a reactivation, another start date, or a replaced future package. Rule: it
  * keeps version and quantity, and counts from the anchor of that start. Late usage of what was invoiced before stays to be invoiced.
  */
 export function restartComponent(component: ComponentState, state: SubscriptionState): ComponentState {

@@ -54,14 +54,14 @@ const PACKAGE_KINDS: readonly ChargeKind[] = ['package', 'package_extension']
 const COMPONENT_KINDS: readonly ChargeKind[] = ['component', 'component_extension', 'rise']
 
 export const isPackageKind = (kind: ChargeKind): boolean => PACKAGE_KINDS.includes(kind)
-/** Charged before it is used: what can be given back by the day. */
+/** Returns whether a charge is made before it is used, so that it can be given back by the day. */
 export const isInAdvance = (kind: ChargeKind): boolean => isPackageKind(kind) || COMPONENT_KINDS.includes(kind)
 
-/** A package follows a package, whichever it is; a component only itself. */
+/** Returns the key under which later charges follow earlier ones: a package follows any package, a component only itself. */
 const lineageOf = ({ kind, itemId }: InvoicedCharge): string => (isPackageKind(kind) ? 'package' : String(itemId))
 
 /**
- * The days that charges in advance still cover, in the order of the charges. Days given back are left out, and so are days that a
+ * Returns the days that charges in advance still cover, in the order of the charges. Days given back are left out, and so are days that a
  * later stretch took over: the day on which a stretch begins belongs to it, whatever an earlier one had charged.
  */
 export function coveredDays(charges: readonly InvoicedCharge[]): CoveredDays[] {
@@ -82,7 +82,7 @@ export function coveredDays(charges: readonly InvoicedCharge[]): CoveredDays[] {
   return covered
 }
 
-/** First day of the stretches after the one of a charge; null when there is none. */
+/** Returns the first day of the stretches after the one of a charge; null when there is none. */
 function takenOverOn(charge: InvoicedCharge, charges: readonly InvoicedCharge[]): IsoDate | null {
   const lineage = lineageOf(charge)
   let first: IsoDate | null = null
@@ -122,7 +122,7 @@ export function runningAndLater(charges: readonly InvoicedCharge[], today: IsoDa
   return back
 }
 
-/** The stretch that covers today, of the package or component of a charge. */
+/** Returns the stretch that covers today, of the package or component of a charge. */
 const runningStretch = (charge: InvoicedCharge, covered: readonly CoveredDays[], today: IsoDate): number | undefined =>
   covered.find(
     ({ charge: other, from, until }) => lineageOf(other) === lineageOf(charge) && from <= today && today < until,
@@ -161,7 +161,7 @@ export function extendTo(
   return extension
 }
 
-/** Lines in advance, by item, stretch and whole period. */
+/** Groups the lines in advance by item, stretch and whole period. */
 function invoicedPeriods(charges: readonly InvoicedCharge[], startDate: IsoDate): InvoicedCharge[][] {
   const periods = new Map<string, InvoicedCharge[]>()
   for (const charge of charges) {

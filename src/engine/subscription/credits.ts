@@ -42,7 +42,7 @@ export interface PlannedCreditNote {
   totalMinor: bigint
 }
 
-/** round(price × unused days ÷ days of the whole period), at most what is left; a line without days gives back its price. */
+/** Returns round(price × unused days ÷ days of the whole period), at most what is left; a line without days gives back its price. */
 export function recomputeCredit(
   line: Pick<CreditLine, 'from' | 'until' | 'wholeFrom' | 'wholeUntil' | 'price' | 'mostMinor'>,
   digits: number,
@@ -123,7 +123,10 @@ const taxesOn = (invoice: CreditableInvoice, netMinor: bigint) =>
     amountMinor: least(rateOf(netMinor, rate), leftMinor > 0n ? leftMinor : 0n),
   }))
 
-/** The largest net amount up to the wanted one that, with its taxes, the invoice still allows: taxes grow with it, so halving finds it. */
+/**
+ * Returns the largest net amount up to the wanted one that, with its taxes, the invoice still allows: taxes grow with it, so halving finds
+ * it.
+ */
 function mostNet(invoice: CreditableInvoice, wanted: bigint): bigint {
   const fits = (net: bigint): boolean => net + sumMinor(taxesOn(invoice, net)) <= invoice.leftMinor
   if (fits(wanted)) return wanted

@@ -19,7 +19,7 @@ export interface PlanOptions {
 
 export const hasDeferred = ({ owed, usage }: ComponentState): boolean => owed.length > 0 || usage.some(isLate)
 
-/** Owed rises and late usage, as lines. */
+/** Returns owed rises and late usage as lines. */
 export function deferredCharges(
   { state, components }: SubscriptionFacts,
   { risesByDay }: PlanOptions,
@@ -50,14 +50,14 @@ export function isDeferredDue(facts: SubscriptionFacts, today: IsoDate): boolean
   return on === null || on <= today || daysBetween(today, on) > MONTH_DAYS_MAX
 }
 
-/** The next day on which something is invoiced anyway; the end counts, because what is owed then is invoiced on it. */
+/** Returns the next day on which something is invoiced anyway; the end counts, because what is owed then is invoiced on it. */
 function nextOpportunity(facts: SubscriptionFacts, today: IsoDate): IsoDate | null {
   const end = endOf(facts.state)
   return earliest(nextScheduled(facts), end !== null && end > today ? end : null)
 }
 
 /**
- * The day on which the next scheduled charge falls due: fees, a period, a cycle; null when none will follow. With `isCostOnly` what
+ * Returns the day on which the next scheduled charge falls due: fees, a period, a cycle; null when none will follow. With `isCostOnly` what
  * costs nothing by today's facts is passed over.
  */
 function nextScheduled({ state, components }: SubscriptionFacts, isCostOnly = false): IsoDate | null {
@@ -81,18 +81,18 @@ function nextScheduled({ state, components }: SubscriptionFacts, isCostOnly = fa
   return next
 }
 
-/** The day on which a renewal after the next one is invoiced, where a day begins one and lead days move it; null otherwise. */
+/** Returns the day on which a renewal after the next one is invoiced, where a day begins one and lead days move it; null otherwise. */
 function laterRenewalOn({ cycle, cursor, leadDays }: SubscriptionState, day: IsoDate): IsoDate | null {
   if (leadDays === 0 || day < cursor.nextFrom || periodContaining(cycle, day).from !== day) return null
   const before = periodContaining(cycle, addDays(day, -1)).from
   return later(addDays(day, -leadDays), later(before, cursor.nextFrom))
 }
 
-/** Whether no period of the package will cost anything: a pending change may bring another price. */
+/** Returns whether no period of the package will cost anything: a pending change may bring another price. */
 const isFree = ({ price, pending }: SubscriptionState): boolean =>
   price.coefficient === 0n && (pending === null || pending.kind === 'cancellation')
 
-/** Whether a cycle of a component may cost something: by the number set, or by the usage that is not invoiced yet. */
+/** Returns whether a cycle of a component may cost something: by the number set, or by the usage that is not invoiced yet. */
 const canCost = (component: ComponentState): boolean =>
   isMetered(component)
     ? component.usage.some(
@@ -100,13 +100,16 @@ const canCost = (component: ComponentState): boolean =>
       )
     : component.versions.some(({ scheme, list }) => exactPrice(scheme, list, component.quantity).coefficient > 0n)
 
-/** The day of the next invoice that may cost something; null when none will. What is free falls due earlier, maybe every day for years. */
+/**
+ * Returns the day of the next invoice that may cost something; null when none will. What is free falls due earlier, maybe every day for
+ * years.
+ */
 export const nextCostOn = (facts: SubscriptionFacts, today: IsoDate): IsoDate | null =>
   facts.components.some(hasDeferred) ? nextInvoiceOn(facts, today) : nextScheduled(facts, true)
 
 /**
- * The day on which the next invoice of any kind falls due (it may have passed); null only when none will follow. Owed rises and late
- * usage are due `today` when nothing else comes within 31 days.
+ * Returns the day on which the next invoice of any kind falls due (it may have passed); null only when none will follow. Owed rises and
+ * late usage are due `today` when nothing else comes within 31 days.
  */
 export function nextInvoiceOn(facts: SubscriptionFacts, today: IsoDate): IsoDate | null {
   const scheduled = nextScheduled(facts)

@@ -34,7 +34,10 @@ export function byLine(a: PlannedCharge, b: PlannedCharge): number {
 
 const IN_ADVANCE: readonly ChargeKind[] = ['package', 'component']
 
-/** Payment terms count from the later of the invoice's date and the first day of its earliest period in advance. */
+/**
+ * Returns the dates of an invoice. Payment terms count from the later of the invoice's date and the first day of its earliest period in
+ * advance.
+ */
 export function datesOf(
   scheduledOn: IsoDate,
   today: IsoDate,

@@ -23,7 +23,7 @@ export interface Period {
   until: IsoDate
 }
 
-/** A cycle that wants the day of the month on which it is anchored. */
+/** Makes a cycle that wants the day of the month on which it is anchored. */
 export const cycleFrom = (anchor: IsoDate, term: number, termType: TermType): Cycle => ({
   anchor,
   dayOfMonth: partsOf(anchor).day,
@@ -31,7 +31,7 @@ export const cycleFrom = (anchor: IsoDate, term: number, termType: TermType): Cy
   termType,
 })
 
-/** The k-th renewal; 0 is the anchor, negative ones lie before it. */
+/** Returns the k-th renewal; 0 is the anchor, negative ones lie before it. */
 export function renewalOf(cycle: Cycle, k: number): IsoDate {
   if (k === 0) return cycle.anchor
   return cycle.termType === 'days'
@@ -39,7 +39,7 @@ export function renewalOf(cycle: Cycle, k: number): IsoDate {
     : addMonths(cycle.anchor, k * cycle.term, cycle.dayOfMonth)
 }
 
-/** The whole period that holds a day, and its number counted from the anchor. */
+/** Returns the whole period that holds a day, and its number counted from the anchor. */
 export function periodContaining(cycle: Cycle, date: IsoDate): Period & { index: number } {
   if (cycle.termType === 'days') {
     const index = Math.floor((dayNumberOf(date) - dayNumberOf(cycle.anchor)) / cycle.term)
@@ -52,7 +52,7 @@ export function periodContaining(cycle: Cycle, date: IsoDate): Period & { index:
   return { from, until: renewalOf(cycle, index + 1), index }
 }
 
-/** The date itself when it is a renewal, else the next one. */
+/** Returns the date itself when it is a renewal, else the next one. */
 export function nextRenewalOnOrAfter(cycle: Cycle, date: IsoDate): IsoDate {
   const period = periodContaining(cycle, date)
   return period.from === date ? date : period.until

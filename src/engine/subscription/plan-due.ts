@@ -66,7 +66,7 @@ export function composeInvoices(collecting: Collecting, options: PlanOptions): S
   return { state, components, invoices, credited, ended }
 }
 
-/** The state after an end that today has reached. Of EndDate and a cancellation the earlier ends it; on a tie the cancellation. */
+/** Returns the state after an end that today has reached. Of EndDate and a cancellation the earlier ends it; on a tie the cancellation. */
 export function withEnd(
   state: SubscriptionState,
   today: IsoDate,
@@ -79,7 +79,7 @@ export function withEnd(
   return { state: { ...state, endDate: end, cancelledOn: end, pending: null }, ended: 'cancelled' }
 }
 
-/** Whether more periods of the package, or cycles of one component, are due today than a request may bill at once. */
+/** Returns whether more periods of the package, or cycles of one component, are due today than a request may bill at once. */
 export function isMoreDueThan({ state, components }: SubscriptionFacts, today: IsoDate, most: number): boolean {
   const terms = termsOf(state)
   if (countDuePeriods(terms, state.cursor, today, most) > most) return true
@@ -89,7 +89,7 @@ export function isMoreDueThan({ state, components }: SubscriptionFacts, today: I
 /** Invoices of 0 are not made, so a preview looks for the next one that is: also parts of a period, and late usage, may come to 0. */
 const EMPTY_INVOICES_MAX = 24
 
-/** The next invoice that is made, with its own date, whenever it comes; undefined when none will follow. */
+/** Returns the next invoice that is made, with its own date, whenever it comes; undefined when none will follow. */
 export function planNextInvoice(facts: SubscriptionFacts, today: IsoDate): PlannedInvoice | undefined {
   let reached = facts
   let on = today

@@ -40,8 +40,8 @@ export interface PricedLine {
 }
 
 /**
- * The price of a quantity under a scheme. Rule: a bracket covers what is above the previous one's end, so that a fractional quantity
- * always has one; what is above the last closed bracket is priced by the last; 0 costs 0. The quantity must not be negative.
+ * Returns the price of a quantity under a scheme. Rule: a bracket covers what is above the previous one's end, so that a fractional
+ * quantity always has one; what is above the last closed bracket is priced by the last; 0 costs 0. The quantity must not be negative.
  */
 export function priceQuantity(scheme: Scheme, brackets: readonly Bracket[], quantity: Decimal): PricedLine[] {
   assert(brackets.length > 0, 'a price has at least one bracket')
@@ -60,11 +60,11 @@ export function priceQuantity(scheme: Scheme, brackets: readonly Bracket[], quan
   }
 }
 
-/** The same as one exact amount, not rounded. */
+/** Returns the price of a quantity as one exact amount, not rounded. */
 export const exactPrice = (scheme: Scheme, brackets: readonly Bracket[], quantity: Decimal): Decimal =>
   priceQuantity(scheme, brackets, quantity).reduce((sum, line) => add(sum, line.exact), ZERO)
 
-/** price(quantity) − price(what was charged before), exact, less what it leaves out. */
+/** Returns price(quantity) − price(what was charged before), exact, less what it leaves out. */
 export function exactDifference({ scheme, list, quantity, before, leftOut = ZERO }: PricedBrackets): Decimal {
   const price = exactPrice(scheme, list, quantity)
   return before === null ? price : subtract(subtract(price, exactPrice(scheme, list, before)), leftOut)
@@ -83,7 +83,7 @@ function priceEachUnit(brackets: readonly Bracket[], quantity: Decimal): PricedL
   return lines
 }
 
-/** The bracket that holds a quantity: the first that reaches it, else the last. */
+/** Returns the bracket that holds a quantity: the first that reaches it, else the last. */
 function bracketHolding(brackets: readonly Bracket[], quantity: Decimal): number {
   const found = brackets.findIndex(({ till }) => till === null || compare(quantity, till) <= 0)
   return found === -1 ? brackets.length - 1 : found

@@ -43,7 +43,7 @@ export interface PlannedInvoice {
 /** Rule: where the running period is longer than this, a returning customer is charged for the rest of it. */
 export const MONTH_DAYS_MAX = 31
 
-/** Start of the first period that is charged: the end of the trial, or the start. */
+/** Returns the start of the first period that is charged: the end of the trial, or the start. */
 export const firstPeriodFrom = (terms: Pick<SubscriptionTerms, 'trialEndDate' | 'startDate'>): IsoDate =>
   terms.trialEndDate ?? terms.startDate
 
@@ -53,7 +53,7 @@ export function firstCursor(terms: SubscriptionTerms): Cursor {
   return { feesOn: hasFees ? terms.startDate : null, nextFrom: firstPeriodFrom(terms), lastFrom: null }
 }
 
-/** The day on which the next invoice falls due (it may have passed); null when nothing will follow. */
+/** Returns the day on which the next invoice falls due (it may have passed); null when nothing will follow. */
 export function nextInvoiceDate(terms: SubscriptionTerms, cursor: Cursor): IsoDate | null {
   const feesOn = feesDueOn(terms, cursor)
   const periodOn = hasNextPeriod(terms, cursor) ? periodDueOn(terms, cursor) : null
@@ -61,11 +61,14 @@ export function nextInvoiceDate(terms: SubscriptionTerms, cursor: Cursor): IsoDa
   return feesOn < periodOn ? feesOn : periodOn
 }
 
-/** Start of the next period to be invoiced; null when nothing will follow. The day of a pending cancellation is the caller's to show. */
+/**
+ * Returns the start of the next period to be invoiced; null when nothing will follow. The day of a pending cancellation is the caller's to
+ * show.
+ */
 export const nextRenewDate = (terms: SubscriptionTerms, cursor: Cursor): IsoDate | null =>
   hasNextPeriod(terms, cursor) ? cursor.nextFrom : null
 
-/** How many periods are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
+/** Returns how many periods are due on or before today, counted no further than one beyond `stopAt`: a cheap check of a bound. */
 export function countDuePeriods(terms: SubscriptionTerms, cursor: Cursor, today: IsoDate, stopAt: number): number {
   let count = 0
   let reached: Cursor = { ...cursor, feesOn: null }
@@ -77,7 +80,7 @@ export function countDuePeriods(terms: SubscriptionTerms, cursor: Cursor, today:
   return count
 }
 
-/** Whether fees or a period that begin before a day are not yet invoiced. */
+/** Returns whether fees or a period that begin before a day are not yet invoiced. */
 export function beginsBefore(terms: SubscriptionTerms, cursor: Cursor, gapFrom: IsoDate): boolean {
   const feesOn = feesDueOn(terms, cursor)
   return (feesOn !== null && feesOn < gapFrom) || (hasNextPeriod(terms, cursor) && cursor.nextFrom < gapFrom)
@@ -103,16 +106,16 @@ export function resumeAfterGap(terms: SubscriptionTerms, cursor: Cursor, gapFrom
   return { feesOn, nextFrom, lastFrom: cursor.lastFrom }
 }
 
-/** Whether another period will be charged. */
+/** Returns whether another period will be charged. */
 export const hasNextPeriod = (terms: SubscriptionTerms, cursor: Cursor): boolean =>
   terms.endDate === null || cursor.nextFrom < terms.endDate
 
-/** The day on which fees fall due. They are owed once the subscription has begun; one that was cancelled while future owes none. */
+/** Returns the day on which fees fall due. They are owed once the subscription has begun; one that was cancelled while future owes none. */
 export const feesDueOn = (terms: SubscriptionTerms, cursor: Cursor): IsoDate | null =>
   terms.endDate !== null && terms.endDate <= terms.startDate ? null : cursor.feesOn
 
 /**
- * The day on which the next period is invoiced. Rule: lead days move renewals only, and never before the period before it starts;
+ * Returns the day on which the next period is invoiced. Rule: lead days move renewals only, and never before the period before it starts;
  * the first period, and the rest of one after a gap, come on their own day.
  */
 function periodDueOn(terms: SubscriptionTerms, { nextFrom, lastFrom }: Cursor): IsoDate {
@@ -121,7 +124,7 @@ function periodDueOn(terms: SubscriptionTerms, { nextFrom, lastFrom }: Cursor): 
   return later(addDays(nextFrom, -terms.leadDays), lastFrom)
 }
 
-/** The next piece to be charged and the whole period that it is cut from. */
+/** Returns the next piece to be charged and the whole period that it is cut from. */
 function nextPiece(terms: SubscriptionTerms, cursor: Cursor): { piece: Period; whole: Period } {
   const whole = periodContaining(terms.cycle, cursor.nextFrom)
   // Without pro rata an end cuts nothing off the charge: it is charged to the end of the period, and no rest is left to charge later.
@@ -129,7 +132,7 @@ function nextPiece(terms: SubscriptionTerms, cursor: Cursor): { piece: Period; w
   return { piece: { from: cursor.nextFrom, until: cutOn }, whole }
 }
 
-/** The oldest invoice that is due on or before a day, and the cursor behind it. */
+/** Returns the oldest invoice that is due on or before a day, and the cursor behind it. */
 export function planStep(
   terms: SubscriptionTerms,
   cursor: Cursor,
@@ -156,7 +159,7 @@ export function planStep(
   return { invoice: { scheduledOn, ...datesOf(scheduledOn, today, charges), charges }, cursor: reached }
 }
 
-/** The package charge stands last, and fees have no period. */
+/** Returns the dates of an invoice. The package charge stands last, and fees have no period. */
 function datesOf(
   scheduledOn: IsoDate,
   today: IsoDate,

@@ -39,7 +39,7 @@ export interface SubscriptionState extends PackageTerms {
   cursor: Cursor
 }
 
-/** The first day not covered: the earlier of EndDate and a cancellation, pending or not. */
+/** Returns the first day not covered: the earlier of EndDate and a cancellation, pending or not. */
 export const endOf = ({
   endDate,
   cancelledOn,
@@ -47,7 +47,10 @@ export const endOf = ({
 }: Pick<SubscriptionState, 'endDate' | 'cancelledOn' | 'pending'>): IsoDate | null =>
   earliest(endDate, cancelledOn, pending?.kind === 'cancellation' ? pending.on : null)
 
-/** The state as package terms: itself where EndDate is the end, because a copy costs more than planning a period. */
+/**
+ * Returns the terms of a state with its effective end. That is the state itself if EndDate is the end, because a copy costs more than
+ * planning a period.
+ */
 export function termsOf(state: SubscriptionState): SubscriptionTerms {
   const endDate = endOf(state)
   return endDate === state.endDate ? state : { ...state, endDate }
@@ -58,7 +61,7 @@ export const isFuture = (state: SubscriptionState, today: IsoDate): boolean => t
 export const isInTrial = (state: SubscriptionState, today: IsoDate): boolean =>
   state.trialEndDate !== null && state.startDate <= today && today < state.trialEndDate
 
-/** Cancelled or expired: nothing but starting again and late usage is left. */
+/** Returns whether a subscription is cancelled or expired: only starting again and late usage are left. */
 export function hasEnded(state: SubscriptionState, today: IsoDate): boolean {
   const end = endOf(state)
   return end !== null && end <= today
@@ -71,11 +74,11 @@ export const isSameTerm = (a: Pick<Cycle, 'term' | 'termType'>, b: Pick<Cycle, '
 export const anchorOf = (state: Pick<SubscriptionState, 'syncDate' | 'trialEndDate' | 'startDate'>): IsoDate =>
   state.syncDate ?? firstPeriodFrom(state)
 
-/** The day on which a change at renewal takes effect; of a customer that is not billed now, the first renewal still to come. */
+/** Returns the day on which a change at renewal takes effect; of a customer that is not billed now, the first renewal still to come. */
 export const nextRenewal = (state: SubscriptionState, today: IsoDate): IsoDate =>
   state.cursor.nextFrom > today ? state.cursor.nextFrom : nextRenewalOnOrAfter(state.cycle, today)
 
-/** The state with another package and price, in a new stretch. Fees not yet charged stay those of the start. */
+/** Returns the state with another package and price, in a new stretch. Fees not yet charged stay those of the start. */
 export const withOffer = (state: SubscriptionState, offer: PackageOffer): SubscriptionState => ({
   ...state,
   packageId: offer.packageId,
@@ -86,7 +89,7 @@ export const withOffer = (state: SubscriptionState, offer: PackageOffer): Subscr
 })
 
 /**
- * The state in which the period of a change at renewal is charged. Rule: with an equal term the anchor stays; with another term the
+ * Returns the state in which the period of a change at renewal is charged. Rule: with an equal term the anchor stays; with another term the
  * new cycle counts from that renewal and terms in months keep the old anchor's day of the month.
  */
 export function afterRenewalChange(state: SubscriptionState): SubscriptionState {

@@ -10,8 +10,8 @@ import { endOf, type SubscriptionState } from './subscription.ts'
 /** Which cycle a report of usage counts for, and what it makes of the cycle's total. */
 
 /**
- * The cycle that a day's usage counts for; null before charging begins (the trial: kept, shown and priced 0). A day before the component
- * was added counts for its first cycle. The first day names the cycle.
+ * Returns the cycle that a day's usage counts for; null before charging begins (the trial: kept, shown and priced 0). A day before the
+ * component was added counts for its first cycle. The first day names the cycle.
  */
 export function cycleOfUsage(component: ComponentState, state: SubscriptionState, day: IsoDate): Period | null {
   if (day < firstPeriodFrom(state)) return null
@@ -31,7 +31,7 @@ export function nextTotal(total: Decimal, units: Decimal, isSet: boolean): Decim
   return next
 }
 
-/** A cycle with one more report; refused (409) where its total would fall below 0. */
+/** Returns a cycle with one more report; refused (409) where its total would fall below 0. */
 export const withReport = (
   known: CycleUsage,
   cycle: Pick<Period, 'until'>,
@@ -42,7 +42,7 @@ export const withReport = (
   total: nextTotal(known.total, report.units, report.isSet),
 })
 
-/** The component with one more report. Where the cycle is invoiced already, the difference follows with the next invoice. */
+/** Returns the component with one more report. Where the cycle is invoiced already, the difference follows with the next invoice. */
 export const reportUsage = (
   component: ComponentState,
   cycle: Period,

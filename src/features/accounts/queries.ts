@@ -102,7 +102,7 @@ export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, co
   return row.next
 }
 
-/** The next number of the account's own sequence of credit notes; the counter stays locked until the commit. */
+/** Takes the next number of the account's own sequence of credit notes; the counter stays locked until the commit. */
 export const takeCreditNumber = async (tx: Transaction, account: AccountId): Promise<bigint> =>
   (
     await oneRow<{ next: bigint }>(
@@ -147,7 +147,7 @@ export interface ListedAccount {
   createdAt: Instant
 }
 
-/** All accounts of the deployment: for the operator's command line only. */
+/** Lists all accounts of the deployment: for the operator's command line only. */
 export const listAllAccounts = (db: Queryable) =>
   db.rows<ListedAccount>(sql`
     select account_id as "id", name, mode, currency, time_zone as "timeZone", clock_at as "clockAt", created_at as "createdAt"
@@ -159,7 +159,7 @@ export const anyAccountExists = async (db: Queryable): Promise<boolean> =>
 export const listScheduleZones = (db: Queryable) =>
   db.rows<{ timeZone: string }>(sql`select time_zone as "timeZone" from list_schedule_zones()`)
 
-/** Accounts on real time whose local day has begun since the scheduler last looked. */
+/** Lists the accounts on real time whose local day has begun since the scheduler last looked. */
 export const listAccountsToSchedule = (db: Queryable, zones: string[], days: IsoDate[]) =>
   db.rows<{ id: AccountId; today: IsoDate }>(sql`
     select account_id as "id", today from list_accounts_to_schedule(${zones}::text[], ${days}::date[])`)

@@ -132,7 +132,7 @@ const inputs = {
 export const AccountIn = objectOf(inputs, { name: 'AccountInput', ignored: ['AccountID', 'Mode'] })
 export type AccountBody = BodyOf<typeof inputs>
 
-/** Absent keeps, null clears or goes back to the default; checks come before. */
+/** Reads the settings of a body: absent keeps, null clears or goes back to the default. Checks come before. */
 export function accountFromWire(body: AccountBody, present: AccountSettings): AccountSettings {
   const to = <T>(sent: T | null | undefined, kept: T, cleared: T): T => (sent === undefined ? kept : (sent ?? cleared))
   return {

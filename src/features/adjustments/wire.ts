@@ -140,7 +140,7 @@ export type EditBody = BodyOf<typeof editing>
 /** Fields of a record itself, in both bodies. */
 export type CommonBody = BodyOf<typeof common>
 
-/** The names of a list of linked allocations under the key that this operation documents. */
+/** Returns the names of a list of linked allocations under the key that this operation documents. */
 export const linkedNames = (list: 'Allocations' | 'LinkedAllocations') => ({
   list,
   amount: 'AmtAllocated',
@@ -149,7 +149,7 @@ export const linkedNames = (list: 'Allocations' | 'LinkedAllocations') => ({
   positive: 'objectID',
 })
 
-/** Of a negative adjustment: to invoices, or to positive adjustments. */
+/** Returns the allocations of a negative adjustment: to invoices, or to positive adjustments. */
 export const owedEntries = (entries: readonly LinkedEntry[]): AskedEntry[] =>
   entries.map((entry) => ({
     allocationId: entry.allocationID ?? null,

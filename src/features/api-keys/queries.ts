@@ -22,14 +22,14 @@ const KEY = fragment`
 export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
   firstRow<ApiKey>(db, sql`select ${KEY} from api_keys where account_id = ${account} and key_hash = ${hash}`)
 
-/** Whether a key of any account has this hash, in force or not. */
+/** Returns whether a key of any account has this hash, in force or not. */
 export const isKnownHash = async (db: Queryable, hash: Buffer): Promise<boolean> =>
   (await oneRow<{ isKnown: boolean }>(db, sql`select key_exists(${hash}) as "isKnown"`)).isKnown
 
 export const listKeys = (db: Queryable, account: AccountId) =>
   db.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id`)
 
-/** All keys of the account, locked: of two that end the last two keys at once, the second must see the first. */
+/** Lists all keys of the account, locked: of two that end the last two keys at once, the second must see the first. */
 export const lockKeys = (tx: Transaction, account: AccountId) =>
   tx.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id for update`)
 
@@ -50,7 +50,7 @@ export const revokeKey = (tx: Transaction, account: AccountId, id: Id, at: Insta
   tx.rows<{ id: Id }>(sql`
     update api_keys set revoked_at = coalesce(revoked_at, ${at}) where account_id = ${account} and api_key_id = ${id} returning api_key_id as "id"`)
 
-/** Last use is kept to the minute. */
+/** Stores when a key was last used, to the minute. */
 export const touchKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows(sql`
     update api_keys set last_used_at = ${at}

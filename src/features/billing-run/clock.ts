@@ -33,7 +33,7 @@ export interface ClockWish {
 /** A clock that follows real time has gone on since it was read: a value of a moment ago is still its present one. */
 const PRESENT_MS = 60_000
 
-/** The moment to move to: the wished one, or the present one where that is meant. Throws what stands against it. */
+/** Returns the moment to move to: the wished one, or the present one where that is meant. Throws what stands against it. */
 function checkMove(account: Account, from: Instant, wished: Instant): Instant {
   if (account.mode === 'live')
     throw conflict('clock_live', 'A live account follows real time; its clock cannot be moved.', 'Now')
@@ -94,7 +94,7 @@ async function beginMove(
   return { account, from, to: from, lease: undefined }
 }
 
-/** The refusal of a second move while the first runs. */
+/** Makes the refusal of a second move while the first runs. */
 export const clockMoving = () =>
   new Fault(
     'busy',
@@ -151,13 +151,13 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
   return totals
 }
 
-/** Why it stopped is for the log, not for the caller. */
+/** Makes the fault of a clock that stopped. The reason is for the log, not for the caller. */
 function clockStopped(reached: IsoDate, cause: unknown): Fault {
   const message = `The clock stands at ${reached}: the work of that day could not be finished. The same call goes on from there.`
   return Object.assign(new Fault('broken', [{ code: 'clock_stopped', message, field: null }]), { cause })
 }
 
-/** Made and taken at once, so that no worker takes it for one that waits. */
+/** Makes a run and takes it at once, so that no worker takes it for one that waits. */
 async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {
   const nowMs = deps.realClock()
   const { id } = await deps.db.transaction(account, async (tx) => {

@@ -75,7 +75,7 @@ interface DayPass {
   isWaiting: boolean
 }
 
-/** Work on a run that the caller has taken. Without a moment each chunk asks the account's own. */
+/** Makes the work on a run that the caller has taken. Without a moment each chunk asks the account's own. */
 export const workOn = (
   deps: RunDeps,
   account: AccountId,

@@ -112,7 +112,8 @@ interface VersionRow extends Omit<ComponentVersion, 'currencies'> {
 }
 
 /**
- * Versions with their currencies in the order of creation and brackets from the lowest quantity up: one statement however many there are.
+ * Lists versions with their currencies in the order of creation and brackets from the lowest quantity up: one statement however many there
+ * are.
  */
 export async function listComponentVersions(
   db: Queryable,
@@ -174,7 +175,7 @@ export async function listComponentTrees(
   return components.map((owner) => ({ owner, versions: byComponent.get(owner.id) ?? [] }))
 }
 
-/** Whether any subscription names the component, ended ones too. */
+/** Returns whether any subscription names the component, ended ones too. */
 export const isComponentUsed = async (db: Queryable, account: AccountId, id: ComponentId): Promise<boolean> =>
   (
     await oneRow<{ used: boolean }>(
@@ -183,7 +184,7 @@ export const isComponentUsed = async (db: Queryable, account: AccountId, id: Com
     )
   ).used
 
-/** Whether any subscription names the version, now or by a pending change, ended ones too. */
+/** Returns whether any subscription names the version, now or by a pending change, ended ones too. */
 export const isComponentVersionUsed = async (
   db: Queryable,
   account: AccountId,
@@ -216,6 +217,6 @@ export const updateComponent = (tx: Transaction, account: AccountId, c: Componen
       scheme = ${c.scheme}, last_version_no = ${c.lastVersionNo}
     where account_id = ${account} and component_id = ${c.id}`)
 
-/** Versions, currencies and brackets go with their component. */
+/** Deletes a component with its versions, currencies and brackets. */
 export const deleteComponent = (tx: Transaction, account: AccountId, id: ComponentId) =>
   tx.rows(sql`delete from components where account_id = ${account} and component_id = ${id}`)

@@ -96,7 +96,10 @@ function checkEnd(
     )
 }
 
-/** A currency that a version does not have yet needs brackets; for one it has, absent brackets stay as they are. */
+/**
+ * Checks the brackets of an edit. A currency that a version does not have yet needs brackets; for one it has, absent brackets stay as they
+ * are.
+ */
 export function checkNewCurrenciesHaveBrackets(
   bodies: readonly Partial<CurrencyBody>[],
   present: readonly VersionCurrency[],
@@ -111,7 +114,7 @@ export function checkNewCurrenciesHaveBrackets(
   }
 }
 
-/** The fields that a component in use does not let change, of those that an edit would change. */
+/** Returns the fields that a component in use does not let change, of those that an edit would change. */
 export function frozenFields(present: Component, wanted: ComponentInput): string[] {
   return [
     ...(wanted.type === present.type ? [] : ['Type']),

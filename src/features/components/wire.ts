@@ -215,7 +215,7 @@ export type ComponentVersionBody = BodyOf<typeof versionFields>
 export type NewComponentBody = BodyOf<typeof newComponentFields>
 export type ComponentBody = BodyOf<typeof componentFields>
 
-/** `code` is the one to keep where the body brings none. */
+/** Reads the component of a body; `code` is the one to keep where the body brings none. */
 export const componentFromWire = (body: ComponentBody, code: string): ComponentInput => ({
   groupId: body.packageGroupID,
   code: body.ComponentCode ?? code,

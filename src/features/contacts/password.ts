@@ -30,7 +30,7 @@ const LETTERS = 'acdefghjkmnpqrtuvwxyACDEFGHJKLMNPQRTUVWXY'
 const DIGITS = '34679'
 const GENERATED_LENGTH = 12
 
-/** A password to be typed from a mail: 12 characters of an unambiguous alphabet, letters and digits both among them. */
+/** Makes a password to be typed from a mail: 12 characters of an unambiguous alphabet, letters and digits both among them. */
 export function generatedPassword(): string {
   const any = LETTERS + DIGITS
   for (;;) {
@@ -39,6 +39,6 @@ export function generatedPassword(): string {
   }
 }
 
-/** Interface: at least 6 characters, at least one letter and one number among them. */
+/** Returns whether a password is strong enough. Interface: at least 6 characters, at least one letter and one number among them. */
 export const isStrongEnough = (password: string): boolean =>
   [...password].length >= 6 && /\p{L}/u.test(password) && /\p{Nd}/u.test(password)

@@ -4,13 +4,16 @@ import { isStrongEnough } from './password.ts'
 import type { ContactBody } from './wire.ts'
 
 /**
- * The password that a body sets: on add the given one; on edit the given one unless changePassword is false.
- * Rule: on edit a password counts when changePassword is set; a Password sent without a word about it is meant as well.
+ * Returns the password that a body sets: on add the given one; on edit the given one unless changePassword is false. Rule: on edit a
+ * password counts when changePassword is set; a Password sent without a word about it is meant as well.
  */
 export const givenPassword = (body: Partial<ContactBody>): string | null =>
   body.changePassword === false ? null : (body.Password ?? null)
 
-/** Whether a password has to be made. Interface: for an active contact without one, and on edit when a change is asked for with a blank one. */
+/**
+ * Returns whether a password has to be made. Interface: for an active contact without one, and on edit when a change is asked for with a
+ * blank one.
+ */
 export const needsPassword = (
   contact: Pick<ContactInput, 'isActive'>,
   asked: { given: string | null; hasPassword: boolean; isChange: boolean },

@@ -26,7 +26,7 @@ export function usernameBase(contact: { name: string; lastName: string; email: s
   return (named || asciiOf(contact.email.split('@')[0] ?? '') || 'contact').slice(0, BASE_MAX)
 }
 
-/** The base itself, else with the first number from 2 that is free. */
+/** Returns the base itself, else with the first number from 2 that is free. */
 export function freeUsername(base: string, taken: ReadonlySet<string>): string {
   if (!taken.has(base)) return base
   let number = 2
@@ -34,5 +34,5 @@ export function freeUsername(base: string, taken: ReadonlySet<string>): string {
   return `${base}${number}`
 }
 
-/** How usernames are compared: regardless of letter case and of how a character is composed. */
+/** Returns the form in which usernames are compared: regardless of letter case and of how a character is composed. */
 export const usernameKey = (username: string): string => username.normalize('NFKC').toLowerCase()

@@ -13,11 +13,11 @@ export type CustomValues = Readonly<Record<string, string>>
 
 const COLUMNS = fragment`custom_field_id as "id", label`
 
-/** All labels of an account in the order of creation: at most 100. */
+/** Lists all labels of an account in the order of creation: at most 100. */
 export const listCustomLabels = (db: Queryable, account: AccountId) =>
   db.rows<CustomLabel>(sql`select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id`)
 
-/** The same, held until the commit: a label is not deleted while a value for it is being written. */
+/** Lists all labels of an account, held until the commit: a label is not deleted while a value for it is being written. */
 export const holdCustomLabels = (tx: Transaction, account: AccountId) =>
   tx.rows<CustomLabel>(
     sql`select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id for key share`,

@@ -48,7 +48,7 @@ export const findCustomerView = (db: Queryable, account: AccountId, id: Customer
     sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
-/** The customer of an invoice, for a look-up that does not know whose it is. */
+/** Finds the customer of an invoice, for a look-up that does not know whose it is. */
 export const findCustomerOfInvoice = (db: Queryable, account: AccountId, invoice: InvoiceId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,
@@ -118,7 +118,7 @@ export const listCustomers = (
 export const countCustomers = (db: Queryable, account: AccountId, filter: CustomerFilter) =>
   countOf(db, sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(filter)}`)
 
-/** Customers by identifier, in the order given; unknown ones are left out. */
+/** Lists customers by identifier, in the order given; unknown ones are left out. */
 export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
   db.rows<CustomerView>(sql`
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
@@ -127,7 +127,7 @@ export const listCustomersByIds = (db: Queryable, account: AccountId, ids: reado
 
 type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 
-/** The value of a field as its column takes it. */
+/** Returns the value of a field as its column takes it. */
 const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
   const { type } = CUSTOMER_FIELDS[name]
   const value = type === 'jsonb' && c[name] !== null ? JSON.stringify(c[name]) : c[name]
@@ -210,7 +210,7 @@ export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, 
                  and (r.end_date is null or r.end_date > ${today})) as "hasRunning"`,
   )
 
-/** Ended subscriptions go with their customer; nothing else of it may be left by then. */
+/** Deletes a customer. Its ended subscriptions go with it; nothing else of it may be left by then. */
 export async function deleteCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<void> {
   await tx.rows(sql`delete from customers where account_id = ${account} and customer_id = ${id}`)
   sendUncount(tx, 'customers', [id])

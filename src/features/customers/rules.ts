@@ -9,7 +9,7 @@ import type { CustomerBody } from './wire.ts'
 export const customerNameOf = (customer: { name: string; lastName?: string | null; isCompany: boolean }): string =>
   customer.isCompany || !customer.lastName ? customer.name : `${customer.name} ${customer.lastName}`
 
-/** Country and state as numbers: given ones, else what the texts name. A text that names no country is kept as it is. */
+/** Returns country and state as numbers: given ones, else what the texts name. A text that names no country is kept as it is. */
 export function placeOf(body: Partial<CustomerBody>): { countryId: bigint | null; countryStateId: bigint | null } {
   const named = body.Country ? findCountry(body.Country)?.countryId : undefined
   const countryId = body.countryID ?? (named === undefined ? null : BigInt(named))
@@ -32,8 +32,8 @@ export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): 
 type CustomField = NonNullable<CustomerBody['CustomFields']>[number]
 
 /**
- * The custom values that a body asks for, by label; undefined where it leaves them out, so that they stay as they are.
- * A list replaces them all: what it leaves out, or names without a value, is unset.
+ * Returns the custom values that a body asks for, by label; undefined where it leaves them out, so that they stay as they are. A list
+ * replaces them all: what it leaves out, or names without a value, is unset.
  */
 export function customValuesOf(
   body: Partial<CustomerBody>,
@@ -60,14 +60,14 @@ export function customValuesOf(
   return values.size === 0 ? null : Object.fromEntries(values)
 }
 
-/** How labels are compared: two that differ in letter case only would be taken for each other. */
+/** Returns the form in which labels are compared: two that differ in letter case only would be taken for each other. */
 export const labelKey = (label: string): string => label.normalize('NFKC').toLowerCase()
 
 /** Picks what documents freeze of a customer; an edit of any of these starts a new version. */
 export const frozenOf = (c: CustomerInput): FrozenCustomer =>
   Object.fromEntries(FROZEN_NAMES.map((name) => [name, c[name]])) as unknown as FrozenCustomer
 
-/** The state after suspending, unsuspending, archiving or reopening; repeating one changes nothing. */
+/** Returns the state after suspending, unsuspending, archiving or reopening; repeating one changes nothing. */
 export function pauseAfter(
   customer: Pick<Customer, 'suspendedAt' | 'archivedAt' | 'pausedOn'>,
   change: 'suspend' | 'unsuspend' | 'archive' | 'reopen',

@@ -20,7 +20,7 @@ export interface DueStatement extends Customer {
   dueOn: IsoDate
 }
 
-/** Whose statements are due on a day, of some customers. */
+/** Lists those of some customers whose statements are due on a day. */
 export const listDueStatements = (db: Queryable, account: AccountId, customerIds: readonly CustomerId[], due: DueDay) =>
   db.rows<DueStatement>(sql`
     select ${CUSTOMER_COLUMNS}, c.customer_id as "customerId", c.statement_due_on as "dueOn" from customers c

@@ -4,7 +4,7 @@ import { drawTable, type Row } from '../../platform/pdf/table.ts'
 import type { CreditNoteDocument } from './document.ts'
 import { drawParties, drawSums, drawTexts, type Letter, openLetter } from './letter.ts'
 
-/** A credit note as a tagged PDF. */
+/** Draws a credit note as a tagged PDF. */
 export function renderCreditNote(note: CreditNoteDocument): Buffer {
   const letter = openLetter(note, { title: (words) => words.creditNote, number: note.number })
   const { words, formats } = letter
@@ -39,7 +39,7 @@ function drawLines({ sheet, words, formats }: Letter, { lines, currency }: Credi
   sheet.y += 10
 }
 
-/** With lines, net and taxes add up to the total; without, the taxes are what the total contains. */
+/** Draws the sums. With lines, net and taxes add up to the total; without, the taxes are what the total contains. */
 function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: CreditNoteDocument): void {
   const { words, formats } = letter
   const total = { name: words.credited, value: formats.money(totalMinor, currency), isStrong: true }

@@ -4,7 +4,7 @@ import { type TableColumn, drawTable, type Row } from '../../platform/pdf/table.
 import type { DocumentLine, DocumentTax, InvoiceDocument } from './document.ts'
 import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, type SumLine } from './letter.ts'
 
-/** An invoice as a tagged PDF. Drafts and cancelled ones are marked across each page and in words. */
+/** Draws an invoice as a tagged PDF. Drafts and cancelled ones are marked across each page and in words. */
 export function renderInvoice(invoice: InvoiceDocument): Buffer {
   const letter = openLetter(invoice, {
     title: (words) => (invoice.account.vatNumber ? words.taxInvoice : words.invoice),

@@ -41,7 +41,7 @@ export function openLetter(document: DocumentHead, about: About): Letter {
   return { sheet, words, formats }
 }
 
-/** Logo or name on the left, the title on the right; the title is what is read first. */
+/** Draws the head: logo or name on the left, the title on the right; the title is what is read first. */
 function drawTitle(
   sheet: Sheet,
   { account, logo }: DocumentHead,
@@ -76,7 +76,7 @@ const partyLines = (party: Party, words: Words): string[] => [
 /** Without a value it is not drawn. */
 export type Fact = readonly [name: string, value: string | null | undefined]
 
-/** Sender, receiver and facts beside each other. */
+/** Draws sender, receiver and facts beside each other. */
 export function drawParties(
   { sheet, words }: Letter,
   { account, customer }: DocumentHead,
@@ -123,7 +123,7 @@ function drawFacts(sheet: Sheet, heading: string, facts: readonly Fact[], x: num
   })
 }
 
-/** Named texts below each other; what is empty is left out. */
+/** Draws named texts below each other; what is empty is left out. */
 export function drawTexts({ sheet }: Letter, texts: readonly Fact[]): void {
   for (const [heading, text] of texts) {
     if (!text) continue
@@ -137,7 +137,7 @@ export function drawTexts({ sheet }: Letter, texts: readonly Fact[]): void {
   }
 }
 
-/** A sentence across the page that nobody may miss. */
+/** Draws a sentence across the page that nobody may miss. */
 export function drawNotice({ sheet }: Letter, text: string): void {
   sheet.paragraph('P', text, ink(10, 'bold', '#a61b1b'))
   sheet.y += 12

@@ -11,8 +11,8 @@ import { getFrozenPartiesOfNote, listUses } from './queries.ts'
 import { wordsOf } from './words.ts'
 
 /**
- * A credit note as its document shows it: names and addresses as they were when it was made, what it was used for as it is now. One of
- * the service shows its lines and their taxes; one of a caller its amount, and the taxes that this contains by what it is allocated to.
+ * Loads a credit note as its document shows it: names and addresses as they were when it was made, what it was used for as it is now. One
+ * of the service shows its lines and their taxes; one of a caller its amount, and the taxes that this contains by what it is allocated to.
  */
 export async function loadCreditNoteDocument(
   db: Queryable,

@@ -18,7 +18,7 @@ export interface LoadedHead extends DocumentHead {
   bankDetails: string | null
 }
 
-/** Sender and receiver as they were frozen, where nothing was frozen as they are now. The logo is always the present one. */
+/** Loads sender and receiver as they were frozen, where nothing was frozen as they are now. The logo is always the present one. */
 export async function loadHead(
   db: Queryable,
   { account: { id: account }, moment }: Pick<RequestContext, 'account' | 'moment'>,
@@ -53,7 +53,7 @@ interface CoveredDays {
   wholeUntil: IsoDate | null
 }
 
-/** "1 Feb 2027 to 28 Feb 2027, 21 of 28 days"; null for what covers no days. */
+/** Writes the days of a line: "1 Feb 2027 to 28 Feb 2027, 21 of 28 days"; null for what covers no days. */
 export function daysText({ from, until, wholeFrom, wholeUntil }: CoveredDays, locale: string): string | null {
   if (from === null || until === null) return null
   const formats = formatsOf(locale)

@@ -16,8 +16,8 @@ import { type FrozenParties, getFrozenParties, listAppliedLines } from './querie
 import { type Words, wordsOf } from './words.ts'
 
 /**
- * An invoice as its document shows it: names, addresses and texts as they were at issue, what was paid and credited as it is now. A draft
- * shows everything as it is now. Throws a Fault (404) when there is no such invoice.
+ * Loads an invoice as its document shows it: names, addresses and texts as they were at issue, what was paid and credited as it is now. A
+ * draft shows everything as it is now. Throws a Fault (404) when there is no such invoice.
  */
 export async function loadInvoiceDocument(
   db: Queryable,
@@ -65,7 +65,7 @@ const appliedMinorOf = ({ negativeMinor, paidMinor, pendingMinor }: Invoice): bi
 const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promise<Applied[]> =>
   appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listAppliedLines(db, account, invoice.id, APPLIED_LISTED_MAX)
 
-/** The days of a line, and how many units it is for where its quantity does not show it: as answers in JSON describe it. */
+/** Returns the days of a line, and how many units it is for where its quantity does not show it: as answers in JSON describe it. */
 function describe(charge: Charge, locale: string): string | null {
   const days = daysText(charge, locale)
   if (days === null || charge.brackets === null) return days
@@ -77,7 +77,7 @@ function describe(charge: Charge, locale: string): string | null {
   return `${days}, ${charge.kind === 'late_usage' ? `${words.late}: ` : ''}${change}`
 }
 
-/** Lines of the rules are written in the document's language; what a caller wrote stays as it is. */
+/** Returns the text of a line. Lines of the rules are written in the document's language; what a caller wrote stays as it is. */
 function lineOf(charge: Charge, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)
@@ -86,7 +86,7 @@ function lineOf(charge: Charge, locale: string): DocumentLine {
   return { name: ownName, description: shown, quantity, unitPrice, netMinor }
 }
 
-/** A text that was taken before there was a limit of lines, cut to it. */
+/** Returns a text that was taken before there was a limit of lines, cut to it. */
 function cutText(text: string, words: Words): string {
   const lines = text.split('\n')
   const left = lines.length - CHARGE_LINES_MAX

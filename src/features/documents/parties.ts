@@ -25,7 +25,7 @@ function addressOf({ address1, address2, city, state, zipCode, country }: Addres
   return [address1, address2, place, state, country].filter((line) => line != null && line !== '') as string[]
 }
 
-/** Their own language, else the account's. */
+/** Returns the customer's own language, else the account's. */
 export const localeOf = (account: FrozenAccount, customer: FrozenCustomer): string => customer.locale ?? account.locale
 
 export const accountParty = (account: FrozenAccount, locale: string): Party => ({

@@ -5,7 +5,7 @@ import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { StatementDocument, StatementSection } from './document.ts'
 import { drawParties, drawTexts, type Letter, openLetter } from './letter.ts'
 
-/** A statement of account as a tagged PDF, a section for each currency. */
+/** Draws a statement of account as a tagged PDF, a section for each currency. */
 export function renderStatement(statement: StatementDocument): Buffer {
   const letter = openLetter(statement, { title: (words) => words.statement, number: null })
   const { words, formats } = letter

@@ -162,7 +162,7 @@ const conditions = (filter: EventFilter): Fragment => fragment`
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
   ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
 
-/** Events in the order in which they were written. */
+/** Lists events in the order in which they were written. */
 export const listEvents = (db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) =>
   db.rows<RecordedEvent>(sql`
     select event_id as "id", type, record_id as "recordId", customer_id as "customerId", happened_at as "happenedAt", actor, reason,

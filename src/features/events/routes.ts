@@ -30,7 +30,10 @@ function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
   return 'invoiceID' in kept ? undefined : (kept as Kept)
 }
 
-/** Events of a page with their records: of issued invoices with many lines some at a time, so that their lines are never in memory together. */
+/**
+ * Reads the events of a page with their records: of issued invoices with many lines some at a time, so that their lines are never in memory
+ * together.
+ */
 async function* eventPortions<Kept>(
   { writeIssuedRecords }: Deps<Kept>,
   db: Queryable,
@@ -58,7 +61,7 @@ async function* eventPortions<Kept>(
   }
 }
 
-/** The audit log: every change of the account, oldest first. */
+/** Declares the operations of the audit log: every change of the account, oldest first. */
 export const eventOperations = <Kept>(deps: Deps<Kept>): Operation[] => [
   listOperation({
     id: 'listEvents',

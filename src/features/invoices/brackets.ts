@@ -33,7 +33,7 @@ export const bracketFromJson = ({ from, till, price }: BracketJson): Bracket => 
   price: decimal(price),
 })
 
-/** The JSON text of how a charge is priced; null where it is price × quantity of its line. */
+/** Returns the JSON text of how a charge is priced; null where it is price × quantity of its line. */
 export const bracketsText = (brackets: PricedBrackets | null): string | null =>
   brackets &&
   JSON.stringify({
@@ -47,7 +47,7 @@ export const bracketsText = (brackets: PricedBrackets | null): string | null =>
 // Thousands of lines of a run share a list, and their text is made once.
 const spreadTexts = new WeakMap<readonly Bracket[], { scheme: Scheme; text: string }>()
 
-/** The JSON text of what the lines of a cycle were spread by; null where they were not spread. */
+/** Returns the JSON text of what the lines of a cycle were spread by; null where they were not spread. */
 export function spreadText(priceList: PriceList | undefined): string | null {
   if (!priceList) return null
   const { scheme, list } = priceList
@@ -58,7 +58,7 @@ export function spreadText(priceList: PriceList | undefined): string | null {
   return text
 }
 
-/** How a line is priced; null where it is price × quantity. */
+/** Returns how a line is priced; null where it is price × quantity. */
 export const bracketsOf = (stored: PricedBracketsJson | null): PricedBrackets | null =>
   stored?.quantity === undefined
     ? null

@@ -29,7 +29,7 @@ export const getDraft = (db: Queryable, account: AccountId, id: InvoiceId) =>
           from invoice_drafts where account_id = ${account} and invoice_id = ${id}`,
   )
 
-/** `column = value` of plain fields, for the SET of an update. */
+/** Returns `column = value` of plain fields, for the SET of an update. */
 export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<PlainFields>): Fragment =>
   names
     .map((name) => fragment`${namesOf(PLAIN_FIELDS[name].column)} = ${to[name] ?? null}`)

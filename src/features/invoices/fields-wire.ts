@@ -36,7 +36,7 @@ type PlainWire = ShapeOf<typeof KeptOut>
 
 export const spellingOf = (name: keyof PlainFields) => SPELLING[name].name
 
-/** The plain fields of a body by their own names; null where it has none. */
+/** Returns the plain fields of a body by their own names; null where it has none. */
 export const plainFromWire = (body: Partial<BodyOf<typeof plainIn>>) =>
   Object.fromEntries(PLAIN_FIELD_NAMES.map((name) => [name, body[spellingOf(name)] ?? null])) as {
     [Key in keyof PlainFields]: PlainFields[Key] | null

@@ -99,7 +99,7 @@ export async function issue(
   return ids
 }
 
-/** Event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
+/** Writes event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
 async function insertIssued(
   tx: Transaction,
   context: IssueContext,

@@ -19,13 +19,13 @@ export interface IssuedEvent {
   kept: Kept
 }
 
-/** The fields that can change, as they were. A field that an older event does not keep could not be given then. */
+/** Returns the fields that can change, as they were. A field that an older event does not keep could not be given then. */
 const keptOf = ({ accountTexts }: FrozenInvoice, kept: Kept): Partial<Invoice> =>
   Object.fromEntries(
     EDITABLE.map((name) => [name, (kept[spellingOf(name)] ?? accountTexts[name] ?? null) || null] as const),
   )
 
-/** Nothing was paid, sent or cancelled at the moment of issue. */
+/** Returns an invoice as it was at its issue, when nothing was paid, sent or cancelled. */
 const asIssued = (invoice: FrozenInvoice, { happenedAt, kept }: IssuedEvent): Invoice => ({
   ...invoice,
   ...keptOf(invoice, kept),

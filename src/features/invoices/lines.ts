@@ -29,14 +29,14 @@ export interface LineAmounts {
   taxes: readonly (TaxRate & { baseMinor: bigint; amountMinor: bigint; shares: readonly bigint[] })[]
 }
 
-/** Amounts of written lines and their taxes, in minor units. Rule: each line and each tax is rounded once. */
+/** Returns the amounts of written lines and their taxes, in minor units. Rule: each line and each tax is rounded once. */
 export const amountsOf = (lines: readonly WrittenLine[], rates: readonly TaxRate[], digits: number): LineAmounts =>
   taxedAmounts(
     lines.map(({ quantity, unitPrice }) => amountOf(unitPrice, quantity, 1n, 1n, digits)),
     rates,
   )
 
-/** The same of lines whose amounts without tax are known. */
+/** Returns the amounts of lines whose amounts without tax are known. */
 export function taxedAmounts(netMinor: readonly bigint[], rates: readonly TaxRate[]): LineAmounts {
   const { taxes, grossMinor, totalMinor } = taxInvoice(
     netMinor,
@@ -93,7 +93,7 @@ export function checkTexts(
   }
 }
 
-/** Lines of a body; Rule: Qty is 1 where it is not given. */
+/** Returns the lines of a body. Rule: Qty is 1 where it is not given. */
 export const lineOf = (line: {
   UnitCostEx: Decimal
   Qty?: Decimal | null
@@ -112,7 +112,7 @@ export const givenRate = (tax: { Name: string; Perc: Decimal }): TaxRate => ({
   taxNumber: null,
 })
 
-/** The rates of a place, each list made once. */
+/** Makes a function that finds the rates of a place, and makes each list once. */
 export function rateMatcher(rules: readonly TaxRule[]): (place: Place) => readonly TaxRate[] {
   const match = taxMatcher(rules)
   const known = new Map<readonly TaxRule[], readonly TaxRate[]>()
@@ -130,7 +130,7 @@ export const taxRateOf = ({ settingName, rate, taxNumber }: TaxRule): TaxRate =>
   taxNumber,
 })
 
-/** The taxes that the rules find for a customer: none of one that is exempt. */
+/** Returns the taxes that the rules find for a customer: none of one that is exempt. */
 export const foundRates = (
   rules: readonly TaxRule[],
   customer: Pick<Customer, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,

@@ -27,8 +27,8 @@ function byInvoice<Row extends { invoiceId: Id }>(rows: readonly Row[]): Map<Id,
 }
 
 /**
- * Lines and taxes of invoices, in one statement a table whatever their number. With `linesMax`, of the first of them alone, which have no
- * more lines together, or of the very first; the invoices are then in the order of their identifiers.
+ * Loads lines and taxes of invoices, in one statement a table whatever their number. With `linesMax`, of the first of them alone, which
+ * have no more lines together, or of the very first; the invoices are then in the order of their identifiers.
  */
 export async function loadLines(
   db: Queryable,
@@ -54,7 +54,7 @@ export async function loadLines(
   }))
 }
 
-/** The same of one invoice, asked for at once; undefined where there is none. */
+/** Loads everything an answer shows of one invoice, asked for at once; undefined where there is none. */
 export async function lookUpInvoiceParts(
   db: Queryable,
   account: AccountId,
@@ -69,7 +69,7 @@ export async function lookUpInvoiceParts(
   return lines && customer && { ...lines, customer, applied }
 }
 
-/** An invoice with its lines and taxes, asked for at once; undefined where there is none. */
+/** Loads an invoice with its lines and taxes, asked for at once; undefined where there is none. */
 export async function lookUpLines(
   db: Queryable,
   account: AccountId,
@@ -120,7 +120,7 @@ function withApplied(
   return parts.map((one) => ({ ...one, applied: appliedOf.get(one.invoice.id) ?? [] }))
 }
 
-/** Everything an answer shows of invoices; the customer in it is the present one. */
+/** Loads everything an answer shows of invoices; the customer in it is the present one. */
 export async function loadInvoiceParts(
   db: Queryable,
   account: AccountId,
@@ -138,8 +138,9 @@ export async function loadInvoiceParts(
 export const PARTS_AT_A_TIME = 2000
 
 /**
- * The same of the first of some invoices in the order of their identifiers: as many as have no more than PARTS_AT_A_TIME lines together,
- * and no more than these applied to them; at least the very first. To one alone may be applied any number, which is read in portions.
+ * Returns the same of the first of some invoices in the order of their identifiers: as many as have no more than PARTS_AT_A_TIME lines
+ * together, and no more than these applied to them; at least the very first. To one alone may be applied any number, which is read in
+ * portions.
  */
 async function loadFirstParts(
   db: Snapshot,
@@ -161,7 +162,7 @@ async function loadFirstParts(
   return [{ ...first, appliedOf }]
 }
 
-/** The same of one invoice. */
+/** Returns the same of one invoice. */
 export async function loadOneOfAnyLength(
   db: Snapshot,
   account: AccountId,
@@ -173,7 +174,7 @@ export async function loadOneOfAnyLength(
   return parts
 }
 
-/** The same of a page of invoices in the order of their identifiers, some of them at a time. */
+/** Loads the same of a page of invoices in the order of their identifiers, some of them at a time. */
 export async function* invoicePortions(
   db: Snapshot,
   account: AccountId,

@@ -36,7 +36,7 @@ import {
 
 /** Invoices that a caller writes: added, kept as drafts, issued, cancelled. Their customer is locked before anything of them is read. */
 
-/** Lines, taxes and customer of an invoice, one after the other: a transaction has one connection. */
+/** Loads lines, taxes and customer of an invoice, one after the other: a transaction has one connection. */
 async function partsOf(tx: Transaction, { moment }: RequestContext, invoice: Invoice): Promise<InvoiceParts> {
   const charges = await listCharges(tx, tx.account, [invoice.id])
   const taxes = await listInvoiceTaxes(tx, tx.account, [invoice.id])
@@ -94,7 +94,10 @@ function checkNotArchived(customer: Pick<Customer, 'id' | 'archivedAt'>): void {
     throw conflict('customer_archived', `Customer ${customer.id} is archived and takes no invoices.`, 'customerID')
 }
 
-/** Note and terms as they are kept: given ones, else the account's; empty text where there are none, so that later ones do not appear. */
+/**
+ * Returns note and terms as they are kept: given ones, else the account's; empty text where there are none, so that later ones do not
+ * appear.
+ */
 async function textsOf(tx: Transaction, body: Pick<InvoiceBody, 'Notes' | 'Terms'>) {
   const settings = await getAccountSettings(tx, tx.account)
   return { notes: body.Notes ?? settings.notes ?? '', terms: body.Terms ?? settings.terms ?? '' }
@@ -150,7 +153,7 @@ export async function editDraft(
   return parts
 }
 
-/** The same lines come to other amounts only in another currency; then they are written anew. */
+/** Writes the amounts of unchanged lines anew, which differ only in another currency. */
 async function updateGrossAndNet(tx: Transaction, present: ManualRecord, invoice: NewInvoice): Promise<void> {
   const { id } = present.invoice
   const isSameNet = present.charges.every(({ netMinor }, index) => netMinor === invoice.amounts.netMinor[index])

@@ -72,7 +72,7 @@ export interface InvoiceTaxRow {
   amountMinor: bigint
 }
 
-/** The account's text as it was at issue. */
+/** Returns the account's text as it was at issue. */
 const accountText = (column: string): string =>
   `case when i.account_version = a.version then a.${column} else v.document ->> '${column}' end`
 
@@ -199,7 +199,7 @@ export const countInvoices = async (
     ).n,
   )
 
-/** The lines of invoices, by identifier of the invoice and in their order on it; no more than `linesMax`. */
+/** Lists the lines of invoices, by identifier of the invoice and in their order on it; no more than `linesMax`. */
 export const listCharges = async (
   db: Queryable,
   account: AccountId,
@@ -222,7 +222,7 @@ export interface Spread {
   quantity: Decimal
 }
 
-/** By charge. Lines that came to 0.00 stand on no invoice, and their units count here as well. */
+/** Lists the bases of spreads by charge. Lines that came to 0.00 stand on no invoice, and their units count here as well. */
 export async function listSpreads(db: Queryable, account: AccountId, invoice: InvoiceId): Promise<Map<Id, Spread>> {
   const rows = await db.rows<{ chargeId: Id; quantity: Decimal; stored: PricedBracketsJson }>(sql`
     select c.charge_id as "chargeId", sum(s.quantity) as "quantity",
@@ -255,14 +255,19 @@ const APPLIED = fragment`
   allocation_id as "id", owed_id as "invoiceId", given_kind as "givenKind", given_id as "givenId", amount_minor as "appliedMinor"`
 
 /** Lists what is applied to invoices, by identifier of the invoice and in the order in which it was applied; no more than `appliedMax`. */
-export const listAppliedMoney = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[], appliedMax?: number) =>
+export const listAppliedMoney = (
+  db: Queryable,
+  account: AccountId,
+  invoiceIds: readonly InvoiceId[],
+  appliedMax?: number,
+) =>
   db.rows<AppliedMoney>(sql`
     select ${APPLIED}
       from allocations
      where account_id = ${account} and owed_kind = 'invoice' and ended_on is null and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by owed_id, allocation_id ${appliedMax === undefined ? NOTHING : fragment`limit ${appliedMax}`}`)
 
-/** The same of one invoice, of any number of payments. */
+/** Loads everything an answer shows of one invoice, of any number of payments. */
 export const lookUpApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
   db.rows<AppliedMoney>(sql`
     select ${APPLIED}
@@ -270,7 +275,7 @@ export const lookUpApplied = (db: Queryable, account: AccountId, id: InvoiceId) 
              where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null ${orTooMany(db)}) l
      order by allocation_id`)
 
-/** The same of one kind alone, so many at a time. */
+/** Returns the same of one kind alone, so many at a time. */
 export const portionsOfApplied = (
   db: Snapshot,
   account: AccountId,

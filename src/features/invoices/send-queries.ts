@@ -3,7 +3,7 @@ import type { CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 
-/** Sending is no edit: nothing that a PUT would replace changes, and LastUpdated stays. */
+/** Marks invoices as sent, which is no edit: nothing that a PUT would replace changes, and LastUpdated stays. */
 export const updateDatesSent = (tx: Transaction, ids: readonly InvoiceId[], at: Instant) =>
   tx.rows(sql`
     update invoices set date_sent = ${at} where account_id = ${tx.account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
@@ -26,7 +26,7 @@ export interface InvoiceToSend {
   balanceMinor: bigint
 }
 
-/** Those of some issued invoices whose customers get them by mail and can be reached, in the order of their numbers. */
+/** Lists those of some issued invoices whose customers get them by mail and can be reached, in the order of their numbers. */
 export const listInvoicesToSend = (tx: Transaction, ids: readonly InvoiceId[]) =>
   tx.rows<InvoiceToSend>(sql`
     select i.invoice_id as "id", c.customer_id as "customerId", c.is_company as "isCompany", c.name, c.last_name as "lastName", c.locale,

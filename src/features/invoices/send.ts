@@ -47,7 +47,7 @@ async function queueInvoice(
   await markSent(tx, context, [invoice.id])
 }
 
-/** An invoice with the facts of its mail and the recipients. */
+/** Returns an invoice with the facts of its mail and the recipients. */
 function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
   const { customerId, locale, to, cc, number, invoiceDate, dueDate, currency, totalMinor, balanceMinor } = sent
   const facts = { customerName: customerNameOf(sent), number, invoiceDate, dueDate, currency, totalMinor, balanceMinor }
@@ -62,7 +62,7 @@ function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
   }
 }
 
-/** Without a mail server a mail counts as sent when it lies in the outbox; else once a receiver took it. */
+/** Marks invoices as sent. Without a mail server a mail counts as sent when it lies in the outbox; else once a receiver took it. */
 async function markSent(tx: Transaction, context: IssueContext, ids: readonly InvoiceId[]): Promise<void> {
   if (context.hasMailServer !== true) await updateDatesSent(tx, ids, context.moment.now)
 }

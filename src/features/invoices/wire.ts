@@ -113,7 +113,7 @@ export const InvoiceOut = outObject(issuedShapes, 'Invoice')
 /** The record of the event of an issue: of the customer in it there is what documents freeze. */
 export const IssuedOut = outObject({ ...issuedShapes, Customer: FrozenCustomerOut })
 
-/** An invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
+/** Returns an invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
 const none = <T>(inner: { schema: object; write(value: T): string }) => orNull(inner as ReturnType<typeof outId>)
 export const InvoicePreviewOut = outObject(
   {
@@ -143,7 +143,7 @@ export interface LongInvoiceParts extends Omit<InvoiceParts, 'applied'> {
   appliedOf(kind: AppliedMoney['givenKind']): Portions<AppliedMoney>
 }
 
-/** The amounts and the status that follow from an invoice's total and what is applied to it. */
+/** Returns the amounts and the status that follow from an invoice's total and what is applied to it. */
 export function balancesToWire(
   invoice: Pick<
     Invoice,
@@ -362,7 +362,7 @@ export const ExplanationOut = outObject(
   'InvoiceExplanation',
 )
 
-/** The stored facts of a charge, as the engine explains and recomputes them. */
+/** Returns the stored facts of a charge, as the engine explains and recomputes them. */
 export const factsOf = (charge: Charge, currency: string) => ({
   ...charge,
   name: charge.name ?? charge.description ?? `Line ${charge.displayOrder}`,

@@ -49,7 +49,7 @@ const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID'
 const listOfAllocations = <T>(item: Field<T>, whenRequired: string): Field<T[]> =>
   described(listOf(item, { max: ALLOCATIONS_MAX, what: 'allocations' }), whenRequired)
 
-/** The list as payments and credit notes take it. */
+/** Declares the list as payments and credit notes take it. */
 export const allocationsIn = () => listOfAllocations(EntryIn, 'Required unless AutoApply is true; may be empty')
 
 export const ENTRY_NAMES: EntryNames = {
@@ -96,7 +96,7 @@ const linkedEntry = {
 
 const LinkedEntryIn = objectOf(linkedEntry, { name: 'LinkedAllocationInput' })
 
-/** The list as adjustments take it: what is on the other side is named by its identifier and by whether it is an adjustment. */
+/** Declares the list as adjustments take it: what is on the other side is named by its identifier and by whether it is an adjustment. */
 export const linkedAllocationsIn = () =>
   listOfAllocations(LinkedEntryIn, 'Of a negative adjustment required unless AutoApply is true; may be empty')
 

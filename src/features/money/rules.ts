@@ -23,7 +23,7 @@ export const allocatedStatus = ({
 }): 'Allocated' | 'Partial' | 'Unallocated' =>
   appliedMinor === 0n ? 'Unallocated' : appliedMinor < amountMinor ? 'Partial' : 'Allocated'
 
-/** True of a payment that was begun at a gateway or in a batch and whose outcome is not known. */
+/** Returns true of a payment that was begun at a gateway or in a batch and whose outcome is not known. */
 export const isPending = (payment: Pick<Payment, 'origin' | 'settledOn' | 'failedOn'>): boolean =>
   payment.failedOn === null && payment.origin !== 'recorded' && payment.settledOn === null
 

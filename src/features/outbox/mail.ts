@@ -83,7 +83,7 @@ export async function queueDocumentMails(
   await insertMails(tx, rows, moment.now)
 }
 
-/** A mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
+/** Returns a mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
 export function readableMail(mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
   if (mail.sealed === null || !showsSecrets) return mail
   try {

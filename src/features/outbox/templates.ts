@@ -106,7 +106,7 @@ const WELCOME: Record<Language, WelcomeWords> = {
   },
 }
 
-/** The mail with the credentials of a customer's contact. */
+/** Writes the mail with the credentials of a customer's contact. */
 export function welcomeMail(facts: WelcomeFacts): Rendered {
   const language = languageOf(facts.locale)
   const words = WELCOME[language]

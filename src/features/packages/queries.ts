@@ -108,7 +108,7 @@ interface VersionRow extends Omit<PackageVersion, 'rates'> {
   termType: TermType
 }
 
-/** Versions with their rates and terms, each in the order of creation: one statement however many there are. */
+/** Lists versions with their rates and terms, each in the order of creation: one statement however many there are. */
 export async function listPackageVersions(
   db: Queryable,
   account: AccountId,
@@ -185,7 +185,7 @@ export async function listPackageTrees(
   return packages.map((owner) => ({ owner, versions: byPackage.get(owner.id) ?? [] }))
 }
 
-/** The versions of some that a subscription names, now or by a pending change, ended subscriptions too. */
+/** Lists the versions of some that a subscription names, now or by a pending change, ended subscriptions too. */
 export const listUsedVersions = (db: Queryable, account: AccountId, ids: readonly PackageVersionId[]) =>
   db.rows<{ id: PackageVersionId }>(sql`
     select v.id from unnest(${arrayLiteral(ids)}::bigint[]) as v(id)
@@ -208,7 +208,7 @@ export const updatePackage = (tx: Transaction, account: AccountId, p: Package) =
       is_active = ${p.isActive}, last_version_no = ${p.lastVersionNo}
     where account_id = ${account} and package_id = ${p.id}`)
 
-/** Versions, rates and terms go with their package. */
+/** Deletes a package with its versions, rates and terms. */
 export const deletePackage = (tx: Transaction, account: AccountId, id: PackageId) =>
   tx.rows(sql`delete from packages where account_id = ${account} and package_id = ${id}`)
 
@@ -232,7 +232,7 @@ export interface SoldTerm {
 }
 
 /**
- * A version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices by a
+ * Lists a version with its terms in a currency: one row a term, or one row without rate or term. Locked against a change of its prices by a
  * statement of its own: one that waits for a lock goes on with rates and terms as they were before it waited.
  */
 export async function listRateTerms(
@@ -263,7 +263,7 @@ export const findVersionById = (db: Queryable, account: AccountId, id: Id) =>
          where account_id = ${account} and package_version_id = ${id}`,
   )
 
-/** The version of a package with a number, or its default. */
+/** Finds the version of a package with a number, or its default. */
 export const findVersionOfPackage = (db: Queryable, account: AccountId, packageId: Id, versionNo: number | null) =>
   firstRow<{ id: Id; packageId: Id; versionNo: number }>(
     db,

@@ -83,7 +83,7 @@ export function checkMonths(
     problems.add('out_of_range', path, `${path} may be at most ${MONTHS_MAX} months; ${count} was sent.`)
 }
 
-/** A rate that a version does not have yet needs terms; for one it has, absent terms stay as they are. */
+/** Checks the terms of an edit. A rate that a version does not have yet needs terms; for one it has, absent terms stay as they are. */
 export function checkNewRatesHaveTerms(
   bodies: readonly Partial<RateBody>[],
   present: readonly Rate[],
@@ -106,8 +106,8 @@ interface WantedVersion {
 }
 
 /**
- * Whether a version that is not the first of its package or component becomes the default. Rule: only an active one that is wanted as
- * the default and can take over every currency of the present default.
+ * Returns whether a version that is not the first of its package or component becomes the default. Rule: only an active one that is wanted
+ * as the default and can take over every currency of the present default.
  */
 export function becomesDefault(wanted: WantedVersion, presentCurrencies: readonly string[]): boolean {
   if (!wanted.isDefault || !wanted.isActive) return false
@@ -115,8 +115,8 @@ export function becomesDefault(wanted: WantedVersion, presentCurrencies: readonl
 }
 
 /**
- * Whether an edited version is the default afterwards; the only one of its owner ("package 3") is it whatever is sent. Throws 409 when
- * the default would be given up.
+ * Returns whether an edited version is the default afterwards; the only one of its owner ("package 3") is it whatever is sent. Throws 409
+ * when the default would be given up.
  */
 export function defaultAfterEdit(
   owner: string,

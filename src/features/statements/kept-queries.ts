@@ -51,7 +51,7 @@ export const listStatements = (
 export const countStatements = (db: Queryable, account: AccountId, { customerId }: StatementFilter) =>
   countOf(db, sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`)
 
-/** The document of a statement; null where it has more than `movementsMax` movements, of which none leaves the database then. */
+/** Finds the document of a statement; null where it has more than `movementsMax` movements, of which none leaves the database then. */
 export const findStatement = (
   db: Queryable,
   account: AccountId,

@@ -3,7 +3,7 @@ import type { StatementDocument, StatementSection } from '../documents/document.
 
 /** Statements as they are kept: everything that they showed but the logo. Amounts are texts in JSON, which has no whole numbers of this size. */
 
-/** The JSON text of a statement. */
+/** Returns the JSON text of a statement. */
 export const keptText = ({ logo: _logo, ...document }: StatementDocument): string =>
   JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 
@@ -19,7 +19,7 @@ type Kept<T> = T extends bigint
 
 export type KeptStatement = Kept<Omit<StatementDocument, 'logo'>>
 
-/** The statement that was kept, with the logo of today. */
+/** Returns the statement that was kept, with the logo of today. */
 export const readKept = (kept: KeptStatement, logo: Buffer | null): StatementDocument => ({
   ...kept,
   logo,

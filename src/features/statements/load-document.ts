@@ -15,8 +15,8 @@ const hasSomething = ({ lines, openingMinor, closingMinor }: CustomerStatement):
   lines.length > 0 || openingMinor !== 0n || closingMinor !== 0n
 
 /**
- * The sections of a customer's statement; the first may be empty of movements and balances, the others are not. `db` reads one snapshot.
- * Throws a Fault (400) where they have more than `movementsMax` movements together.
+ * Loads the sections of a customer's statement; the first may be empty of movements and balances, the others are not. `db` reads one
+ * snapshot. Throws a Fault (400) where they have more than `movementsMax` movements together.
  */
 async function sectionsOf(
   db: Queryable,
@@ -39,8 +39,8 @@ async function sectionsOf(
 }
 
 /**
- * A customer's statement of some days with the parties as they are now, and whether it has anything to show. Throws a Fault (400) where it
- * has more than `movementsMax` movements.
+ * Loads a customer's statement of some days with the parties as they are now, and whether it has anything to show. Throws a Fault (400)
+ * where it has more than `movementsMax` movements.
  */
 export async function loadStatementDocument(
   db: Queryable,

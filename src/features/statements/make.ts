@@ -65,7 +65,7 @@ export interface CustomerStatement extends MovementsStatement {
   unallocatedMinor: bigint
 }
 
-/** A statement of one currency. Throws a Fault (400) where it has more than `movementsMax` movements. */
+/** Makes a statement of one currency. Throws a Fault (400) where it has more than `movementsMax` movements. */
 export async function statementOf(
   db: Queryable,
   account: AccountId,
@@ -101,7 +101,7 @@ export interface ArrivingStatement extends Omit<CustomerStatement, 'lines'> {
 /** Of the movements of a statement that are sorted here, in one go; those of a longer one come in their order from the database. */
 const SORTED_MAX = 10_000
 
-/** A statement of one currency of any length: its sums are read, its lines arrive. */
+/** Makes a statement of one currency of any length: its sums are read, its lines arrive. */
 export async function arrivingStatementOf(
   db: Snapshot,
   account: AccountId,

@@ -83,7 +83,7 @@ interface FactRow extends Omit<Movement, 'type'> {
   type: Movement['type']
 }
 
-/** Everything that a statement is made of, in one statement, so that its parts agree whatever is written meanwhile. */
+/** Reads everything that a statement is made of, in one statement, so that its parts agree whatever is written meanwhile. */
 const factsOf = (named: Named, { from, to }: { from: IsoDate; to: IsoDate }, limit: Fragment): Fragment => fragment`
     with ${documentsOf(named)}, ${MOVEMENTS}, ${standingOn(named, to)}
     (select 'movement' as "part", dated, type, id, number, is_pending as "isPending", method,
@@ -146,7 +146,7 @@ export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { fro
     PORTION,
   )
 
-/** The currencies that a customer has movements in. */
+/** Lists the currencies that a customer has movements in. */
 export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: CustomerId) =>
   db.rows<{ currency: string; receivableMinor: bigint; unappliedMinor: bigint; clearingMinor: bigint }>(sql`
     select currency, receivable_minor as "receivableMinor", unapplied_minor as "unappliedMinor", clearing_minor as "clearingMinor"

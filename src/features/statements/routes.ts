@@ -37,7 +37,7 @@ async function foundCustomer(db: Queryable, { account }: RequestContext, params:
   return customer
 }
 
-/** A statement as a PDF, named after its days. */
+/** Answers a statement as a PDF, named after its days. */
 function drawnStatement(drawing: Drawing, account: Account, document: StatementDocument): Answer {
   const { statement } = wordsOf(languageOf(document.locale))
   return pdfAnswer(drawing, account, { kind: 'statement', document }, `${statement}-${document.from}-${document.to}`)

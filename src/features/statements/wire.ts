@@ -84,7 +84,7 @@ const WORDS = {
   interest: 'Interest',
 } as const
 
-/** "Payment by eft, pending": what a line is, in words. */
+/** Describes a line in words: "Payment by eft, pending". */
 export const describeMovement = ({
   type,
   method,

@@ -76,7 +76,10 @@ export class UsedKeys {
     return Array.isArray(same) ? same.find(isOf) : isOf(same) ? same : undefined
   }
 
-  /** Whether a report repeats one that is known. Rule: with other values that is refused (409). Its day may be left out, then any fits. */
+  /**
+   * Returns whether a report repeats one that is known. Rule: with other values that is refused (409). Its day may be left out, then any
+   * fits.
+   */
   isRepeated(report: UsageReport, today: IsoDate): boolean {
     const { key, subscriptionId, componentId, units, isSet } = report
     if (key === null) return false
@@ -102,14 +105,14 @@ interface CountedCycle {
   isFree: boolean
 }
 
-/** The cycle of a day. Rule: usage of the trial is kept, shown and priced 0. */
+/** Returns the cycle of a day. Rule: usage of the trial is kept, shown and priced 0. */
 function cycleFor(component: ComponentState, state: SubscriptionState, day: IsoDate): CountedCycle {
   const cycle = cycleOfUsage(component, state, day)
   if (cycle) return { ...cycle, isFree: false }
   return { from: state.startDate, until: firstPeriodFrom(state), isFree: true }
 }
 
-/** The component that a report names; refused (409) where the subscription does not have it on that day. */
+/** Returns the component that a report names; refused (409) where the subscription does not have it on that day. */
 export function componentOf({ components }: CountedSubscription, report: UsageReport, day: IsoDate): ComponentState {
   const component = components.get(report.componentId)
   const isThere = component && (component.leftOutOn === null || (isMetered(component) && day < component.leftOutOn))
@@ -121,7 +124,7 @@ export function componentOf({ components }: CountedSubscription, report: UsageRe
   )
 }
 
-/** The day that a report counts for. Rule: a subscription that ended takes only what is dated before its end. */
+/** Returns the day that a report counts for. Rule: a subscription that ended takes only what is dated before its end. */
 export function dayOf({ state }: CountedSubscription, report: UsageReport, today: IsoDate): IsoDate {
   const day = report.day ?? today
   const end = endOf(state)
@@ -268,7 +271,9 @@ export async function keepUsage(
   )
 }
 
-/** Components of a subscription that had not begun, with the usage that they opened with in the cycle that is now their first. */
+/**
+ * Returns the components of a subscription that had not begun, with the usage that they opened with in the cycle that is now their first.
+ */
 export function withOpeningKept(
   components: readonly ComponentState[],
   before: readonly ComponentState[],

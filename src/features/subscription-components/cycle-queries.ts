@@ -13,7 +13,7 @@ export interface UsageCycleRow extends CycleUsage {
   componentId: ComponentId
 }
 
-/** Amounts of an invoiced cycle that stand and that were cancelled; no row where no invoice of it was cancelled. */
+/** Lists the amounts of an invoiced cycle that stand and that were cancelled; no row where no invoice of it was cancelled. */
 const cancelledOfCycle = (account: AccountId): Fragment => fragment`
       left join lateral (
         select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
@@ -26,14 +26,14 @@ const CYCLE_COLUMNS = fragment`
     u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
     u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"`
 
-/** Usage that is not invoiced yet, or differs from what was. */
+/** Lists the usage that is not invoiced yet, or differs from what was. */
 export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageCycleRow>(sql`
     select ${CYCLE_COLUMNS} from usage_cycles u ${cancelledOfCycle(account)}
      where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
      order by u.cycle_from`)
 
-/** Named cycles, invoiced ones too: what late reports change. */
+/** Lists named cycles, invoiced ones too: what late reports change. */
 export const listUsageCycles = (
   db: Queryable,
   account: AccountId,
@@ -48,7 +48,7 @@ export const listUsageCycles = (
 
 const CYCLE_SHAPE = ['componentId', 'from', 'until', 'total', 'invoiced', 'nextPart', 'isFree'] as const
 
-/** Usage of a cycle as it travels: numbers as texts. */
+/** Returns the usage of a cycle as a statement takes it: numbers as texts. */
 const usageTexts = (cycles: readonly UsageCycleRow[]) =>
   cycles.map(({ subscriptionId, componentId, from, until, total, invoiced, nextPart, isFree }) => ({
     subscriptionId,

@@ -61,7 +61,7 @@ interface ComponentRow {
   owed: string
 }
 
-/** The components of subscriptions by subscription, in the order of their identifiers. */
+/** Lists the components of subscriptions by subscription, in the order of their identifiers. */
 export async function listStoredComponents(
   db: Queryable,
   account: AccountId,
@@ -206,7 +206,7 @@ const owedText = (rises: readonly OwedRise[]): string =>
         })),
       )
 
-/** Columns of components that billing writes. Neighbours mostly stand at the same: their texts are made once. */
+/** Returns the columns of components that billing writes. Neighbours mostly stand at the same: their texts are made once. */
 export function movesOf(changes: readonly ComponentChange[]): ComponentMove[] {
   const known = new Map<string, string>()
   const textOf = (cycles: readonly InvoicedCycle[]): string => {
@@ -352,7 +352,7 @@ export interface AttachableVersion {
 }
 
 /**
- * All versions of components with their brackets in a currency. Locked, in identifier order, against changes of their prices by a
+ * Lists all versions of components with their brackets in a currency. Locked, in identifier order, against changes of their prices by a
  * statement of its own: one that waits goes on with what it saw before.
  */
 export async function listAttachable(

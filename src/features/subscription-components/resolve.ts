@@ -123,7 +123,7 @@ export function checkOptIn(
   throw conflict('opt_in_units', `Component ${componentId} is opt-in: it has 0 units or 1.`, field)
 }
 
-/** A wish as the engine takes it. Throws what stands against it. */
+/** Returns a wish as the engine takes it. Throws the Fault that stands against it. */
 function offerOf({ body, field, version }: WishedComponent, currency: string, isNew: boolean): ComponentOffer {
   const { componentId, versionId, versionNo, scheme, list, type } = version
   if (isNew && !version.isComponentActive)
@@ -175,7 +175,7 @@ const openingOf = ({ body, version }: WishedComponent): OpeningUsage[] =>
     ? [{ componentId: version.componentId, units: body.NumUnits, memo: body.Memo ?? null }]
     : []
 
-/** The components of a subscription that is added with them. */
+/** Returns the components of a subscription that is added with them. */
 export const composeComponents = (
   wished: readonly WishedComponent[],
   state: SubscriptionState,
@@ -186,8 +186,8 @@ export const composeComponents = (
 })
 
 /**
- * The components of a running subscription as a list wants them. Rule: the list is the whole set; the number of a metered one counts only
- * when it is added, and a number that is left out stays.
+ * Returns the components of a running subscription as a list wants them. Rule: the list is the whole set; the number of a metered one
+ * counts only when it is added, and a number that is left out stays.
  */
 export function wantedComponents(
   wished: readonly WishedComponent[],

@@ -82,7 +82,7 @@ export interface KnownKey {
   day: IsoDate
 }
 
-/** Those of some keys that were used before, with what was then reported. */
+/** Lists those of some keys that were used before, with what was then reported. */
 export const listKnownKeys = (
   db: Queryable,
   account: AccountId,
@@ -132,7 +132,7 @@ export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter
 export const countUsage = (db: Queryable, account: AccountId, filter: UsageFilter) =>
   countOf(db, sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} ${conditions(filter)}`)
 
-/** Which of some components there are at all. */
+/** Lists which of some components exist. */
 export const listComponentIds = async (
   db: Queryable,
   account: AccountId,

@@ -46,7 +46,7 @@ const UNIT_DECIMALS = 8
 const units = (min?: Decimal): Field<Decimal> =>
   decimalField({ decimalsMax: UNIT_DECIMALS, ...(min ? { min } : {}), description: 'Units, up to 8 decimals' })
 
-/** The interface lists it as a number and answers a boolean: both are taken. */
+/** Declares a flag that the interface lists as a number and answers as a boolean: both are taken. */
 const flagOrNumber = (): Field<boolean> => ({
   isBlankNull: false,
   schema: { type: ['boolean', 'integer'], description: 'true or 1 sets the units, false or 0 adds to them' },
@@ -79,7 +79,7 @@ const componentInputs = {
 
 export type SubscriptionComponentBody = BodyOf<typeof componentInputs>
 
-/** The components of a subscription; fields of usage reports alone are ignored. */
+/** Declares the components of a subscription; fields of usage reports alone are ignored. */
 export const componentList = () =>
   listOf(objectOf(componentInputs, { name: 'SubscriptionComponentInput', ignored: ['isSetUnits'] }), {
     max: COMPONENTS_MAX,

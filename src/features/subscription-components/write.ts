@@ -73,7 +73,7 @@ function sortComponent(
     if (!usage.some((cycle) => cycle.from === from)) to.gone.push({ subscriptionId, componentId, from })
 }
 
-/** With more than one version, which of them is named as pending may change with the day. */
+/** Returns whether billing alone moved a component. With more than one version, the pending one may change with the day. */
 const isOnlyMoved = (known: ComponentState, state: ComponentState): boolean =>
   known.versions === state.versions &&
   known.versions.length === 1 &&

@@ -21,7 +21,7 @@ export interface TaxSetting {
 
 type SettingRow = Omit<TaxSetting, 'rules'>
 
-/** Every rule of the account with the name of its setting, as the engine matches them to places. */
+/** Lists every rule of the account with the name of its setting, as the engine matches them to places. */
 export const listTaxRules = (db: Queryable, account: AccountId) =>
   // The numbers of countries and states are below 2^53, so that a double holds each exactly.
   db.rows<TaxRule>(sql`
@@ -103,11 +103,11 @@ export const insertTaxSetting = async (tx: Transaction, account: AccountId, name
 export const updateTaxSetting = (tx: Transaction, account: AccountId, id: TaxSettingId, name: string) =>
   tx.rows(sql`update tax_settings set name = ${name} where account_id = ${account} and tax_setting_id = ${id}`)
 
-/** The rules go with their setting; invoices keep the taxes they were issued with. */
+/** Deletes a setting with its rules; invoices keep the taxes they were issued with. */
 export const deleteTaxSetting = (tx: Transaction, account: AccountId, id: TaxSettingId) =>
   tx.rows(sql`delete from tax_settings where account_id = ${account} and tax_setting_id = ${id}`)
 
-/** The rule list as it shall be: those with an identifier are edited, the others added, and what is not in it goes. */
+/** Replaces the rules of a setting: those with an identifier are edited, the others added, and what is not in it goes. */
 export async function replaceRules(
   tx: Transaction,
   account: AccountId,

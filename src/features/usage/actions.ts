@@ -163,7 +163,10 @@ async function showSetUnits(tx: Transaction, s: ShownSubscription, entries: read
   if (shown.length > 0) await updateShown(tx, tx.account, s.id, shown)
 }
 
-/** Late usage is invoiced with the next invoice, or by the next run: the day that the run looks at a subscription may come sooner. */
+/**
+ * Moves the day on which the run looks at a subscription: late usage is invoiced with the next invoice, or by the next run, which may come
+ * sooner.
+ */
 async function moveDueOn(
   tx: Transaction,
   changed: readonly { counted: CountedSubscription; was: IsoDate | null }[],

@@ -31,7 +31,7 @@ const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): Usag
   field,
 })
 
-/** The entries of a body that is a list, or one entry. What is missing of the one entry is noted. */
+/** Returns the entries of a body that is a list, or one entry. What is missing of the one entry is noted. */
 function reportsOf(body: Partial<RecordUsageBody>, s: SubscriptionView, problems: Problems): UsageReport[] {
   if (body.componentUsage)
     return body.componentUsage.map((entry, index) => reportOf(entry, s.id, `componentUsage[${index}]`))

@@ -21,7 +21,7 @@ export interface CheckedBalance {
   clearingPosted: bigint
 }
 
-/** Totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. */
+/** Lists the totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. */
 export const listBalanceDifferences = (db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) =>
   db.rows<CheckedBalance>(sql`
     with last as (select coalesce(${upTo}::bigint, 9223372036854775807) as id),

@@ -152,7 +152,7 @@ function compareSealed(
     text(`sealed hash of the ledger in ${currency}`, atSeal ? shortOf(atSeal) : 'nothing', shortOf(sealedHead))
 }
 
-/** Enough of a hash for a person to see that it is another. */
+/** Returns enough of a hash for a person to see that it is another. */
 const shortOf = (hash: Buffer): string => (hash.length === 0 ? 'nothing' : hash.toString('hex').slice(0, 16))
 
 async function checkSeal(tx: Transaction, report: Report): Promise<void> {

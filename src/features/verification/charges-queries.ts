@@ -9,7 +9,7 @@ export interface UninvoicedCharge extends Charge {
   currency: string
 }
 
-/** Charges on no invoice, with the currency of their subscription. */
+/** Lists the charges on no invoice, with the currency of their subscription. */
 export const listUninvoicedCharges = async (
   db: Queryable,
   account: AccountId,
@@ -26,7 +26,7 @@ export const listUninvoicedCharges = async (
      where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
-/** Lines of invoices, or of subscriptions, that are not there. */
+/** Lists lines of invoices, or of subscriptions, that are not there. */
 export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; of: Id | null }>(sql`
     select c.charge_id as "id", c.invoice_id as "of" from charges c

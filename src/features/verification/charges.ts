@@ -18,7 +18,7 @@ export interface ChargeContext {
   report: Report
 }
 
-/** The amount from the facts, and the price of the line times its quantity: both must be what is stored. */
+/** Checks the amount from the facts, and the price of the line times its quantity: both must be what is stored. */
 export function checkCharge(charge: Charge, { customerId, currency, report }: ChargeContext): void {
   const { id, netMinor, from, until } = charge
   const about = { customerId, recordType: 'charge', recordId: id } as const

@@ -24,7 +24,7 @@ export interface CoveringCharge {
   creditedFrom: IsoDate | null
 }
 
-/** Charges of subscriptions that cover days by themselves, in the order in which they were made. */
+/** Lists the charges of subscriptions that cover days by themselves, in the order in which they were made. */
 export const listCoveringCharges = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<CoveringCharge>(sql`
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, period_from as "from",

@@ -77,7 +77,7 @@ function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
   )
 }
 
-/** Coverage asks for days alone; what they cost is left out. */
+/** Returns a charge as the coverage of days takes it, without what it costs. */
 const asInvoiced = (charge: CoveringCharge): InvoicedCharge => ({
   chargeId: charge.id,
   invoiceId: null,

@@ -100,8 +100,8 @@ export interface TakenTax {
 }
 
 /**
- * Taxes of which more was taken back than was charged: by the service's credit notes, and by what callers allocated of theirs, as the
- * ledger has it.
+ * Lists the taxes of which more was taken back than was charged: by the service's credit notes, and by what callers allocated of theirs, as
+ * the ledger has it.
  */
 export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
   db.rows<TakenTax>(sql`

@@ -47,7 +47,7 @@ export interface Check {
   run(tx: Transaction, report: Report, goOn: GoOn): Promise<number>
 }
 
-/** "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
+/** Returns the text of a difference: "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
 export function differenceText({ recordType, recordId, customerId, what, stored, expected }: Difference): string {
   const customer = customerId === null || recordType === 'customer' ? '' : ` of customer ${customerId}`
   return `${recordType.replace('_', ' ')} ${recordId}${customer}: ${what} says ${stored}, should say ${expected}`

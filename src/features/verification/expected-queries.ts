@@ -55,7 +55,7 @@ export const listNegativeRecords = (db: Queryable, account: AccountId, ids: read
     select negative_adjustment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", kind
       from negative_adjustments where account_id = ${account} and negative_adjustment_id = any(${arrayLiteral(ids)}::bigint[])`)
 
-/** The taxes that credit notes of the service took back, each with its number on the invoice. */
+/** Lists the taxes that credit notes of the service took back, each with its number on the invoice. */
 export const listTaxesOfNotes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecordTax>(sql`
     select c.credit_note_id as "id", c.name, c.rate, c.amount_minor as "amountMinor",

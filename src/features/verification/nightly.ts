@@ -33,7 +33,7 @@ export interface NightlyDeps {
   onFailed(account: AccountId, error: unknown): void
 }
 
-/** The beginning of the present night, in milliseconds; undefined by day. */
+/** Returns the beginning of the present night, in milliseconds; undefined by day. */
 export function nightOf(nowMs: number): number | undefined {
   const begins = Math.floor(nowMs / DAY_MS) * DAY_MS + NIGHT_BEGINS_MS
   return nowMs >= begins && nowMs < begins + NIGHT_LASTS_MS ? begins : undefined

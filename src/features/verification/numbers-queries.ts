@@ -9,7 +9,7 @@ export const getCounters = (db: Queryable, account: AccountId) =>
          where account_id = ${account}`,
   )
 
-/** How many invoices have a number, and the last one; 0 before the first. */
+/** Reads how many invoices have a number, and the last one; 0 before the first. */
 export const getNumberEnds = (db: Queryable, account: AccountId) =>
   oneRow<{ count: bigint; last: bigint }>(
     db,
@@ -42,7 +42,7 @@ export const listNumberRaises = (db: Queryable, account: AccountId) =>
     select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from events
      where account_id = ${account} and type = 'account.invoice_number_raised' order by event_id`)
 
-/** Numbers of the account's own sequence of credit notes, below its next, that no credit note has. */
+/** Lists the numbers of the account's own sequence of credit notes, below its next, that no credit note has. */
 export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, limit: number) =>
   db.rows<{ from: bigint; until: bigint }>(sql`
     select n.before + 1 as "from", n.number as "until"
@@ -53,7 +53,7 @@ export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, 
              where number <= ${next}) n
      where n.number > n.before + 1 order by n.number limit ${limit}`)
 
-/** Numbers of the account's own sequence that credit notes had which were deleted or renumbered since, as events report. */
+/** Lists the numbers of the account's own sequence that credit notes had which were deleted or renumbered since, as events report. */
 export const listNumbersGivenUp = (db: Queryable, account: AccountId) =>
   db.rows<{ number: bigint }>(sql`
     select distinct substr(e.record ->> 'CreditNumber', 4)::bigint as "number" from events e
@@ -62,7 +62,7 @@ export const listNumbersGivenUp = (db: Queryable, account: AccountId) =>
        and exists (select 1 from events l where l.account_id = ${account} and l.record_id = e.record_id and l.event_id > e.event_id
          and l.type in ('credit_note.deleted', 'credit_note.updated'))`)
 
-/** The service's own credit notes with a number that it cannot have given yet, and that no caller gave them. */
+/** Lists the service's own credit notes with a number that it cannot have given yet, and that no caller gave them. */
 export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint, limit: number) =>
   db.rows<{ id: Id; customerId: CustomerId; number: string }>(sql`
     select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.ref as "number" from negative_adjustments n
@@ -72,7 +72,7 @@ export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint,
          and e.record_id = n.negative_adjustment_id and e.record ->> 'CreditNumber' = n.ref)
      order by n.negative_adjustment_id limit ${limit}`)
 
-/** Numbers that more than one credit note has, whatever their letter case. */
+/** Lists the numbers that more than one credit note has, whatever their letter case. */
 export const listNumbersGivenTwice = (db: Queryable, account: AccountId, limit: number) =>
   db.rows<{ id: Id; customerId: CustomerId; number: string; firstId: Id }>(sql`
     select n.id as "id", n.customer_id as "customerId", n.ref as "number", n.first_id as "firstId"

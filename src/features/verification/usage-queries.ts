@@ -13,7 +13,10 @@ export interface UsageDifference {
   charged: Decimal | null
 }
 
-/** Lines of several brackets have a share of the units each; what brackets price as one line stands in them whole. */
+/**
+ * Lists cycles whose invoiced units differ from their charges. Lines of several brackets have a share of the units each; what brackets
+ * price as one line stands in them whole.
+ */
 export const listUsageDifferences = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageDifference>(sql`
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.invoiced, c.units as "charged"

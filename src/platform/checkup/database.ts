@@ -40,7 +40,7 @@ interface Server {
   isEncrypted: boolean
 }
 
-/** Nothing where the embedded database does not run: it is not started for this. */
+/** Checks the database. Returns no finding if the embedded database does not run, because it is not started for this. */
 export async function checkDatabase(config: Config, root: string): Promise<Finding[]> {
   if (config.databaseUrl !== undefined) {
     const where = shownServer(config.databaseUrl)
@@ -65,7 +65,7 @@ export async function checkDatabase(config: Config, root: string): Promise<Findi
   return withClient(connection, 'database', folder.root, (client, sentMs) => checkServer(client, sentMs, config, root))
 }
 
-/** The mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
+/** Returns the mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
 export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<string | null | undefined> {
   const folder = dataFolderAt(config.dataDir)
   if (config.databaseUrl === undefined && !findOwner(folder)) return null

@@ -9,7 +9,7 @@ export interface Finding {
 }
 
 export const fine = (about: string, text: string): Finding => ({ about, state: 'ok', text, mend: null })
-/** It works, but not as it should. */
+/** Makes a finding of something that works, but not as it should. */
 export const doubtful = (about: string, text: string, mend: string): Finding => ({ about, state: 'warn', text, mend })
-/** The service does not start, or does not work, like this. */
+/** Makes a finding of something with which the service does not start or does not work. */
 export const broken = (about: string, text: string, mend: string): Finding => ({ about, state: 'fail', text, mend })

@@ -52,7 +52,7 @@ function checkUse({ root }: DataFolder): Finding {
   }
 }
 
-/** The first folder on the way up that is there. */
+/** Returns the first folder on the way up that exists. */
 function nearest(path: string): string {
   const parent = dirname(path)
   return existsSync(parent) || parent === path ? parent : nearest(parent)

@@ -58,7 +58,7 @@ function checkSharedMemory(): Finding[] {
   }
 }
 
-/** A clock that stands before the day on which the program was installed is wrong in any case. */
+/** Checks the clock. A clock that stands before the day on which the program was installed is wrong in any case. */
 function checkClock(root: string, nowMs: number): Finding[] {
   const installedMs = statSync(join(root, 'package.json')).mtimeMs
   if (nowMs >= installedMs - CLOCK_BEHIND_MS) return []

@@ -13,7 +13,10 @@ import { broken, doubtful, fine, type Finding } from './finding.ts'
 const WAIT_MS = 5_000
 const SMTP_PORTS: Record<string, number> = { 'smtp:': 587, 'smtps:': 465 }
 
-/** `mark` is that of the database that the settings name; null when it does not run, undefined when that could not be found out. */
+/**
+ * Checks that the address is free. `mark` is that of the database that the settings name; null when it does not run, undefined when that
+ * could not be found out.
+ */
 export async function checkAddress(
   { host, port }: Pick<Config, 'host' | 'port'>,
   mark: string | null | undefined,

@@ -9,7 +9,10 @@ const NEAR_LENGTH_MIN = 8
 const NEAR_DISTANCE_MAX = 2
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
-/** Every finding, and the settings as far as they can be read: what cannot is as if it were unset, so that the rest can be looked at. */
+/**
+ * Returns every finding, and the settings as far as they can be read: what cannot is as if it were unset, so that the rest can be looked
+ * at.
+ */
 export function checkSettings(env: Env): { findings: Finding[]; config: Config } {
   const problems = problemsOf(env)
   const bad = new Set(SETTINGS.map(({ name }) => name).filter((name) => problems.some((text) => isAbout(text, name))))
@@ -61,7 +64,7 @@ function isNear(name: string, setting: string): boolean {
   return setting.length >= NEAR_LENGTH_MIN && distance(plain, setting) <= NEAR_DISTANCE_MAX
 }
 
-/** How many letters must be put in, taken out or changed to make one text of another. */
+/** Returns how many letters must be put in, taken out or changed to make one text of another. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i += 1) {

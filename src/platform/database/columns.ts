@@ -17,7 +17,7 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
 
-/** An array of one dimension with room for `length` values; the header names their type. */
+/** Makes an array of one dimension with room for `length` values; the header names their type. */
 function arrayOf(type: number, length: number, valueBytes: number): { bytes: Buffer; view: DataView } {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + length * (LENGTH_BYTES + valueBytes))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -31,7 +31,7 @@ function arrayOf(type: number, length: number, valueBytes: number): { bytes: Buf
 
 type KeyOf<Row, Value> = { [Key in keyof Row]-?: Row[Key] extends Value ? Key : never }[keyof Row]
 
-/** The named property of every row, whole numbers of any size, as bigint[]. */
+/** Returns the named property of every row, whole numbers of any size, as bigint[]. */
 export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null>): ArrayParameter {
   if (rows.length === 0) return '{}'
   const { bytes, view } = arrayOf(INT8, rows.length, 8)
@@ -47,7 +47,7 @@ export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null
   return bytes.subarray(0, at)
 }
 
-/** Whole numbers of any size, as bigint[]. */
+/** Returns whole numbers of any size as bigint[]. */
 export function bigintList(values: readonly bigint[]): ArrayParameter {
   const { bytes, view } = arrayOf(INT8, values.length, 8)
   let at = HEADER_BYTES
@@ -64,8 +64,8 @@ const SPAN_MOST = 4n
 const WALKED_LEAST = 32
 
 /**
- * The first and last of identifiers that lie close together, so that a statement may walk that range of an index instead of looking each of
- * them up; undefined where they are few or far apart.
+ * Returns the first and last of identifiers that lie close together, so that a statement may walk that range of an index instead of looking
+ * each of them up; undefined where they are few or far apart.
  */
 export function rangeOf<Row>(
   rows: readonly Row[],
@@ -82,7 +82,7 @@ export function rangeOf<Row>(
   return last - first < SPAN_MOST * BigInt(rows.length) ? { first, last } : undefined
 }
 
-/** The named property of every row, calendar days, as date[]. */
+/** Returns the named property of every row, calendar days, as date[]. */
 export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>): ArrayParameter {
   if (rows.length === 0) return '{}'
   const { bytes, view } = arrayOf(DATE, rows.length, 4)

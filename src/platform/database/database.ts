@@ -288,18 +288,18 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
 export const orTooMany = ({ rowsMax }: Queryable): Fragment =>
   rowsMax === undefined ? NOTHING : fragment`limit ${rowsMax + 1}`
 
-/** The first row of a statement, undefined when it has none. */
+/** Returns the first row of a statement, undefined when it has none. */
 export async function firstRow<Row>(db: Queryable, statement: Statement): Promise<Row | undefined> {
   return (await db.rows<Row>(statement))[0]
 }
 
-/** The one row that a statement always has. */
+/** Returns the one row that a statement always has. */
 export async function oneRow<Row>(db: Queryable, statement: Statement): Promise<Row> {
   const [row] = await db.rows<Row>(statement)
   assert(row !== undefined, `one row is answered by ${statement.text}`)
   return row
 }
 
-/** The number that a statement `select count(*) as "n" …` answers. */
+/** Returns the number that a statement `select count(*) as "n" …` answers. */
 export const countOf = async (db: Queryable, statement: Statement): Promise<number> =>
   Number((await oneRow<{ n: bigint }>(db, statement)).n)

@@ -37,7 +37,7 @@ export interface DueStatements {
   count(db: Queryable, account: AccountId, until: IsoDate): Promise<number>
 }
 
-/** The condition that a run has not given up on a record. */
+/** Returns the condition that a run has not given up on a record. */
 export const notFailed = (account: AccountId, runId: Id, recordType: string, id: string): Fragment => fragment`
   not exists (select 1 from billing_run_failures f where f.account_id = ${account} and f.billing_run_id = ${runId}
                 and f.record_type = ${recordType} and f.record_id = ${namesOf(id)})`

@@ -71,11 +71,11 @@ const refusal = (code: string, message: string, retryAfterSeconds: number, cause
     cause === undefined ? {} : { cause },
   )
 
-/** The database is away, or too busy: 503, and the caller may try again. */
+/** Makes the fault of a database that is away or too busy: 503, and the caller may try again. */
 export const unavailable = (cause?: unknown): Fault =>
   refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
 
-/** The database answers and takes no writes: 503 as when it is away, in words that lead whoever runs it to the cause. */
+/** Returns the database answers and takes no writes: 503 as when it is away, in words that lead whoever runs it to the cause. */
 const takesNoWrites = (cause: unknown): Fault =>
   refusal(
     'database_unavailable',
@@ -90,14 +90,17 @@ export function isReadOnly(error: unknown): boolean {
   return code === READ_ONLY || code === TAKES_NO_WRITES
 }
 
-/** Whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
+/** Returns whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof Fault) return false
   const { code, message } = asDriverError(error)
   return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '')
 }
 
-/** A Fault when the failure means that the database is away or cannot do it now; undefined for anything else. The failure is its cause. */
+/**
+ * Returns a Fault when the failure means that the database is away or cannot do it now; undefined for anything else. The failure is its
+ * cause.
+ */
 export function databaseFault(error: unknown): Fault | undefined {
   if (error instanceof Fault) return undefined
   const { code = '' } = asDriverError(error)
@@ -123,7 +126,7 @@ export class TooManyRows extends Error {
 
 const CANCELED = '57014'
 
-/** The read ran into its time limit: 503. Asking for less, or at another time, may succeed. */
+/** Makes the fault of a read that ran into its time limit: 503. Asking for less, or at another time, may succeed. */
 export const tooExpensive = () =>
   new Fault(
     'unavailable',
@@ -137,7 +140,7 @@ export const tooExpensive = () =>
     30,
   )
 
-/** A Fault when a read failed because it took too long or the database is away; undefined for anything else. */
+/** Returns a Fault when a read failed because it took too long or the database is away; undefined for anything else. */
 export function readFault(error: unknown): Fault | undefined {
   const { code } = asDriverError(error)
   // A write in a read is a mistake of ours.

@@ -36,8 +36,8 @@ export class Lanes {
   }
 
   /**
-   * A look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another. Rejects
-   * with TooManyRows where one has more rows than LOOKUP_ROWS_MAX.
+   * Makes a look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another.
+   * Rejects with TooManyRows where one has more rows than LOOKUP_ROWS_MAX.
    */
   lookup(account: AccountId): Queryable {
     const asked: Asked[] = []

@@ -84,7 +84,7 @@ export async function openService(
   }
 }
 
-/** The address of a server, or of several, as it may be shown: never with its password. */
+/** Returns the address of a server, or of several, as it may be shown: never with its password. */
 export const shownServer = (databaseUrl: string): string =>
   serversOf(databaseUrl)
     .map((server) => {

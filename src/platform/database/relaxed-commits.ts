@@ -2,7 +2,7 @@ import type { Database } from './database.ts'
 import { sql } from './sql.ts'
 
 /**
- * A database whose commits do not wait for the disk until `settle` is called: for records that can be made again, and in thousands of
+ * Makes a database whose commits do not wait for the disk until `settle` is called: for records that can be made again, and in thousands of
  * transactions. All of them stay whole and in their order; a machine that dies may lose the last ones. The first commit after `settle`
  * waits for the disk, and with it for everything before.
  */

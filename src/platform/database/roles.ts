@@ -31,7 +31,10 @@ async function describeLogin(client: pg.Client): Promise<Login> {
 const exists = async (client: pg.Client, role: string) =>
   ((await client.query('select 1 from pg_roles where rolname = $1', [role])).rowCount ?? 0) > 0
 
-/** From PostgreSQL 16 on whoever makes a role may hand it out, but not change into it unless that was granted as well. */
+/**
+ * Returns whether a login can change into a role. From PostgreSQL 16 on whoever makes a role may hand it out, but not change into it unless
+ * that was granted as well.
+ */
 const canBecome = async (client: pg.Client, login: Login, role: string) =>
   (
     await client.query<{ can: boolean }>('select pg_has_role(session_user, $1, $2) as can', [
@@ -40,7 +43,7 @@ const canBecome = async (client: pg.Client, login: Login, role: string) =>
     ])
   ).rows[0]?.can === true
 
-/** The role is there, made for another database of the server, and this login may not hand it to itself. */
+/** Makes the failure of a role that exists, made for another database of the server, and that this login may not grant itself. */
 const askForGrant = (login: Login, role: string): StartFailure =>
   new StartFailure(
     `The database user ${login.name} is not a member of the role ${role}, which this server has already: ask its administrator to run  grant ${role} to ${pg.escapeIdentifier(login.name)};  then start again.`,

@@ -190,7 +190,7 @@ class ExchangeQuery extends BaseQuery {
 const NO_TEXT = { text: '' }
 const WHOLE = {}
 
-/** Binary columns stay what they are; everything else travels as text. */
+/** Returns a value as the driver sends it: binary columns stay as they are, everything else travels as text. */
 const parameterOf = (value: unknown): unknown =>
   value === null || value === undefined ? null : Buffer.isBuffer(value) ? value : String(value)
 
@@ -201,7 +201,7 @@ export function sendExchange(client: pg.ClientBase, exchange: Exchange, callback
 
 const NOTHING_BEFORE: readonly Statement[] = []
 
-/** The rows of one statement, with what is executed in front of it. */
+/** Returns the rows of one statement, with what is executed in front of it. */
 export function runRows<Row>(
   client: pg.ClientBase,
   statement: Statement,

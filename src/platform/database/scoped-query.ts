@@ -3,9 +3,9 @@ import type { Statement } from './sql.ts'
 /** Statements that set the account, and the settings, under which the statements behind them run. */
 
 /**
- * The account of the statements behind it in one exchange. Until Sync they are one implicit transaction, so the setting is gone
- * afterwards and the next statement on this connection fails unless it sets its own account. It costs two to eleven microseconds; an
- * awaited transaction would cost three round trips.
+ * Returns the setting of the account of the statements behind it in one exchange. Until Sync they are one implicit transaction, so the
+ * setting is gone afterwards and the next statement on this connection fails unless it sets its own account. It costs two to eleven
+ * microseconds; an awaited transaction would cost three round trips.
  */
 export const accountScope = (account: bigint): Statement => ({
   name: 'perennial_scope',

@@ -25,7 +25,7 @@ function nameOf(text: string): string {
 const isFragment = (value: unknown): value is Fragment =>
   typeof value === 'object' && value !== null && 'fragment' in value
 
-/** A whole statement. Values become parameters; fragments are put in as they stand. */
+/** Makes a whole statement. Values become parameters; fragments are put in as they stand. */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   const known = plain.get(strings)
   if (known) return { ...known, values }
@@ -36,13 +36,13 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { ...named, values: flat.values }
 }
 
-/** A piece of a statement, with parameters of its own. */
+/** Makes a piece of a statement, with parameters of its own. */
 export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): Fragment => {
   const flat = flatten(strings, values)
   return { fragment: true, ...flat }
 }
 
-/** A piece of SQL made of names that stand in the code, such as a list of columns; never of anything a caller sent. */
+/** Makes a piece of SQL of names that stand in the code, such as a list of columns; never of anything a caller sent. */
 export const namesOf = (text: string): Fragment => ({ fragment: true, strings: [text], values: [] })
 
 /** Joins pieces of a statement by commas: the values of an insert, the assignments of an update. */
@@ -86,10 +86,10 @@ function element(value: unknown): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : text
 }
 
-/** A PostgreSQL array literal. Columns of bulk statements travel as one parameter each, for one row as for ten thousand. */
+/** Writes a PostgreSQL array literal. Columns of bulk statements travel as one parameter each, for one row as for ten thousand. */
 export const arrayLiteral = (values: readonly unknown[]): string => `{${values.map(element).join(',')}}`
 
-/** The named property of every row, as one array parameter. */
+/** Returns the named property of every row, as one array parameter. */
 export const column = <Row, Key extends keyof Row>(rows: readonly Row[], key: Key): string => {
   let text = '{'
   let last: unknown

@@ -17,7 +17,7 @@ const BYTEA = 17
 const INT8_ARRAY = 1016
 const TEXT_ARRAY = 1009
 
-/** "2026-11-21 16:00:00.123456+00" as "2026-11-21T16:00:00.123Z"; sessions always run in UTC. */
+/** Returns "2026-11-21 16:00:00.123456+00" as "2026-11-21T16:00:00.123Z"; sessions always run in UTC. */
 function instantFromText(text: string): string {
   const day = text.slice(0, 10)
   const time = text.slice(11, 19)
@@ -30,7 +30,7 @@ const itself = (text: string): string => text
 let lastDigits = ''
 let lastDecimal = decimal('0')
 
-/** Prices and rates of neighbouring rows are mostly the same, and a Decimal can be shared. */
+/** Reads a Decimal, and shares it between neighbouring rows, whose prices and rates are mostly the same. */
 function decimalFromText(text: string): Decimal {
   if (text !== lastDigits) {
     lastDecimal = decimal(text)

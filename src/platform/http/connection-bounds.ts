@@ -19,7 +19,7 @@ export interface ConnectionBounds {
 const HEADERS_MS = 30_000
 const UNREAD_MS = 60_000
 
-/** The bounds that an operator sets, and those that nobody needs to. */
+/** Returns the bounds that an operator sets, and those that nobody needs to. */
 export const connectionBounds = (set: {
   requestTimeoutSeconds: number
   connectionsMax: number
@@ -36,7 +36,9 @@ export const connectionBounds = (set: {
 const LOOKS_A_BOUND = 5
 const LOOK_EVERY_MAX_MS = 5_000
 
-/** The options of the HTTP server that end requests which do not arrive. Node answers them 408 by way of the client error handler. */
+/**
+ * Returns the options of the HTTP server that end requests which do not arrive. Node answers them 408 by way of the client error handler.
+ */
 export const arrivalOptions = ({ headersMs, requestMs }: ConnectionBounds) => ({
   requestTimeout: requestMs,
   http: {
@@ -50,7 +52,7 @@ export const arrivalOptions = ({ headersMs, requestMs }: ConnectionBounds) => ({
 
 type Trust = boolean | string | readonly string[]
 
-/** Whether an address is a proxy of ours, which brings the connections of many callers. */
+/** Returns whether an address is a proxy of ours, which brings the connections of many callers. */
 function isProxyOf(trust: Trust): (address: string) => boolean {
   if (typeof trust === 'boolean') return () => trust
   const proxies = new BlockList()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Fault } from '../../kernel/fault.ts'
 
-/** A tag of what a PUT of the record would replace: equal inputs, equal tag. */
+/** Makes a tag of what a PUT of the record would replace: equal inputs, equal tag. */
 export const etagOf = (...parts: readonly unknown[]): string =>
   `"${createHash('sha1')
     .update(JSON.stringify(parts, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))

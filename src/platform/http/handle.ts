@@ -38,7 +38,7 @@ interface Sent {
   isStrict: boolean
 }
 
-/** `gone` makes a signal that is aborted when the caller hangs up before the answer. */
+/** Answers a request to an operation. `gone` makes a signal that is aborted when the caller hangs up before the answer. */
 export async function handleOperation(
   deps: HttpDeps,
   operation: Operation,
@@ -152,8 +152,8 @@ const tooManyReads = () =>
   )
 
 /**
- * A missing record (404) is reported before errors in the query or body (400). If an operation does not declare how to find its record,
- * the read itself finds it: it changes nothing, and its answer is thrown away.
+ * Finds the record of a request. A missing record (404) is reported before errors in the query or body (400). If an operation does not
+ * declare how to find its record, the read itself finds it: it changes nothing, and its answer is thrown away.
  */
 async function findMissing(
   operation: ReadOperation<any, any, any>,
@@ -173,7 +173,7 @@ async function findMissing(
   }
 }
 
-/** The request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */
+/** Returns the request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */
 function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
   const key = idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key !== 'string') return undefined
@@ -184,7 +184,9 @@ function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
   }
 }
 
-/** The address as the operation sees it: letter case of fixed words, a trailing slash, paging and strange parameters change nothing. */
+/**
+ * Returns the address as the operation sees it: letter case of fixed words, a trailing slash, paging and strange parameters change nothing.
+ */
 function addressIdentity({ operation, params, query }: Sent): string {
   const declared = [...(operation.query?.spellings?.keys() ?? [])].filter((name) => !/^page(_size)?$/.test(name))
   return JSON.stringify([operation.path, params, declared.map((name) => query[name] ?? null)])
@@ -256,8 +258,8 @@ class Previewed extends Error {
 }
 
 /**
- * Long work commits on its own way. First the key, as a row with a lease, so that a repeated call is refused at once; then a place among the
- * long operations of this process; then a connection of those that long operations have for themselves.
+ * Runs long work, which commits in a way of its own. First the key, as a row with a lease, so that a repeated call is refused at once; then
+ * a place among the long operations of this process; then a connection of those that long operations have for themselves.
  */
 async function handleLong(
   deps: HttpDeps,
@@ -303,7 +305,7 @@ async function runWrite(
   return operation.write(tx, context, input, record, found, sent.prepared)
 }
 
-/** Everything that was sent, read as declared. Fields with a problem are left out, so that what they refer to can still be checked. */
+/** Reads everything that was sent, as declared. Fields with a problem are left out, so that what they refer to can still be checked. */
 function gatherInput(sent: Sent, context: RequestContext, problems: Problems): Input<any, any> {
   const reading: ReadContext = {
     problems,
@@ -362,7 +364,7 @@ function readBody(sent: Sent, reading: ReadContext): unknown {
   return operation.body?.read(json, '', reading)
 }
 
-/** The identifier in a path; anything that cannot be one belongs to no record. */
+/** Returns the identifier in a path; anything that cannot be one belongs to no record. */
 export function pathId(params: PathParams, name: string, unknown: (value: string) => Fault): bigint {
   const text = params[name] ?? ''
   if (!/^\d{1,16}$/.test(text) || Number(text) > Number.MAX_SAFE_INTEGER || Number(text) < 1)

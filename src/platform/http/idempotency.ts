@@ -36,11 +36,11 @@ export interface KeyedRequest {
   lease: string
 }
 
-/** The lease of a key in the account. */
+/** Returns the lease of a key in the account. */
 export const keyLease = ({ hashKey }: IdempotencySecrets, key: string): string =>
   `key ${createHmac('sha256', hashKey).update(`key\n${key}`).digest('hex')}`
 
-/** The key of a request's header, what is wrong with it, or undefined when none is sent. */
+/** Returns the key of a request's header, what is wrong with it, or undefined when none is sent. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | Problem | undefined {
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[\x20-\x7e]{1,255}$/.test(header)) return header

@@ -1,4 +1,6 @@
-/** Whether an answer is wanted in another form than JSON: by the word of the query, and where that is silent by the Accept header. */
+/**
+ * Returns whether an answer is wanted in another form than JSON: by the word of the query, and where that is silent by the Accept header.
+ */
 export const wantsForm = <Word extends string>(
   form: Word,
   mediaType: string,

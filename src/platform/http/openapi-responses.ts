@@ -71,7 +71,7 @@ export const refusalComponents: Schema = Object.fromEntries(
   Object.entries(REASONS).map(([status, reason]) => [`Refused${status}`, refusal(Number(status), reason)]),
 )
 
-/** The refusals that an operation can really give, by status. */
+/** Returns the refusals that an operation can really give, by status. */
 function refusalsOf(operation: Operation): number[] {
   if (operation.isPublic) return []
   const changes = operation.kind !== 'read'
@@ -92,17 +92,17 @@ function refusalsOf(operation: Operation): number[] {
   return [...new Set(statuses)].sort((a, b) => a - b)
 }
 
-/** Whether the operation compares If-Match with its record. */
+/** Returns whether the operation compares If-Match with its record. */
 export const hasEtag = (operation: Operation): boolean => operation.kind === 'write' && operation.etag !== undefined
 
 const isPaged = ({ query }: Operation): boolean => Object.hasOwn((query?.schema['properties'] ?? {}) as object, 'page')
 
-/** Whether reading a path answers the ETag that a change of the same path compares. */
+/** Returns whether reading a path answers the ETag that a change of the same path compares. */
 const isTagged = (path: string, operations: readonly Operation[]): boolean =>
   operations.some((one) => one.path === path && one.method === 'PUT' && hasEtag(one)) ||
   operations.some((one) => one.path === path && one.success.headers?.includes('ETag'))
 
-/** The operation that reads one record of the list that a POST adds to. */
+/** Returns the operation that reads one record of the list that a POST adds to. */
 const readerOfNew = (operation: Operation, operations: readonly Operation[]): Operation | undefined =>
   operations.find(
     ({ method, path }) =>
@@ -111,7 +111,7 @@ const readerOfNew = (operation: Operation, operations: readonly Operation[]): Op
       !path.slice(operation.path.length + 1).includes('/'),
   )
 
-/** The headers of a success: those of the record follow from what other operations do on its path. */
+/** Returns the headers of a success: those of the record follow from what other operations do on its path. */
 function successHeaders(operation: Operation, operations: readonly Operation[]): HeaderName[] {
   const { method, path, success } = operation
   const created = success.status === 201 ? readerOfNew(operation, operations) : undefined
@@ -134,7 +134,7 @@ function successHeaders(operation: Operation, operations: readonly Operation[]):
 const mediaSchema = (type: string): Schema =>
   type.startsWith('text/') ? { type: 'string' } : { type: 'string', format: 'binary' }
 
-/** Media types that are not JSON, each with its schema. */
+/** Returns the media types that are not JSON, each with its schema. */
 export const rawContent = (types: readonly string[]): Schema =>
   Object.fromEntries(types.map((type) => [type, { schema: mediaSchema(type) }]))
 

@@ -151,7 +151,7 @@ export const readOperation = <Body = undefined, Query = Record<string, never>>(
   },
 ): Operation => ({ kind: 'read', ...operation }) as Operation
 
-/** A read whose statements need no answer of each other: asked for before the first is waited for, as Promise.all does. */
+/** Declares a read whose statements need no answer of each other: asked for before the first is waited for, as Promise.all does. */
 export const lookupOperation = <Query = Record<string, never>>(
   operation: Omit<
     ReadOperation<undefined, Query, Queryable>,

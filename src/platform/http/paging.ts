@@ -19,10 +19,10 @@ export interface PageStart {
 
 const BLOCK = 4096n
 
-/** The start of a page of a list that is filtered: everything before it is walked. */
+/** Returns the start of a page of a list that is filtered: everything before it is walked. */
 export const startOf = ({ page, size }: Page): PageStart => ({ fromId: 0n, skip: (page - 1) * size })
 
-/** The start of a page of an account-wide, unfiltered list. */
+/** Returns the start of a page of an account-wide, unfiltered list. */
 export async function pageStart(
   db: Queryable,
   account: bigint,

@@ -35,7 +35,9 @@ export async function bodyOf(pieces: AsyncGenerator<string>): Promise<PiecedBody
   return { body, over }
 }
 
-/** A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn. */
+/**
+ * Passes pieces on in turns. A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn.
+ */
 async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>) {
   yield* begun
   for await (const piece of pieces) {

@@ -12,7 +12,7 @@ const PLAIN_INTEGER = /^\d{1,30}$/
 // No list is that long, and offsets stay exact.
 const PAGE_MAX = 10 ** 12
 
-/** page and page_size: from 1; sizes over 200 are taken as 200. */
+/** Reads page and page_size: from 1; sizes over 200 are taken as 200. */
 const pagingNumber = (): Field<number> => ({
   isBlankNull: false,
   schema: { type: 'integer', minimum: 1 },
@@ -40,11 +40,11 @@ export const pageOf = (query: { page?: number | null; page_size?: number | null 
   size: Math.min(query.page_size ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX),
 })
 
-/** Whether a list is asked for its first page and nothing else: work bounded by the size of a page, whatever the account has. */
+/** Returns whether a list is asked for its first page and nothing else: work bounded by the size of a page, whatever the account has. */
 export const isFirstPage = ({ page, page_size: _size, ...filters }: Record<string, unknown>): boolean =>
   (page ?? 1) === 1 && Object.values(filters).every((value) => value == null)
 
-/** The paging parameters of every list, and its own filters. */
+/** Returns the paging parameters of every list, and its own filters. */
 export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
 
 /** Throws 400 where the first of two inclusive days of a query lies after the last. */

@@ -12,8 +12,9 @@ const broken = () =>
   new Fault('invalid', [{ code: 'body_broken', message: 'The body ended before it was complete.', field: null }])
 
 /**
- * The bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method.
- * `arrived` counts bytes, and throws where there is no room for them. What is refused is read to its end as well, so that the connection stays usable for the answer and the next request.
+ * Returns the bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method.
+ * `arrived` counts bytes, and throws where there is no room for them. What is refused is read to its end as well, so that the connection
+ * stays usable for the answer and the next request.
  */
 export function collectBody(
   payload: Readable,

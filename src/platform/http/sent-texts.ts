@@ -8,7 +8,7 @@ import { readSentBody } from './request-body.ts'
 const LENGTH_MIN = 3
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Every text and number of the request, wherever it stood in it; 'too much' when looking through all of it would take long. */
+/** Returns every text and number of the request, wherever it stood in it; 'too much' when looking through all of it would take long. */
 export function sentTexts(request: FastifyRequest): readonly string[] | 'too much' {
   const { body } = request
   if (Buffer.isBuffer(body) && body.length > BODY_BYTES_MAX) return 'too much'
@@ -32,7 +32,7 @@ export function sentTexts(request: FastifyRequest): readonly string[] | 'too muc
   return [...found]
 }
 
-/** The header, its token, and the user and password that the token may be made of. */
+/** Returns the header, its token, and the user and password that the token may be made of. */
 function credentialsOf(header: string): string[] {
   const token = header.slice(header.indexOf(' ') + 1)
   const [, password = ''] = Buffer.from(token, 'base64').toString('utf8').split(':', 2)
@@ -46,8 +46,8 @@ function scalarsOf(json: Json, add: (text: string) => void): void {
 }
 
 /**
- * The path of a request as it may be logged: the pattern of its route with the identifiers in it. A path that is nobody's, or a parameter
- * that is no identifier, may be anything, a token too.
+ * Returns the path of a request as it may be logged: the pattern of its route with the identifiers in it. A path that is nobody's, or a
+ * parameter that is no identifier, may be anything, a token too.
  */
 export function loggedPath(request: FastifyRequest): string {
   const pattern = request.is404 ? undefined : request.routeOptions.url

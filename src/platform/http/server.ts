@@ -163,7 +163,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
 const hostMissing = () =>
   new Fault('invalid', [{ code: 'host_missing', message: 'Send a Host header, as HTTP/1.1 requires.', field: null }])
 
-/** Whether the body of a request is large, or does not declare its size. */
+/** Returns whether the body of a request is large, or does not declare its size. */
 function maySendLarge({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) > LARGE_BYTES || headers['transfer-encoding'] !== undefined
 }
@@ -184,7 +184,7 @@ async function identify(request: FastifyRequest, deps: HttpDeps): Promise<Caller
   return caller
 }
 
-/** A preview changes nothing, so a key that may only read may ask for one, of the operations that have one. */
+/** Returns whether a request asks for a preview, which changes nothing, so that a key that may only read may ask for it. */
 function isPreview(request: FastifyRequest, operation: Operation): boolean {
   const properties = (operation.query?.schema['properties'] ?? {}) as object
   const wish = (request.query as Record<string, unknown>)['preview']
@@ -224,7 +224,7 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
   })
 }
 
-/** A signal that is aborted when the caller hangs up before the answer has left. */
+/** Makes a signal that is aborted when the caller hangs up before the answer has left. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   const reason = () => new Fault('unavailable', [{ code: 'caller_gone', message: 'The caller hung up.', field: null }])
@@ -247,7 +247,7 @@ function send(reply: FastifyReply, answer: Answer, rateHeaders: Record<string, s
   return reply.send(answer.body)
 }
 
-/** Every other method of a known path is 405 with Allow, after the credentials were checked. */
+/** Answers every other method of a known path with 405 and Allow, after the credentials were checked. */
 function addWrongMethods(app: FastifyInstance, operations: readonly Operation[]): void {
   // Paths that differ only in the name of a parameter, or in letter case, are one path.
   const byPath = new Map<string, { url: string; methods: Set<string> }>()
@@ -287,7 +287,7 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
 }
 
-/** A path that no router can read, such as one with a broken escape: refused in the same order as any other. Hooks have not run here. */
+/** Refuses a path that no router can read, such as one with a broken escape, in the same order as any other. Hooks have not run here. */
 async function answerUnroutable(
   error: unknown,
   request: FastifyRequest,

@@ -122,11 +122,11 @@ function addPublicFile(app: FastifyInstance, url: string, { type, policy, text }
   })
 }
 
-/** Whether If-None-Match names an ETag; a weak one, as proxies make of it, is the same file. */
+/** Returns whether If-None-Match names an ETag; a weak one, as proxies make of it, is the same file. */
 const isNamedIn = (header: string | undefined, etag: string): boolean =>
   header?.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, ''))) ?? false
 
-/** Ready: the database answers soon, and the service is not on its way out. */
+/** Answers whether the service is ready: the database answers soon, and the service is not on its way out. */
 function addReadiness(app: FastifyInstance, db: Database): void {
   let isStopping = false
   // Of a database that does not answer one question is open, however often the service is asked.

@@ -11,7 +11,7 @@ import { minorText } from '../../kernel/money.ts'
 export const LANGUAGES = ['en', 'de'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** The language of a tag such as de-CH; English where there is none of ours. */
+/** Returns the language of a tag such as de-CH; English where there is none of ours. */
 export const languageOf = (locale: string): Language =>
   LANGUAGES.find((language) => locale.toLowerCase().split('-')[0] === language) ?? 'en'
 
@@ -32,7 +32,10 @@ export interface Formats {
   date(day: IsoDate): string
 }
 
-/** A document is in one language throughout: where we lack the words of a locale, its country's English way of writing is taken. */
+/**
+ * Returns the locale in which a document is written. A document is in one language throughout: where we lack the words of a locale, its
+ * country's English way of writing is taken.
+ */
 function writtenLocale(locale: string): string {
   const language = languageOf(locale)
   try {
@@ -87,7 +90,7 @@ function makeFormats(locale: string): Formats {
 const LOCALES_MAX = 200
 const made = new Map<string, Formats>()
 
-/** The ways of writing of a BCP 47 tag. */
+/** Returns the ways of writing of a BCP 47 tag. */
 export function formatsOf(locale: string): Formats {
   const key = locale.toLowerCase()
   let formats = made.get(key)

@@ -21,7 +21,7 @@ export type FaceName = keyof typeof FILES
 
 const REPLACEMENT = 0xfffd
 
-/** Different kinds of space and hyphen share a glyph, and a glyph is read back as one character only: the plain one. */
+/** Replaces kinds of space and hyphen by the plain ones: they share a glyph, which is read back as one character only. */
 export const plainText = (text: string): string =>
   text
     .normalize('NFC')
@@ -69,7 +69,7 @@ const SEED = Array.from({ length: 0x17f }, (_one, code) => String.fromCodePoint(
 
 const SUBSETS_MAX = 64
 
-/** The bytes of subsets by the glyphs in them; the oldest is forgotten. */
+/** Makes subsets of a font that remember their bytes by their glyphs; the oldest is forgotten. */
 function rememberSubsets(font: Font): () => Subset {
   const made = new Map<string, Uint8Array>()
   return () => {
@@ -165,7 +165,7 @@ function openFace(name: FaceName): Face {
 
 const opened = new Map<FaceName, Face>()
 
-/** The shared face; the first call reads it. */
+/** Returns the shared face; the first call reads it. */
 export function faceOf(name: FaceName): Face {
   let face = opened.get(name)
   if (!face) {

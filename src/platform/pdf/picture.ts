@@ -53,7 +53,7 @@ interface OpenedJpeg extends Picture {
   colorSpace: string | undefined
 }
 
-/** A picture of PNG or JPEG bytes; undefined for what is neither, is broken or is too large: documents do without. */
+/** Reads a picture of PNG or JPEG bytes; undefined for what is neither, is broken or is too large: documents do without. */
 export function pictureOf(pdf: PDFKit.PDFDocument, image: Buffer): Picture | undefined {
   try {
     if (image[0] === 0x89) return bitmapPicture(bitmapOf(image))

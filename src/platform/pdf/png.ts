@@ -116,7 +116,7 @@ function unfilter(row: Buffer, before: Buffer, filter: number, step: number): vo
   }
 }
 
-/** The number in a place of a row, whatever its bits; of sixteen the upper eight. */
+/** Returns the number in a place of a row, whatever its bits; of sixteen the upper eight. */
 function sampleAt(row: Buffer, index: number, depth: number): number {
   if (depth === 8) return row[index] as number
   if (depth === 16) return row[2 * index] as number
@@ -126,7 +126,7 @@ function sampleAt(row: Buffer, index: number, depth: number): number {
 
 type Pixel = [red: number, green: number, blue: number, alpha: number]
 
-/** How the samples of a pixel become a colour. */
+/** Returns how the samples of a pixel become a colour. */
 function colorReader({ header, palette, transparency }: Chunks): (row: Buffer, x: number) => Pixel {
   const { depth, colorType } = header
   const channels = CHANNELS[colorType]
@@ -153,7 +153,7 @@ function colorReader({ header, palette, transparency }: Chunks): (row: Buffer, x
   }
 }
 
-/** The pixels of a PNG image. Throws for anything that is none, is broken, or is too large. */
+/** Returns the pixels of a PNG image. Throws for anything that is none, is broken, or is too large. */
 export function readPng(png: Buffer): Bitmap {
   const chunks = chunksOf(png)
   const { width, height, depth, colorType, isInterlaced } = chunks.header

@@ -157,7 +157,7 @@ export class Sheet {
     element.end()
   }
 
-  /** An element that content is added to bit by bit, as by a cell that goes on on the next page; its parent ends it. */
+  /** Opens an element that content is added to bit by bit, as by a cell that goes on on the next page; its parent ends it. */
   element(tag: Tag, attributes: Attributes = {}): Element {
     const element = this.#pdf.struct(tag, attributes)
     this.#open.at(-1)?.add(element)
@@ -223,7 +223,7 @@ export class Sheet {
     element.end()
   }
 
-  /** A hairline, drawn when its page is done. */
+  /** Draws a hairline when its page is done. */
   rule(x: number, y: number, width: number, weight = 0.5): void {
     this.#rules.push({ x, y, width, weight })
   }
@@ -255,7 +255,7 @@ export class Sheet {
     return size.height
   }
 
-  /** The bytes of the document; nothing can be set afterwards. */
+  /** Returns the bytes of the document; nothing can be set afterwards. */
   finish(): Buffer {
     this.#drawRules()
     this.#drawMargins()

@@ -106,7 +106,7 @@ class TableDrawing {
     return { x: align === 'right' ? x + GAP : x, y: this.#sheet.y, width: width - GAP, align }
   }
 
-  /** The head is read once; on further pages it is only seen. */
+  /** Draws the head of a table. Screen readers read it once; on further pages it is only seen. */
   drawHead(as: 'content' | 'artifact'): void {
     const head = this.#head
     if (!head) return
@@ -131,7 +131,7 @@ class TableDrawing {
     this.drawHead('artifact')
   }
 
-  /** A row goes to the next page as a whole; one that is longer than a page is cut between lines. */
+  /** Draws a row, as a whole on the next page if it does not fit; one that is longer than a page is cut between lines. */
   drawRow(row: SetRow, needed: number): void {
     const sheet = this.#sheet
     if (needed > sheet.room && sheet.y > sheet.top && needed <= sheet.bottom - sheet.top - 40) this.#nextPage()

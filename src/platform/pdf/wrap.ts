@@ -22,7 +22,7 @@ export interface Line {
 /** From one baseline to the next, in parts of the size. */
 const LEADING = 1.32
 
-/** A word that is wider than the line is broken where it has to be: a reference without spaces must not run off the paper. */
+/** Breaks a word that is wider than the line where it has to: a reference without spaces must not run off the paper. */
 function breakWord(word: string, width: number, { face, size }: Ink): string[] {
   const { widthOf } = faceOf(face)
   const parts: string[] = []
@@ -42,7 +42,7 @@ function breakWord(word: string, width: number, { face, size }: Ink): string[] {
   return parts
 }
 
-/** Lines of a text of one or more paragraphs that are at most `width` points wide; an empty paragraph stays an empty line. */
+/** Returns the lines of a text of one or more paragraphs that are at most `width` points wide; an empty paragraph stays an empty line. */
 export function wrap(text: string, width: number, ink: Ink): Line[] {
   const { widthOf } = faceOf(ink.face)
   const height = ink.size * LEADING
@@ -72,7 +72,7 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
 
 export const heightOf = (lines: readonly Line[]): number => lines.reduce((sum, { height }) => sum + height, 0)
 
-/** As many lines as fit into a height. */
+/** Returns as many lines as fit into a height. */
 export function fitting(lines: readonly Line[], height: number): readonly Line[] {
   let used = 0
   const count = lines.findIndex((line) => (used += line.height) > height)

@@ -24,7 +24,7 @@ const DUPLICATE_DATABASE = '42P04'
 
 const openFolders = new Map<string, number>()
 
-/** The connection to the server in the folder, as superuser `postgres` to the database `perennial`. */
+/** Returns the connection to the server in the folder, as superuser `postgres` to the database `perennial`. */
 export function connectionTo(cluster: string): EmbeddedConnection {
   return { host: reachable(cluster), port: 5432, user: 'postgres', database: 'perennial' }
 }

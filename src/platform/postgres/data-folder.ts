@@ -38,7 +38,7 @@ export function dataFolderAt(dataDir: string): DataFolder {
   }
 }
 
-/** Whether a database lies in the data folder, started or not. Only looked at. */
+/** Returns whether a database lies in the data folder, started or not. Only looked at. */
 export const hasDatabase = (dataDir: string): boolean => existsSync(dataFolderAt(dataDir).cluster)
 
 /**
@@ -89,8 +89,8 @@ export function giveToFolderOwner(folder: DataFolder, file: string): void {
 }
 
 /**
- * True when the folder holds a database of the right major version; false when there is none yet.
- * Throws a StartFailure for a database of another version and for a folder with something else in it.
+ * Returns true when the folder holds a database of the right major version; false when there is none yet. Throws a StartFailure for a
+ * database of another version and for a folder with something else in it.
  */
 export function hasCluster(folder: DataFolder, majorVersion: number): boolean {
   const found = readVersion(folder)

@@ -83,8 +83,8 @@ export function startGuardedServer(given: {
 }
 
 /**
- * How a database program names the folder it was started in. On Linux it never needs the path, so that folders above,
- * which its user may not be able to enter, need not be opened up.
+ * Returns how a database program names the folder it was started in. On Linux it never needs the path, so that folders above, which its
+ * user may not be able to enter, need not be opened up.
  */
 export function folderAsSeenInside(path: string): string {
   return process.platform === 'linux' ? '/proc/self/cwd' : path

@@ -8,8 +8,8 @@ const RETRY_MS = 50
 const WAIT_MS = 60_000
 
 /**
- * The connection to the embedded database that another process runs in `dataDir`, waited for while that process starts
- * it; undefined when none runs. Throws a StartFailure when this user may not reach it.
+ * Returns the connection to the embedded database that another process runs in `dataDir`, waited for while that process starts it;
+ * undefined when none runs. Throws a StartFailure when this user may not reach it.
  */
 export async function joinEmbeddedPostgres(given: { dataDir: string }): Promise<EmbeddedConnection | undefined> {
   const folder = dataFolderAt(given.dataDir)

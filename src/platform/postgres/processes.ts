@@ -5,7 +5,7 @@ import { errorCodeOf } from './start-failure.ts'
 /** Mark that distinguishes a process from a later one with the same id. */
 export type ProcessMark = { readonly pid: number; readonly startedAt: string }
 
-/** The running process of that id; undefined when there is none, or only a dead one that nobody has reaped. */
+/** Returns the running process of that id; undefined when there is none, or only a dead one that nobody has reaped. */
 export function findProcess(pid: number): ProcessMark | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? { pid, startedAt: '' } : undefined
   const fields = statFieldsOf(pid)
@@ -14,15 +14,14 @@ export function findProcess(pid: number): ProcessMark | undefined {
   return { pid, startedAt: fields[19] ?? '' }
 }
 
-/** True while the very process of the mark runs: same id, same start. */
+/** Returns true while the very process of the mark runs: same id, same start. */
 export function isRunning(mark: ProcessMark): boolean {
   return findProcess(mark.pid)?.startedAt === mark.startedAt
 }
 
 /**
- * Ids of the PostgreSQL main processes that work in the folder (Linux; elsewhere none are seen).
- * A server's working folder is its data folder for as long as it lives, so a killed service's server is found by it,
- * whatever became of its pid file.
+ * Lists the ids of the PostgreSQL main processes that work in the folder (Linux; elsewhere none are seen). A server's working folder is its
+ * data folder for as long as it lives, so a killed service's server is found by it, whatever became of its pid file.
  */
 export function findServersIn(folder: string): number[] {
   if (process.platform !== 'linux') return []

@@ -39,7 +39,7 @@ const DEFAULTS: ServerSettings = {
   log_min_messages: 'warning',
 }
 
-/** The `-c name=value` arguments of the server. `folder` is where data and socket are, as the server shall name it. */
+/** Returns the `-c name=value` arguments of the server. `folder` is where data and socket are, as the server shall name it. */
 export function serverArguments(folder: string, settings: ServerSettings = {}): string[] {
   const fixed = { listen_addresses: '', port: 5432, unix_socket_directories: folder, unix_socket_permissions: '0700' }
   const all = { ...DEFAULTS, ...settings, ...fixed }

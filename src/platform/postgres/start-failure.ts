@@ -10,7 +10,7 @@ export class StartFailure extends Error {
 /** The way out that every machine has; appended where the embedded database cannot run at all. */
 export const OTHER_WAY = 'or set DATABASE_URL to a PostgreSQL server of version 15 or newer'
 
-/** The system's short word for a failed call (ENOENT, EACCES, …), or undefined for any other error. */
+/** Returns the system's short word for a failed call (ENOENT, EACCES, …), or undefined for any other error. */
 export function errorCodeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
@@ -37,7 +37,7 @@ export function folderFailure(dataDir: string, error: unknown): unknown {
   }
 }
 
-/** The disk under the data folder is full. */
+/** Makes the failure of a full disk under the data folder. */
 export function fullDisk(dataDir: string): StartFailure {
   return new StartFailure(`The disk that holds ${dataDir} is full: free some space and start again.`)
 }

@@ -3,7 +3,7 @@ import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import { decimalToMinor } from '../../kernel/money.ts'
 
-/** A received amount in minor units of its currency; one with more decimals than the currency has is a problem, and undefined. */
+/** Reads a received amount in minor units of its currency; one with more decimals than the currency has is a problem, and undefined. */
 export function amountIn(
   problems: Problems,
   field: string,

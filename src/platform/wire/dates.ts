@@ -33,7 +33,7 @@ function monthOf(name: string): number {
   return (lower.length === 3 ? MONTHS.indexOf(lower) : MONTH_NAMES.indexOf(lower)) + 1
 }
 
-/** A date without a time; it never slips a day. */
+/** Reads a date without a time; it never slips a day. */
 function plainDate(text: string): IsoDate | undefined {
   const iso = ISO_DATE.exec(text) ?? BASIC_DATE.exec(text)
   if (iso) return checked(iso[1] ?? '', Number(iso[2]), iso[3] ?? '')
@@ -76,7 +76,7 @@ const epochOf = ({ date, timeMs, offsetMinutes }: DateTime, zone: string): numbe
 const inYears = (date: IsoDate): IsoDate | undefined =>
   date >= '1900-01-01' && date <= '2999-12-31' ? date : undefined
 
-/** The calendar day that a text means; undefined when it means none. */
+/** Returns the calendar day that a text means; undefined when it means none. */
 export function readDate(text: string, zone: string): IsoDate | undefined {
   const tidy = text.trim()
   const plain = plainDate(tidy)
@@ -88,7 +88,7 @@ export function readDate(text: string, zone: string): IsoDate | undefined {
   return inYears(dateIn(epochOf(moment, zone), zone))
 }
 
-/** The instant that a text means; a date without a time is midnight of the zone. */
+/** Returns the instant that a text means; a date without a time is midnight of the zone. */
 export function readInstant(text: string, zone: string): Instant | undefined {
   const tidy = text.trim()
   const plain = plainDate(tidy)

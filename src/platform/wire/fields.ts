@@ -27,7 +27,7 @@ function hasControl(text: string, allowsLines: boolean): boolean {
   return false
 }
 
-/** Unpaired surrogates are no Unicode: PostgreSQL could not store them. */
+/** Returns whether a text has no unpaired surrogates, which PostgreSQL could not store. */
 const isWellFormed = (text: string): boolean => (text as string & { isWellFormed(): boolean }).isWellFormed()
 
 function readText(
@@ -58,7 +58,7 @@ interface TextOptions {
   description?: string
 }
 
-/** Text: trimmed, without control characters, within its length. */
+/** Declares a text: trimmed, without control characters, within its length. */
 export function text(options: TextOptions = {}): Field<string> {
   const max = options.max ?? TEXT_MAX
   const kind = options.takesNumbers ? ['string', 'number'] : 'string'
@@ -89,7 +89,7 @@ export const email = (): Field<string> =>
 
 const LANGUAGE_TAG = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 
-/** The language of documents and mails, as de or de-CH. */
+/** Declares the language of documents and mails, as de or de-CH. */
 export const languageTag = (): Field<string> =>
   text({
     max: 35,
@@ -138,7 +138,7 @@ export const whole = (min: number, max: number): Field<number> => ({
 
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** A reference to another record. null, 0 and "" mean "not given" and become null. */
+/** Declares a reference to another record. null, 0 and "" mean "not given" and become null. */
 export const reference = (): Field<bigint | null> => ({
   isBlankNull: true,
   schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
@@ -155,7 +155,7 @@ export const reference = (): Field<bigint | null> => ({
   },
 })
 
-/** A reference that must be given: 0 is as absent as null. */
+/** Declares a reference that must be given: 0 is as absent as null. */
 export const requiredReference = (): Field<bigint> => ({
   ...(reference() as Field<bigint>),
   schema: { ...reference().schema, minimum: 1 },
@@ -175,8 +175,8 @@ const significantDigits = ({ coefficient }: Decimal): number => {
 }
 
 /**
- * More than 15 significant digits are what a program prints of a double (19.989999999999998 for 19.99): taken as the decimal of at most 15
- * digits that is the same double, and refused where there is none (0.30000000000000004 is not 0.3).
+ * Reads a decimal. More than 15 significant digits are what a program prints of a double (19.989999999999998 for 19.99): taken as the
+ * decimal of at most 15 digits that is the same double, and refused where there is none (0.30000000000000004 is not 0.3).
  */
 function readDecimal(value: Json): Decimal | 'not a number' | 'too many digits' {
   if (!isJsonNumber(value)) return 'not a number'
@@ -198,7 +198,7 @@ interface DecimalOptions {
   description?: string
 }
 
-/** An exact decimal with bounds. */
+/** Declares an exact decimal with bounds. */
 export function decimalField(options: DecimalOptions): Field<Decimal> {
   const bounds = {
     ...(options.min ? { [options.isMinOpen ? 'exclusiveMinimum' : 'minimum']: Number(decimalText(options.min)) } : {}),
@@ -265,15 +265,15 @@ function checkDecimal(
 
 const FINE_DECIMALS = 8
 
-/** A unit price: never negative, up to 8 decimals. */
+/** Declares a unit price: never negative, up to 8 decimals. */
 export const price = (): Field<Decimal> =>
   decimalField({ decimalsMax: FINE_DECIMALS, min: ZERO, description: 'A price per unit, up to 8 decimals' })
 
-/** A tax rate: a fraction from 0 to 1, up to 8 decimals. */
+/** Declares a tax rate: a fraction from 0 to 1, up to 8 decimals. */
 export const rate = (): Field<Decimal> =>
   decimalField({ decimalsMax: FINE_DECIMALS, min: ZERO, max: decimal('1'), description: 'A fraction from 0 to 1' })
 
-/** An amount that must not be negative; its decimals are checked against its currency, see amountIn. */
+/** Declares an amount that must not be negative; its decimals are checked against its currency, see amountIn. */
 export const amount = (): Field<Decimal> =>
   decimalField({
     decimalsMax: 4,
@@ -281,7 +281,7 @@ export const amount = (): Field<Decimal> =>
     description: 'An amount in major units, with at most the decimals of its currency',
   })
 
-/** A currency of ISO 4217 that has a minor unit; letter case is not free. */
+/** Declares a currency of ISO 4217 that has a minor unit; letter case is not free. */
 export const currencyCode = (): Field<string> => ({
   isBlankNull: true,
   schema: { type: 'string', pattern: '^[A-Z]{3}$', description: 'ISO 4217 code' },
@@ -299,7 +299,7 @@ export const currencyCode = (): Field<string> => ({
 
 const DATE_FORMS = 'a date such as 2026-04-03, 20260403, 03 Apr 2026 or 2026-04-03T00:00:00Z, in the years 1900 to 2999'
 
-/** A calendar day. An instant becomes the day it falls on in the account's zone. */
+/** Declares a calendar day. An instant becomes the day it falls on in the account's zone. */
 export const date = (): Field<IsoDate> => ({
   isBlankNull: true,
   schema: { type: 'string', description: `Calendar date: ${DATE_FORMS}` },
@@ -311,7 +311,7 @@ export const date = (): Field<IsoDate> => ({
   },
 })
 
-/** A moment. A date without a time is midnight in the account's zone. */
+/** Declares a moment. A date without a time is midnight in the account's zone. */
 export const instant = (): Field<Instant> => ({
   isBlankNull: true,
   schema: { type: 'string', description: `Instant: ${DATE_FORMS}` },

@@ -199,7 +199,7 @@ function canonicalNumber({ digits }: JsonNumber): string {
 }
 
 /**
- * A text that is the same for equal bodies, whatever the order of their names and the spelling of their numbers (1, 1.0, 1e0): what
+ * Returns a text that is the same for equal bodies, whatever the order of their names and the spelling of their numbers (1, 1.0, 1e0): what
  * idempotent requests, and two spellings of one field, are compared by.
  */
 export function canonicalJson(value: Json | undefined): string {

@@ -79,7 +79,7 @@ export const described = <T>(field: Field<T>, sentence: string): Field<T> => ({
   schema: describedAs(field.schema, sentence),
 })
 
-/** A value as a message may repeat it: short, and never a secret. */
+/** Returns a value as a message may repeat it: short, and never a secret. */
 export function shown(value: Json, context: ReadContext): string {
   if (context.isSecret) return 'something else'
   if (value === null) return 'null'
@@ -93,7 +93,7 @@ const SECRET_NAMES = /^(number|securitycode|cvv|cvc|accountnumber|iban|bank_accn
 
 const secretNames = new Map<string, boolean>()
 
-/** Whether a declared name is a secret's: looked at once for each of them. */
+/** Returns whether a declared name is a secret's: looked at once for each of them. */
 function isSecretName(name: string): boolean {
   let isSecret = secretNames.get(name)
   if (isSecret === undefined) secretNames.set(name, (isSecret = SECRET_NAMES.test(name)))
@@ -179,7 +179,7 @@ function readProperties<P extends Properties>(
   return found as BodyOf<P>
 }
 
-/** The value under the field's own name or an alias; both with different values is a problem. */
+/** Returns the value under the field's own name or an alias; both with different values is a problem. */
 function givenValue(
   value: { [name: string]: Json },
   name: string,
@@ -244,7 +244,7 @@ function schemaOf(properties: Properties, names: readonly string[]): Schema {
   }
 }
 
-/** A list of one kind of entry. Absent entries are refused one by one, so that every problem has its place. */
+/** Declares a list of one kind of entry. Absent entries are refused one by one, so that every problem has its place. */
 export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; what: string }): Field<T[]> {
   return {
     isBlankNull: false,

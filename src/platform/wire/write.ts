@@ -46,16 +46,16 @@ export const outId = (description?: string): Shape<bigint> =>
   shape({ type: 'integer', format: 'int64', ...(description ? { description } : {}) }, (value) => value.toString())
 export const outInteger = (schema: Schema = {}): Shape<number> =>
   shape({ type: 'integer', ...schema }, (value) => value.toString())
-/** Money, prices, quantities, rates: written digit by digit. */
+/** Declares money, prices, quantities and rates: written digit by digit. */
 export const outNumber = (description?: string): Shape<Digits> =>
   shape({ type: 'number', ...(description ? { description } : {}) }, (value) => value)
-/** An instant or a calendar date as the interface writes them. */
+/** Declares an instant or a calendar date as the interface writes them. */
 export const outDate = (description?: string): Shape<string> =>
   shape({ type: 'string', format: 'date-time', ...(description ? { description } : {}) }, (value) => `"${value}"`)
 export const outWord = <W extends string>(words: readonly W[]): Shape<W> =>
   shape({ type: 'string', enum: [...words] }, writeText)
 
-/** Absent values are null, never left out. */
+/** Declares a value that may be absent: it is then null, never left out. */
 export const orNull = <T>(inner: Shape<T>): Shape<T | null> =>
   shape(nullable(inner.schema), (value) => (value === null ? 'null' : inner.write(value)))
 
@@ -98,7 +98,7 @@ export async function* listPieces<Entry>(
 
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
 
-/** An object with declared fields, written in their order. A named one becomes a component of the OpenAPI document. */
+/** Declares an object with declared fields, written in their order. A named one becomes a component of the OpenAPI document. */
 export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?: string): PiecedShape<ObjectOf<S>> {
   const names = Object.keys(shapes)
   const writers = names.map((field, index) => ({
@@ -139,7 +139,7 @@ export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?
   }
 }
 
-/** The digits of an amount, without trailing zeros: 100 and 99.5, as JSON numbers are printed. */
+/** Returns the digits of an amount, without trailing zeros: 100 and 99.5, as JSON numbers are printed. */
 export const minorDigits = (amountMinor: bigint, digits: number): Digits =>
   decimalText(minorToDecimal(amountMinor, digits))
 
