@@ -83,7 +83,7 @@ export async function lookUpLines(
   return invoice && { invoice, charges, taxes }
 }
 
-/** Lines, taxes and the present customer of invoices. With `linesMax`, of as many of them as `loadLines` reads. */
+/** Loads lines, taxes and the present customer of invoices. With `linesMax`, of as many of them as `loadLines` reads. */
 export async function loadWithCustomers(
   db: Queryable,
   account: AccountId,
