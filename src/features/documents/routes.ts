@@ -13,7 +13,9 @@ import { wordsOf } from './words.ts'
 /** The refusal that every drawn document declares. */
 export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }
 
-/** A document to look at in the browser. The name it is kept under holds letters, digits and dashes alone, whatever its number is. */
+/**
+ * Answers a document to look at in the browser. The name it is kept under holds letters, digits and dashes alone, whatever its number is.
+ */
 export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawable: Drawable, name: string): Answer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')
   const headers = {

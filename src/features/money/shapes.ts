@@ -52,7 +52,7 @@ const allocationsOfAdjustment = (
   recordsColumn(
     recordShape<AllocationOf>()(undefined, {
       allocationID: [outId(), ({ id }) => id],
-      objectID: [outId('The record on the other side; isAdjustment distinguishes its kind'), otherSide],
+      objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
       amountApplied: amountMinor,
       isAdjustment: [outFlag(), isAdjustment],
     }),
