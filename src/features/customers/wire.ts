@@ -160,10 +160,6 @@ export function frozenCustomerToWire(id: CustomerId, frozen: FrozenCustomer): Re
   return { ...Object.fromEntries(ALL.map(([name, entry]) => [name, valueOf(entry)])), customerID: id }
 }
 
-/** A customer inside a record that is declared by outObject: its text, which customerToWire has written. */
-export const CustomerOut: Shape<string> = { schema: customerShape.schema, write: (written) => written }
-export const customerToWire = customerShape.write
-
 /** Changes with whatever a PUT would replace. */
 export const customerEtag = (c: Customer): string =>
   etagOf(c.id, ...CUSTOMER_FIELD_NAMES.map((name) => (name === 'customValues' ? customPairs(c) : c[name])))

@@ -1,6 +1,7 @@
+import { type Column, NO_READER, recordShape } from '../../platform/wire/columns.ts'
 import { longText, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
-import { orNull, outObject, outText, outWord, type Shape, type ShapeOf } from '../../platform/wire/write.ts'
+import { orNull, outText, outWord, type Shape } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from './check-collection.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
 
@@ -21,18 +22,26 @@ const SPELLING = {
 } as const satisfies Record<keyof PlainFields, { name: string; in: Properties[string]; out: Shape<any> }>
 
 type Spelling = typeof SPELLING
-type Spelt<Part extends 'in' | 'out'> = {
-  -readonly [Key in keyof PlainFields as Spelling[Key]['name']]: Spelling[Key][Part]
+
+export const plainIn = Object.fromEntries(
+  PLAIN_FIELD_NAMES.map((name) => [SPELLING[name].name, SPELLING[name].in]),
+) as {
+  -readonly [Key in keyof PlainFields as Spelling[Key]['name']]: Spelling[Key]['in']
 }
 
-const spelt = <Part extends 'in' | 'out'>(part: Part, names = PLAIN_FIELD_NAMES) =>
-  Object.fromEntries(names.map((name) => [SPELLING[name].name, SPELLING[name][part]])) as Spelt<Part>
+/** A record that has plain fields, or will have: of a preview some are left out. */
+interface HasPlain {
+  invoice: Partial<PlainFields>
+}
 
-export const plainIn = spelt('in')
-export const plainOut = spelt('out')
-const KeptOut = outObject(spelt('out', EDITABLE))
+/** Declares the columns of the plain fields, or of some of them, in any record of an invoice. */
+const columnsOf = (names: readonly (keyof PlainFields)[]) =>
+  Object.fromEntries(
+    names.map((name) => [SPELLING[name].name, [SPELLING[name].out, ({ invoice }: HasPlain) => invoice[name] ?? null]]),
+  ) as unknown as { [Key in keyof PlainFields as Spelling[Key]['name']]: Column<HasPlain> }
 
-type PlainWire = ShapeOf<typeof KeptOut>
+export const plainColumns = columnsOf(PLAIN_FIELD_NAMES)
+const keptShape = recordShape<HasPlain>()(undefined, columnsOf(EDITABLE))
 
 export const spellingOf = (name: keyof PlainFields) => SPELLING[name].name
 
@@ -42,13 +51,7 @@ export const plainFromWire = (body: Partial<BodyOf<typeof plainIn>>) =>
     [Key in keyof PlainFields]: PlainFields[Key] | null
   }
 
-export function plainToWire(fields: Partial<PlainFields>, names = PLAIN_FIELD_NAMES): PlainWire {
-  const wire: Record<string, unknown> = {}
-  for (const name of names) wire[spellingOf(name)] = fields[name] ?? null
-  return wire as PlainWire
-}
-
 /** Fields that the event of an issue keeps: those that can change later, as the row of the invoice had them. */
-export type Kept = Partial<PlainWire>
+export type Kept = Partial<Record<Spelling[keyof Spelling]['name'], string | null>>
 
-export const writeKept = (fields: GivenFields): string => KeptOut.write(plainToWire(fields, EDITABLE))
+export const writeKept = (fields: GivenFields): string => keptShape.write({ invoice: fields }, NO_READER)

@@ -4,12 +4,11 @@ import { dateIn } from '../../kernel/zone.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { frozenOf } from '../customers/rules.ts'
-import { frozenCustomerToWire } from '../customers/wire.ts'
 import { EDITABLE } from './fields.ts'
 import { type Kept, spellingOf } from './fields-wire.ts'
 import { loadWithCustomers, PARTS_AT_A_TIME } from './load-parts.ts'
 import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
-import { invoiceToWire, IssuedOut } from './wire.ts'
+import { issuedShape } from './wire.ts'
 
 /** The record of the event of an issue: composed from what is frozen of the invoice and from what the event keeps. */
 
@@ -60,8 +59,8 @@ export async function writeIssuedRecords(
       const clock = { timeZone, today: dateIn(event.happenedAt, timeZone) }
       const then = frozen.frozenCustomer ?? frozenOf(customer)
       const invoice = asIssued(frozen, event)
-      const wire = invoiceToWire({ invoice, customer: { ...customer, ...then }, charges, taxes }, clock)
-      return [id, IssuedOut.write({ ...wire, Customer: frozenCustomerToWire(customer.id, then) })]
+      const issued = { invoice, customer: { ...customer, ...then }, charges, taxes, frozen: then }
+      return [id, issuedShape.write(issued, clock)]
     }),
   )
 }

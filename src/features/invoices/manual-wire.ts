@@ -72,7 +72,7 @@ export const collectionIn = {
   customerPaymentMethodID: optional(reference()),
 } satisfies Properties
 
-const inputs = {
+export const invoiceInputs = {
   customerID: required(requiredReference()),
   Charges: required(chargesIn()),
   InvoiceDate: optional(date()),
@@ -110,8 +110,8 @@ const COMPUTED = [
   'recurInvoiceID',
 ]
 
-export const InvoiceIn = objectOf(inputs, { name: 'InvoiceInput', ignored: COMPUTED })
-export type InvoiceBody = BodyOf<typeof inputs>
+export const InvoiceIn = objectOf(invoiceInputs, { name: 'InvoiceInput', ignored: COMPUTED })
+export type InvoiceBody = BodyOf<typeof invoiceInputs>
 
 /** Entries of lists come without their fields that had a problem. */
 export const hasPrices = (charges: readonly { UnitCostEx?: unknown }[]): boolean =>

@@ -1,16 +1,10 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
-import type { Id } from '../../kernel/ids.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
 import type { Moment } from '../../kernel/context.ts'
-import { decimalDigits } from '../../platform/wire/write.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { customerToWire } from '../customers/wire.ts'
 import type { GivenFields } from './fields.ts'
-import { plainToWire } from './fields-wire.ts'
 import type { NewInvoice } from './issue.ts'
-import { balancesToWire, chargeToWire, InvoicePreviewOut } from './wire.ts'
+import { invoicePreviewShape } from './wire.ts'
 
 /** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
 export interface Preview extends GivenFields {
@@ -25,63 +19,44 @@ export interface Preview extends GivenFields {
 }
 
 const NOT_YET = {
-  invoiceID: null,
-  invoiceNum: null,
-  Reference: null,
-  DateSent: null,
+  dateSent: null,
   isDraft: true,
   isCancelled: false,
-  Source: 'Auto' as const,
-  gatewayID: null,
-  customerPaymentMethodID: null,
-  NumTries: 0,
-  NextTryDate: null,
-  PaymentsApplied: [],
-  NegativeAdjustmentsApplied: [],
+  source: 'Auto' as const,
+  gatewayId: null,
+  paymentMethodId: null,
+  tries: 0,
+  nextTryDate: null,
+  paidMinor: 0n,
+  pendingMinor: 0n,
+  negativeMinor: 0n,
 }
 
-const linesToWire = ({ lines, period, amounts, currency }: NewInvoice) =>
+const linesOf = ({ lines, period, amounts }: NewInvoice) =>
   lines.map((line, index) => {
     const { from = null, until = null } = period ?? {}
     const written = { kind: 'manual' as const, brackets: null, from, until, wholeFrom: from, wholeUntil: until }
-    const netMinor = amounts.netMinor[index] as bigint
-    const shown = { description: null, ...written, ...line, netMinor, grossMinor: amounts.grossMinor[index] as bigint }
-    return { chargeID: null, invoiceID: null, ...chargeToWire(shown, index + 1, digitsOf(currency)) }
+    const [netMinor, grossMinor] = [amounts.netMinor[index]!, amounts.grossMinor[index]!]
+    return { description: null, ...written, ...line, netMinor, grossMinor, displayOrder: index + 1 }
   })
 
-export function writePreviewed({ customer, account, moment, composed, currency, ...about }: Preview): string {
-  const clock = { timeZone: account.timeZone, today: moment.today }
-  const shown = (day: IsoDate | undefined) => (day === undefined ? null : dateWithOffset(day, account.timeZone))
-  const amounts = {
-    currency,
-    totalMinor: composed?.totalMinor ?? 0n,
-    paidMinor: 0n,
-    pendingMinor: 0n,
-    negativeMinor: 0n,
-    dueDate: composed?.dueDate ?? moment.today,
-    isDraft: true,
-    isCancelled: false,
-  }
-  return InvoicePreviewOut.write({
-    ...plainToWire(about),
+/** Writes the invoice that would be made. */
+export function writePreviewed({ customer, account, moment, composed, ...about }: Preview): string {
+  const invoice = {
     ...NOT_YET,
-    ...balancesToWire(amounts, moment.today),
-    Customer: customerToWire(customer, clock),
-    CurrencyCode: currency,
-    InvoiceDate: shown(composed?.invoiceDate),
-    DueDate: shown(composed?.dueDate),
-    LastUpdated: moment.now,
-    customerID: customer.id,
-    Name: customer.name,
-    LastName: customer.lastName,
-    Taxes: (composed?.amounts.taxes ?? []).map(({ name, rate }) => ({
-      invoiceTaxID: null,
-      invoiceID: null,
-      Name: name,
-      Perc: decimalDigits(rate),
-    })),
-    Charges: composed ? linesToWire(composed) : [],
-    subscriptionID: about.subscriptionId,
-    recurInvoiceID: about.recurringInvoiceId,
-  })
+    poNumber: null,
+    notes: null,
+    terms: null,
+    ...about,
+    customerId: customer.id,
+    invoiceDate: composed?.invoiceDate ?? null,
+    dueDate: composed?.dueDate ?? null,
+    lastUpdated: moment.now,
+    totalMinor: composed?.totalMinor ?? 0n,
+  }
+  const [charges, taxes] = composed ? [linesOf(composed), composed.amounts.taxes] : [[], []]
+  return invoicePreviewShape.write(
+    { invoice, customer, charges, taxes },
+    { timeZone: account.timeZone, today: moment.today },
+  )
 }

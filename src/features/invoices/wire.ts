@@ -8,11 +8,22 @@ import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { listShape } from '../../platform/wire/columns.ts'
+import {
+  amountColumn,
+  arrivingColumn,
+  type Column,
+  type Columns,
+  dayColumn,
+  optionalDayColumn,
+  recordColumn,
+  recordsColumn,
+  recordShape,
+} from '../../platform/wire/columns.ts'
 import { date, reference } from '../../platform/wire/fields.ts'
-import { optional, type Properties, word } from '../../platform/wire/read.ts'
+import { namesOfInputs, optional, type Properties, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
+  type Digits,
   listPieces,
   minorDigits,
   orNull,
@@ -30,9 +41,10 @@ import {
 } from '../../platform/wire/write.ts'
 import { SCHEMES } from '../components/wire.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { CustomerOut, customerToWire, FrozenCustomerOut } from '../customers/wire.ts'
-import { PLAIN_FIELD_NAMES } from './fields.ts'
-import { plainOut } from './fields-wire.ts'
+import type { FrozenCustomer } from '../customers/fields.ts'
+import { customerShape, FrozenCustomerOut, frozenCustomerToWire } from '../customers/wire.ts'
+import { plainColumns } from './fields-wire.ts'
+import { chargeInputs, invoiceInputs, taxInputs } from './manual-wire.ts'
 import {
   type AppliedMoney,
   type Charge,
@@ -43,91 +55,6 @@ import {
 } from './queries.ts'
 
 const day = () => outDate('Calendar date')
-
-const chargeShapes = {
-  Line: orNull(outText()),
-  Descrip: orNull(outText()),
-  Qty: outNumber(),
-  UnitCostEx: outNumber('Excluding tax'),
-  AmountEx: outNumber('UnitCostEx × Qty, rounded'),
-  AmountInc: outNumber('AmountEx and its taxes'),
-  DisplayOrder: outInteger(),
-}
-const taxShapes = { Name: outText(), Perc: outNumber('A fraction from 0 to 1') }
-
-const appliedPayment = outObject({
-  allocationID: outId(),
-  invoiceID: outId(),
-  paymentID: outId(),
-  amountApplied: outNumber(),
-})
-const appliedAdjustment = outObject({
-  allocationID: outId(),
-  objectID: outId(),
-  NegativeAdjustmentID: outId(),
-  amountApplied: outNumber(),
-})
-
-const invoiceShapes = {
-  Customer: CustomerOut,
-  Reference: outText(),
-  CurrencyCode: outText(),
-  InvoiceDate: day(),
-  DueDate: day(),
-  DateSent: orNull(outDate('Instant')),
-  LastUpdated: outDate('Instant'),
-  isDraft: outFlag(),
-  isCancelled: outFlag(),
-  Source: outWord(['Auto', 'App'] as const),
-  gatewayID: orNull(outId()),
-  customerPaymentMethodID: orNull(outId()),
-  NumTries: outInteger(),
-  NextTryDate: orNull(day()),
-  ...plainOut,
-  Status: outWord(INVOICE_STATUSES),
-  customerID: outId(),
-  Name: outText(),
-  LastName: orNull(outText()),
-  Total: outNumber(),
-  TotalActualPaid: outNumber('Paid and not pending'),
-  TotalPendingPaid: outNumber('Paid but pending'),
-  TotalNegativeAdjs: outNumber('Negative adjustments applied, credit notes included'),
-  Balance: outNumber('Still due when pending payments are counted'),
-  ActualBalance: outNumber('Still due when they are not'),
-  PaymentsApplied: outList(appliedPayment),
-  NegativeAdjustmentsApplied: outList(appliedAdjustment),
-  subscriptionID: orNull(outId()),
-  recurInvoiceID: orNull(outId()),
-}
-
-const issuedShapes = {
-  invoiceID: outId(),
-  invoiceNum: orNull(outId('Null while a draft')),
-  ...invoiceShapes,
-  Taxes: outList(outObject({ invoiceTaxID: outId(), invoiceID: outId(), ...taxShapes })),
-  Charges: outList(outObject({ chargeID: outId(), invoiceID: outId(), ...chargeShapes })),
-}
-
-export const InvoiceOut = outObject(issuedShapes, 'Invoice')
-
-/** The record of the event of an issue: of the customer in it there is what documents freeze. */
-export const IssuedOut = outObject({ ...issuedShapes, Customer: FrozenCustomerOut })
-
-/** Returns an invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
-const none = <T>(inner: { schema: object; write(value: T): string }) => orNull(inner as ReturnType<typeof outId>)
-export const InvoicePreviewOut = outObject(
-  {
-    invoiceID: none(outId()),
-    invoiceNum: none(outId()),
-    ...invoiceShapes,
-    Reference: orNull(outText()),
-    InvoiceDate: orNull(day()),
-    DueDate: orNull(day()),
-    Taxes: outList(outObject({ invoiceTaxID: none(outId()), invoiceID: none(outId()), ...taxShapes })),
-    Charges: outList(outObject({ chargeID: none(outId()), invoiceID: none(outId()), ...chargeShapes })),
-  },
-  'InvoicePreview',
-)
 
 export interface InvoiceParts {
   invoice: Invoice
@@ -143,26 +70,15 @@ export interface LongInvoiceParts extends Omit<InvoiceParts, 'applied'> {
   appliedOf(kind: AppliedMoney['givenKind']): Portions<AppliedMoney>
 }
 
-/** Returns the amounts and the status that follow from an invoice's total and what is applied to it. */
-export function balancesToWire(
-  invoice: Pick<
-    Invoice,
-    'currency' | 'totalMinor' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'dueDate' | 'isDraft' | 'isCancelled'
-  >,
-  today: IsoDate,
-) {
-  const digits = digitsOf(invoice.currency)
-  const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
-  const { isCancelled, isDraft, dueDate } = invoice
-  return {
-    Status: invoiceStatus({ isCancelled, isDraft, dueDate, today, balanceMinor, actualBalanceMinor }),
-    Total: minorDigits(invoice.totalMinor, digits),
-    TotalActualPaid: minorDigits(invoice.paidMinor, digits),
-    TotalPendingPaid: minorDigits(invoice.pendingMinor, digits),
-    TotalNegativeAdjs: minorDigits(invoice.negativeMinor, digits),
-    Balance: minorDigits(balanceMinor, digits),
-    ActualBalance: minorDigits(actualBalanceMinor, digits),
+/** An invoice that does not exist: no identifiers, no number, nothing applied. Dates are null when nothing will follow. */
+export interface PreviewParts {
+  invoice: Omit<Invoice, 'id' | 'number' | 'reference' | 'invoiceDate' | 'dueDate'> & {
+    invoiceDate: IsoDate | null
+    dueDate: IsoDate | null
   }
+  customer: CustomerView
+  charges: readonly ShownCharge['charge'][]
+  taxes: readonly Pick<InvoiceTaxRow, 'name' | 'rate'>[]
 }
 
 /** Returns the description that was written, else one made from the days and units of the charge. */
@@ -170,142 +86,208 @@ export const shownDescription = (
   charge: Pick<Charge, 'description' | 'kind' | 'brackets' | 'from' | 'until' | 'wholeFrom' | 'wholeUntil'>,
 ): string | null => charge.description ?? (describeCharge(charge) || null)
 
-export const chargeToWire = (
-  charge: Pick<Charge, 'name' | 'quantity' | 'unitPrice' | 'netMinor' | 'grossMinor'> &
-    Parameters<typeof shownDescription>[0],
-  displayOrder: number,
-  digits: number,
-) => ({
-  Line: charge.name,
-  Descrip: shownDescription(charge),
-  Qty: decimalDigits(charge.quantity),
-  UnitCostEx: decimalDigits(charge.unitPrice),
-  AmountEx: minorDigits(charge.netMinor, digits),
-  AmountInc: minorDigits(charge.grossMinor, digits),
-  DisplayOrder: displayOrder,
+interface ShownCharge {
+  charge: Pick<Charge, 'name' | 'quantity' | 'unitPrice' | 'netMinor' | 'grossMinor' | 'displayOrder'> &
+    Parameters<typeof shownDescription>[0]
+  digits: number
+}
+
+interface StoredCharge extends ShownCharge {
+  charge: Charge
+}
+
+const chargeColumns = {
+  Line: [orNull(outText()), ({ charge }) => charge.name],
+  Descrip: [orNull(outText()), ({ charge }) => shownDescription(charge)],
+  Qty: [outNumber(), ({ charge }) => decimalDigits(charge.quantity)],
+  UnitCostEx: [outNumber('Excluding tax'), ({ charge }) => decimalDigits(charge.unitPrice)],
+  AmountEx: [outNumber('UnitCostEx × Qty, rounded'), ({ charge, digits }) => minorDigits(charge.netMinor, digits)],
+  AmountInc: [outNumber('AmountEx and its taxes'), ({ charge, digits }) => minorDigits(charge.grossMinor, digits)],
+  DisplayOrder: [outInteger(), ({ charge }) => charge.displayOrder],
+} satisfies Columns<ShownCharge>
+
+const taxColumns = {
+  Name: [outText(), ({ name }) => name],
+  Perc: [outNumber('A fraction from 0 to 1'), ({ rate }) => decimalDigits(rate)],
+} satisfies Columns<Pick<InvoiceTaxRow, 'name' | 'rate'>>
+
+const chargeShape = recordShape<StoredCharge>()(undefined, {
+  chargeID: [outId(), ({ charge }) => charge.id],
+  invoiceID: [outId(), ({ charge }) => charge.invoiceId],
+  ...chargeColumns,
 })
 
-const appliedPaymentToWire = ({ id, invoiceId, givenId, appliedMinor }: AppliedMoney, digits: number) => ({
-  allocationID: id,
-  invoiceID: invoiceId,
-  paymentID: givenId,
-  amountApplied: minorDigits(appliedMinor, digits),
+const taxShape = recordShape<InvoiceTaxRow>()(undefined, {
+  invoiceTaxID: [outId(), ({ id }) => id],
+  invoiceID: [outId(), ({ invoiceId }) => invoiceId],
+  ...taxColumns,
 })
 
-const appliedAdjustmentToWire = ({ id, invoiceId, givenId, appliedMinor }: AppliedMoney, digits: number) => ({
-  allocationID: id,
-  objectID: invoiceId,
-  NegativeAdjustmentID: givenId,
-  amountApplied: minorDigits(appliedMinor, digits),
+const NONE: Column<unknown, bigint | null> = [orNull(outId()), () => null]
+
+const previewedChargeShape = recordShape<ShownCharge>()(undefined, {
+  chargeID: NONE,
+  invoiceID: NONE,
+  ...chargeColumns,
 })
 
-export function invoiceToWire(
-  { invoice, customer, charges, taxes, applied = [] }: InvoiceParts,
-  clock: { timeZone: string; today: IsoDate },
-): ShapeOf<typeof InvoiceOut> {
-  const { timeZone, today } = clock
+const previewedTaxShape = recordShape<Pick<InvoiceTaxRow, 'name' | 'rate'>>()(undefined, {
+  invoiceTaxID: NONE,
+  invoiceID: NONE,
+  ...taxColumns,
+})
+
+interface ShownApplied {
+  money: AppliedMoney
+  currency: string
+}
+
+const amountApplied = amountColumn<ShownApplied & { currency: string }>(({ money }) => money.appliedMinor)
+
+const appliedPaymentShape = recordShape<ShownApplied>()(undefined, {
+  allocationID: [outId(), ({ money }) => money.id],
+  invoiceID: [outId(), ({ money }) => money.invoiceId],
+  paymentID: [outId(), ({ money }) => money.givenId],
+  amountApplied,
+})
+
+const appliedAdjustmentShape = recordShape<ShownApplied>()(undefined, {
+  allocationID: [outId(), ({ money }) => money.id],
+  objectID: [outId(), ({ money }) => money.invoiceId],
+  NegativeAdjustmentID: [outId(), ({ money }) => money.givenId],
+  amountApplied,
+})
+
+const chargesOf = <C>({ invoice, charges }: { invoice: { currency: string }; charges: readonly C[] }) => {
   const digits = digitsOf(invoice.currency)
-  const ofKind = (kind: AppliedMoney['givenKind']) => applied.filter(({ givenKind }) => givenKind === kind)
-  const balances = balancesToWire(invoice, today)
-  // Lists write hundreds, and taking in another object makes a slow one of forty fields: each is named, which the type checks.
-  return {
-    invoiceID: invoice.id,
-    invoiceNum: invoice.number,
-    Customer: customerToWire(customer, clock),
-    Reference: invoice.reference,
-    CurrencyCode: invoice.currency,
-    InvoiceDate: dateWithOffset(invoice.invoiceDate, timeZone),
-    DueDate: dateWithOffset(invoice.dueDate, timeZone),
-    DateSent: invoice.dateSent,
-    LastUpdated: invoice.lastUpdated,
-    isDraft: invoice.isDraft,
-    isCancelled: invoice.isCancelled,
-    Source: invoice.source,
-    gatewayID: invoice.gatewayId,
-    customerPaymentMethodID: invoice.paymentMethodId,
-    NumTries: invoice.tries,
-    NextTryDate: invoice.nextTryDate === null ? null : dateWithOffset(invoice.nextTryDate, timeZone),
-    poNumber: invoice.poNumber,
-    CollectionMethod: invoice.collectionMethod,
-    Notes: invoice.notes,
-    Terms: invoice.terms,
-    customerID: invoice.customerId,
-    Name: customer.name,
-    LastName: customer.lastName,
-    Status: balances.Status,
-    Total: balances.Total,
-    TotalActualPaid: balances.TotalActualPaid,
-    TotalPendingPaid: balances.TotalPendingPaid,
-    TotalNegativeAdjs: balances.TotalNegativeAdjs,
-    Balance: balances.Balance,
-    ActualBalance: balances.ActualBalance,
-    Taxes: taxes.map((tax) => ({
-      invoiceTaxID: tax.id,
-      invoiceID: invoice.id,
-      Name: tax.name,
-      Perc: decimalDigits(tax.rate),
-    })),
-    Charges: charges.map((charge) => ({
-      chargeID: charge.id,
-      invoiceID: invoice.id,
-      ...chargeToWire(charge, charge.displayOrder, digits),
-    })),
-    PaymentsApplied: ofKind('payment').map((money) => appliedPaymentToWire(money, digits)),
-    NegativeAdjustmentsApplied: ofKind('negative_adjustment').map((money) => appliedAdjustmentToWire(money, digits)),
-    subscriptionID: invoice.subscriptionId,
-    recurInvoiceID: invoice.recurringInvoiceId,
-  }
+  return charges.map((charge) => ({ charge, digits }))
 }
 
-const writeInvoice = (parts: InvoiceParts, writing: Writing): string => InvoiceOut.write(invoiceToWire(parts, writing))
+const appliedOf =
+  (kind: AppliedMoney['givenKind']) =>
+  ({ invoice: { currency }, applied = [] }: Pick<InvoiceParts, 'applied'> & Pick<PreviewParts, 'invoice'>) =>
+    applied.filter(({ givenKind }) => givenKind === kind).map((money) => ({ money, currency }))
 
-async function* mapped<From, To>(portions: Portions<From>, map: (entry: From) => To): AsyncGenerator<To[]> {
-  for await (const entries of portions) yield entries.map(map)
+const amount = (
+  minorOf: (invoice: PreviewParts['invoice']) => bigint,
+  description?: string,
+): Column<Pick<PreviewParts, 'invoice'>, Digits> => [
+  outNumber(description),
+  ({ invoice }) => minorDigits(minorOf(invoice), digitsOf(invoice.currency)),
+]
+
+// Named one by one, because copying a whole row costs more than all its columns.
+const statusOf = (invoice: PreviewParts['invoice'], today: IsoDate) => {
+  const { isCancelled, isDraft, dueDate } = invoice
+  const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
+  return invoiceStatus({ isCancelled, isDraft, dueDate: dueDate ?? today, today, balanceMinor, actualBalanceMinor })
 }
+
+/** Columns that an invoice has whether it exists or would be made, in two stretches. */
+const partyColumns = { Customer: recordColumn(customerShape, ({ customer }: PreviewParts) => customer) }
+const commonColumns = {
+  DateSent: [orNull(outDate('Instant')), ({ invoice }) => invoice.dateSent],
+  LastUpdated: [outDate('Instant'), ({ invoice }) => invoice.lastUpdated],
+  isDraft: [outFlag(), ({ invoice }) => invoice.isDraft],
+  isCancelled: [outFlag(), ({ invoice }) => invoice.isCancelled],
+  Source: [outWord(['Auto', 'App'] as const), ({ invoice }) => invoice.source],
+  gatewayID: [orNull(outId()), ({ invoice }) => invoice.gatewayId],
+  customerPaymentMethodID: [orNull(outId()), ({ invoice }) => invoice.paymentMethodId],
+  NumTries: [outInteger(), ({ invoice }) => invoice.tries],
+  NextTryDate: optionalDayColumn(({ invoice }) => invoice.nextTryDate),
+  ...plainColumns,
+  Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => statusOf(invoice, today)],
+  customerID: [outId(), ({ invoice }) => invoice.customerId],
+  Name: [outText(), ({ customer }) => customer.name],
+  LastName: [orNull(outText()), ({ customer }) => customer.lastName],
+  Total: amount((invoice) => invoice.totalMinor),
+  TotalActualPaid: amount((invoice) => invoice.paidMinor, 'Paid and not pending'),
+  TotalPendingPaid: amount((invoice) => invoice.pendingMinor, 'Paid but pending'),
+  TotalNegativeAdjs: amount((invoice) => invoice.negativeMinor, 'Negative adjustments applied, credit notes included'),
+  Balance: amount((invoice) => invoiceBalances(invoice).balanceMinor, 'Still due when pending payments are counted'),
+  ActualBalance: amount((invoice) => invoiceBalances(invoice).actualBalanceMinor, 'Still due when they are not'),
+  PaymentsApplied: recordsColumn(appliedPaymentShape, appliedOf('payment')),
+  NegativeAdjustmentsApplied: recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
+  subscriptionID: [orNull(outId()), ({ invoice }) => invoice.subscriptionId],
+  recurInvoiceID: [orNull(outId()), ({ invoice }) => invoice.recurringInvoiceId],
+} satisfies Columns<PreviewParts>
+
+const invoiceColumns = {
+  invoiceID: [outId(), ({ invoice }) => invoice.id],
+  invoiceNum: [orNull(outId('Null while a draft')), ({ invoice }) => invoice.number],
+  ...partyColumns,
+  Reference: [outText(), ({ invoice }) => invoice.reference],
+  CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
+  InvoiceDate: dayColumn(({ invoice }: InvoiceParts) => invoice.invoiceDate),
+  DueDate: dayColumn(({ invoice }: InvoiceParts) => invoice.dueDate),
+  ...commonColumns,
+  Taxes: recordsColumn(taxShape, ({ taxes }: InvoiceParts) => taxes),
+  Charges: recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts)),
+} satisfies Columns<InvoiceParts>
+
+const wholeShape = recordShape<InvoiceParts>()('Invoice', invoiceColumns)
+
+/** The record of the event of an issue: of the customer in it there is what documents freeze. */
+export const issuedShape = recordShape<InvoiceParts & { frozen: FrozenCustomer }>()(undefined, {
+  ...invoiceColumns,
+  Customer: [FrozenCustomerOut, ({ customer, frozen }) => frozenCustomerToWire(customer.id, frozen)],
+})
+
+export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview', {
+  invoiceID: NONE,
+  invoiceNum: NONE,
+  ...partyColumns,
+  Reference: [orNull(outText()), () => null],
+  CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
+  InvoiceDate: optionalDayColumn(({ invoice }) => invoice.invoiceDate),
+  DueDate: optionalDayColumn(({ invoice }) => invoice.dueDate),
+  ...commonColumns,
+  Taxes: recordsColumn(previewedTaxShape, ({ taxes }) => taxes),
+  Charges: recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
+})
+
+async function* arriving(
+  { invoice: { currency }, appliedOf: portionsOf }: LongInvoiceParts,
+  kind: AppliedMoney['givenKind'],
+) {
+  for await (const monies of portionsOf(kind)) yield monies.map((money) => ({ money, currency }))
+}
+
+const longShape = recordShape<LongInvoiceParts>()('Invoice', {
+  ...invoiceColumns,
+  PaymentsApplied: arrivingColumn(appliedPaymentShape, (parts) => arriving(parts, 'payment')),
+  NegativeAdjustmentsApplied: arrivingColumn(appliedAdjustmentShape, (parts) => arriving(parts, 'negative_adjustment')),
+})
 
 /** Writes an invoice, in pieces where it is long. */
-export function writeOfAnyLength(
+export const writeOfAnyLength = (
   parts: InvoiceParts | LongInvoiceParts,
   writing: Writing,
-): string | AsyncGenerator<string> {
-  if (!('appliedOf' in parts)) return writeInvoice(parts, writing)
-  const digits = digitsOf(parts.invoice.currency)
-  return InvoiceOut.pieces({
-    ...invoiceToWire(parts, writing),
-    PaymentsApplied: mapped(parts.appliedOf('payment'), (money) => appliedPaymentToWire(money, digits)),
-    NegativeAdjustmentsApplied: mapped(parts.appliedOf('negative_adjustment'), (money) =>
-      appliedAdjustmentToWire(money, digits),
-    ),
-  })
-}
+): string | AsyncGenerator<string> =>
+  'appliedOf' in parts ? longShape.pieces(parts, writing) : wholeShape.write(parts, writing)
 
 /** Invoices as answers, lists and events write them. */
 export const invoiceShape = {
-  schema: InvoiceOut.schema,
-  write: writeInvoice,
+  ...wholeShape,
   list: {
-    ...listShape({ schema: InvoiceOut.schema, write: writeInvoice }),
+    ...wholeShape.list,
     pieces: (portions: Portions<InvoiceParts | LongInvoiceParts>, writing: Writing) =>
       listPieces(portions, (parts) => writeOfAnyLength(parts, writing)),
   },
 }
 
+const textOfSet = wholeShape.writerOf(namesOfInputs(invoiceInputs, 'Charges', 'Taxes'))
+const textOfCharge = chargeShape.writerOf(namesOfInputs(chargeInputs))
+const textOfTax = taxShape.writerOf(namesOfInputs(taxInputs))
+
 /** Changes with whatever a PUT would replace, and when a draft is issued: the same request would then mean something else. */
-export const invoiceEtag = ({ invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>): string =>
+export const invoiceEtag = (parts: Omit<InvoiceParts, 'applied'>): string =>
   etagOf(
-    invoice.id,
-    invoice.isDraft,
-    invoice.isCancelled,
-    invoice.customerId,
-    invoice.reference,
-    invoice.currency,
-    invoice.invoiceDate,
-    invoice.dueDate,
-    invoice.gatewayId,
-    invoice.paymentMethodId,
-    PLAIN_FIELD_NAMES.map((name) => invoice[name]),
-    charges.map(({ name, description, quantity, unitPrice }) => [name, description, quantity, unitPrice]),
-    taxes.map(({ name, rate }) => [name, rate]),
+    parts.invoice.id,
+    parts.invoice.isCancelled,
+    textOfSet(parts),
+    chargesOf(parts).map(textOfCharge),
+    parts.taxes.map(textOfTax),
   )
 
 export const invoiceFilters = {

@@ -6,7 +6,7 @@ import { noContent, type Operation, readOperation, writeOperation } from '../../
 import { getAccountSettings } from '../accounts/queries.ts'
 import { findCustomerView } from '../customers/queries.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
-import { InvoicePreviewOut } from '../invoices/wire.ts'
+import { invoicePreviewShape } from '../invoices/wire.ts'
 import { addRecurring, cancelRecurring, editRecurring, reactivateRecurring } from './actions.ts'
 import { recurringContext } from './bill.ts'
 import { type ResolvedRecurring, resolveRecurring } from './resolve.ts'
@@ -62,7 +62,7 @@ const reading: Operation[] = [
     path: `${recurringKind.editing.path}/preview`,
     tag,
     summary: 'The next invoice as it would be made, with its own date; nothing is stored',
-    success: { status: 200, schema: InvoicePreviewOut.schema },
+    success: { status: 200, schema: invoicePreviewShape.schema },
     read: async (db, context, { params }) => {
       const loaded = await recurringKind.found(db, context, params)
       const { account, moment } = context

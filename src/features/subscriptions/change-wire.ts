@@ -27,7 +27,7 @@ import {
 import type { Moment } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
-import { InvoicePreviewOut, type InvoiceParts, invoiceToWire } from '../invoices/wire.ts'
+import { type InvoiceParts, invoicePreviewShape } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { TERM_TYPES } from './wire.ts'
 
@@ -93,7 +93,7 @@ const CreditNotePreviewOut = outObject(
 
 /** Shape of the preview of a change: the invoices and credit notes that it would make. */
 export const ChangePreviewOut = outObject(
-  { Invoices: outList(InvoicePreviewOut), CreditNotes: outList(CreditNotePreviewOut) },
+  { Invoices: { schema: invoicePreviewShape.list.schema, write: String }, CreditNotes: outList(CreditNotePreviewOut) },
   'ChangePreview',
 )
 
@@ -114,19 +114,14 @@ export function changePreviewToWire(
   const digits = digitsOf(made.currency)
   const shown = (value: string | null) => (value === null ? null : dateWithOffset(value, clock.timeZone))
   return {
-    Invoices: made.invoices.map((parts) => {
-      const invoice = { ...parts.invoice, isDraft: true, negativeMinor: 0n, paidMinor: 0n, pendingMinor: 0n }
-      const wire = invoiceToWire({ ...parts, invoice }, clock)
-      return {
-        ...wire,
-        invoiceID: null,
-        invoiceNum: null,
-        Reference: null,
-        NegativeAdjustmentsApplied: [],
-        Taxes: wire.Taxes.map((tax) => ({ ...tax, invoiceTaxID: null, invoiceID: null })),
-        Charges: wire.Charges.map((charge) => ({ ...charge, chargeID: null, invoiceID: null })),
-      }
-    }),
+    Invoices: invoicePreviewShape.list.write(
+      made.invoices.map((parts) => ({
+        ...parts,
+        applied: [],
+        invoice: { ...parts.invoice, isDraft: true, negativeMinor: 0n, paidMinor: 0n, pendingMinor: 0n },
+      })),
+      clock,
+    ),
     CreditNotes: made.creditNotes.map(({ planned, memo }) => ({
       creditNoteID: null,
       CreditNumber: null,

@@ -8,7 +8,7 @@ import type { BodyOf } from '../../platform/wire/read.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
 import { findCustomerView } from '../customers/queries.ts'
-import { InvoicePreviewOut } from '../invoices/wire.ts'
+import { invoicePreviewShape } from '../invoices/wire.ts'
 import { addSubscription } from './actions.ts'
 import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
@@ -89,7 +89,7 @@ const previewing = (): Operation[] => [
     path: '/v1/subscriptions/{subscriptionID}/preview',
     tag,
     summary: 'The next invoice as it would be made, with its own date; nothing is stored',
-    success: { status: 200, schema: InvoicePreviewOut.schema },
+    success: { status: 200, schema: invoicePreviewShape.schema },
     read: async (db, context, { params }) => {
       const found = await foundSubscription(db, context, params)
       return { status: 200, body: await previewOf(db, context, found) }
@@ -103,7 +103,7 @@ const previewing = (): Operation[] => [
     permission: 'read',
     summary: 'The first invoice of a subscription that is not made',
     body: SubscriptionIn,
-    success: { status: 200, schema: InvoicePreviewOut.schema },
+    success: { status: 200, schema: invoicePreviewShape.schema },
     refusals: { 409: 'The package, version or customer takes no new subscriptions' },
     references: (tx, context, { body }, problems) => resolveReferences(tx, context, body, problems),
     write: async (tx, context, { body }, _record, resolved) => {

@@ -4,6 +4,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import {
   type Digits,
+  isArriving,
   minorDigits,
   orNull,
   outDate,
@@ -27,6 +28,8 @@ export interface RecordShape<Row, Name extends string = string> {
   schema: Shape<unknown>['schema']
   columns: Columns<Row>
   write(row: Row, writing: Writing): string
+  /** Writes a record of which columns arrive in pieces (see arrivingColumn). */
+  pieces(row: Row, writing: Writing): AsyncGenerator<string>
   /**
    * Makes a function that writes some of the columns alone: an ETag is made of those that a PUT sets. The text is the same for whoever reads,
    * and whenever.
@@ -36,7 +39,7 @@ export interface RecordShape<Row, Name extends string = string> {
 }
 
 /** Facts of no reader in particular, for texts that nobody reads. */
-const NO_READER: Writing = { timeZone: 'UTC', today: '1970-01-01' }
+export const NO_READER: Writing = { timeZone: 'UTC', today: '1970-01-01' }
 
 /** Writes lists of records: whole, or in pieces while their records arrive. */
 export interface ListShape<Row> {
@@ -74,20 +77,36 @@ export const recordShape =
       write: known[field]![0].write,
       valueOf: known[field]![1],
     }))
+    const missing = (field: string) =>
+      new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
     const write = (row: Row, writing: Writing): string => {
       let text = ''
       for (const { field, prefix, write: writeValue, valueOf } of writers) {
         const value = valueOf(row, writing)
-        if (value === undefined)
-          throw new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
+        if (value === undefined) throw missing(field)
         text += prefix + writeValue(value)
       }
       return `${text}}`
+    }
+    async function* pieces(row: Row, writing: Writing): AsyncGenerator<string> {
+      let text = ''
+      for (const { field, prefix, write: writeValue, valueOf } of writers) {
+        const value = valueOf(row, writing)
+        if (value === undefined) throw missing(field)
+        text += prefix
+        if (isArriving(value)) {
+          yield text
+          text = ''
+          yield* value as AsyncIterable<string>
+        } else text += writeValue(value)
+      }
+      yield `${text}}`
     }
     return {
       schema: object.schema,
       columns: known,
       write,
+      pieces,
       writerOf: (chosen) => {
         const some = recordShape<Row>()(undefined, Object.fromEntries(chosen.map((field) => [field, known[field]!])))
         return (row) => some.write(row, NO_READER)
@@ -103,6 +122,15 @@ export const recordsColumn = <Row, Item>(
 ): Column<Row, string> => [
   { schema: item.list.schema, write: (text) => text },
   (row, writing) => item.list.write(itemsOf(row), writing),
+]
+
+/** Declares a column of records that arrive in portions; only `pieces` writes them. */
+export const arrivingColumn = <Row, Item>(
+  item: RecordShape<Item>,
+  portionsOf: (row: Row) => Portions<Item>,
+): Column<Row, AsyncGenerator<string>> => [
+  { schema: item.list.schema, write: String },
+  (row, writing) => item.list.pieces(portionsOf(row), writing),
 ]
 
 /** Declares a column that holds one record of another declaration. */

@@ -24,7 +24,7 @@ export type Arriving<T> = T extends readonly (infer Entry)[]
   ? T | Portions<Entry>
   : { [K in keyof T]: T[K] extends readonly (infer Entry)[] ? T[K] | Portions<Entry> : T[K] }
 
-const isArriving = (value: unknown): value is Portions<unknown> =>
+export const isArriving = (value: unknown): value is Portions<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
 /** Characters of a piece, about. */
