@@ -161,13 +161,17 @@ const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
 /** Of the process; beyond those that wait it is 503. */
 const EXPENSIVE_READS = { running: 4, waiting: 100 }
 
+/** Of one query for /metrics, after which its connection is given up. */
+const FIGURES_ANSWER_MS = 60_000
+
 export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
+  const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({
     db,
     readFigures: async () => [
-      ...(await readFigures(db, realClock, ORDER_OF_DAY)),
-      ...(await listVerificationFigures(db.unscoped)),
+      ...(await readFigures({ unscoped: ofFigures }, realClock, ORDER_OF_DAY)),
+      ...(await listVerificationFigures(ofFigures)),
     ],
     clock,
     version: settings.version,

@@ -32,5 +32,6 @@ export const openForService = (
       warn: (message) => log.warn(message),
       error: (message) => log.error(message),
     },
-    onDatabaseGone: () => given.stop.fail('the database has ended'),
+    onDatabaseGone: (reason) =>
+      given.stop.fail(reason ? `the database has ended: ${reason}` : 'the database has ended'),
   })

@@ -99,16 +99,23 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
   const { requests, latency, invoiced, failed, runSeconds } = counters(registers)
   const { pool, memory, info, up } = gauges(registers)
   const setFigures = figureGauges(registers)
-  let kept: { atMs: number; figures: Promise<Figure[]> } | undefined
+  let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
 
-  /** Reads the figures, one query at a time. A result is kept for a moment, a failure is not. */
-  async function figures(): Promise<Figure[] | undefined> {
-    const nowMs = clock()
-    if (!kept || nowMs - kept.atMs >= FIGURES_KEPT_MS) kept = { atMs: nowMs, figures: readFigures() }
-    const asked = kept
-    const found = await within(FIGURES_WAIT_MS, asked.figures)
-    if (found === undefined && kept === asked) kept = undefined
-    return found
+  function ask(): NonNullable<typeof kept> {
+    const asked = { atMs: clock(), isPending: true, figures: readFigures() }
+    asked.figures.then(
+      () => (asked.isPending = false),
+      () => {
+        if (kept === asked) kept = undefined
+      },
+    )
+    return asked
+  }
+
+  /** Reads the figures, one query at a time, also where that takes long. A result is kept for a moment, a failure is not. */
+  function figures(): Promise<Figure[] | undefined> {
+    if (!kept || (!kept.isPending && clock() - kept.atMs >= FIGURES_KEPT_MS)) kept = ask()
+    return within(FIGURES_WAIT_MS, kept.figures)
   }
 
   info.set({ version }, 1)

@@ -104,6 +104,10 @@ test.each(['silent', 'fatal', 'info'])(
         .split('\n')
         .findLast((line) => line.includes('ended')) ?? '{}',
     ) as object
-    expect(last).toMatchObject({ level: 60, reason: 'the database has ended', msg: 'the service ends' })
+    expect(last).toMatchObject({
+      level: 60,
+      reason: expect.stringMatching(/^the database has ended: .*received immediate shutdown request/),
+      msg: 'the service ends',
+    })
   },
 )

@@ -7,10 +7,11 @@ import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { listen } from './listener.ts'
-import { Reads, type Snapshot } from './reads.ts'
+import { READ_STATEMENT_MS, Reads, type Snapshot } from './reads.ts'
 import { runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
-import { ServerClient } from './server-client.ts'
+import { ServerClient, type ServerClientConfig } from './server-client.ts'
+import { boundSilence, GRACE_MS } from './silence.ts'
 import { type Fragment, fragment, NOTHING, type Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 
@@ -52,6 +53,12 @@ export interface TransactionSettings {
   boundMs?: number
 }
 
+/** Statements that belong to no account. */
+interface Unscoped {
+  /** Runs a statement. `answerMs`: how long the server may be silent before the connection is given up; left out: as long as work may take. */
+  rows<Row>(statement: Statement, answerMs?: number): Promise<Row[]>
+}
+
 export interface Database {
   /**
    * A short read of one account by identifiers, on shared connections: all its statements at once, as one snapshot. Rejects with TooManyRows
@@ -67,7 +74,7 @@ export interface Database {
   /** Runs work in a transaction of one account, and again after a deadlock or serialisation failure: it may have no effects outside. */
   transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
-  unscoped: Queryable
+  unscoped: Unscoped
   /** Waits for notifications of a channel until the returned function is called; a lost connection is taken up again, and `missed` called then. */
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed by itself. */
@@ -100,7 +107,7 @@ export function clientConfig(
   connection: Connection,
   role: string | undefined,
   purpose: keyof typeof PURPOSES = 'work',
-): pg.ClientConfig {
+): ServerClientConfig {
   const { address, options } = withoutOptions(connection.connectionString ?? '')
   return {
     ...connection,
@@ -108,6 +115,7 @@ export function clientConfig(
     types: columnTypes,
     options: `${options}${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
     application_name: 'perennial',
+    silenceMs: WORK_STATEMENT_MS + GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   }
@@ -130,10 +138,26 @@ export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_C
 /** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
   connection: Connection,
-  options: { role: string | undefined; poolSize: number; lanes?: number; reads?: number },
+  options: {
+    role: string | undefined
+    poolSize: number
+    lanes?: number
+    reads?: number
+    /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
+    silence?: { readMs: number; graceMs: number }
+  },
 ): Database {
-  const config = clientConfig(connection, options.role)
-  const ofReads = clientConfig(connection, options.role, 'reads')
+  const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
+  const config = {
+    ...clientConfig(connection, options.role),
+    silenceMs: WORK_STATEMENT_MS + graceMs,
+    lookEveryMs: graceMs,
+  }
+  const ofReads = {
+    ...clientConfig(connection, options.role, 'reads'),
+    silenceMs: readMs + graceMs,
+    lookEveryMs: graceMs,
+  }
   const pool = new pg.Pool({
     ...config,
     Client: ServerClient as unknown as new () => pg.Client,
@@ -157,9 +181,13 @@ export function openDatabase(
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES)
   const reads = new Reads(ofReads, options.reads ?? READS)
 
-  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(
+    work: (client: pg.PoolClient) => Promise<T>,
+    statementMs = WORK_STATEMENT_MS,
+  ): Promise<T> {
     const client = await pool.connect()
     let broken: Error | undefined
+    boundSilence(client, statementMs + graceMs)
     try {
       return await work(client)
     } catch (error) {
@@ -187,12 +215,13 @@ export function openDatabase(
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
     transaction: (account, work, settings) => {
-      const done = () => guarded(() => retried(() => withClient((client) => transact(client, account, work, settings))))
+      const once = () => withClient((client) => transact(client, account, work, settings), settings?.statementMs)
+      const done = () => guarded(() => retried(once))
       return settings?.isShared ? writes.run(account, done) : done()
     },
     unscoped: {
-      rows: <Row>(statement: Statement) =>
-        guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[])),
+      rows: <Row>(statement: Statement, answerMs?: number) =>
+        guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
     },
     listen: (channel, heard, missed) => listen(config, channel, { heard, ...(missed && { missed }) }),
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),

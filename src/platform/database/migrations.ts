@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { clientConfig, type Connection, WHOLE_STATEMENT_MS } from './database.ts'
 import { ServerClient } from './server-client.ts'
+import { boundSilence, GRACE_MS } from './silence.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
 
@@ -49,6 +50,7 @@ export async function migrate(connection: Connection, owner: string | undefined,
   client.on('error', () => {})
   await client.connect()
   try {
+    boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)
     await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     const applied = await appliedVersions(client)

@@ -30,6 +30,7 @@ interface Home {
   stop(): Promise<void>
   /** Settles when a database that this process runs has ended by itself. */
   exited?: Promise<unknown>
+  reasonOfEnd?(): string
 }
 
 async function findHome(config: Config, ownership: Ownership, log: PostgresLog): Promise<Home> {
@@ -50,13 +51,18 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
     }
   }
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
-  return { connection: postgres.connection, stop: () => postgres.stop(), exited: postgres.exited }
+  return {
+    connection: postgres.connection,
+    stop: () => postgres.stop(),
+    exited: postgres.exited,
+    reasonOfEnd: postgres.reasonOfEnd,
+  }
 }
 
 /** Finds or starts the database, makes roles and schema where they are missing, and opens the pool of the service's role. */
 export async function openService(
   config: Config,
-  options: { root: string; ownership: Ownership; log: PostgresLog; onDatabaseGone?: () => void },
+  options: { root: string; ownership: Ownership; log: PostgresLog; onDatabaseGone?: (reason: string) => void },
 ): Promise<OpenDatabase> {
   const home = await findHome(config, options.ownership, options.log)
   try {
@@ -70,7 +76,7 @@ export async function openService(
       : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
     let isClosing = false
     void home.exited?.then(() => {
-      if (!isClosing) options.onDatabaseGone?.()
+      if (!isClosing) options.onDatabaseGone?.(home.reasonOfEnd?.() ?? '')
     })
     const close = async () => {
       isClosing = true

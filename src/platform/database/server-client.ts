@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { serversOf } from './addresses.ts'
 import { TAKES_NO_WRITES } from './failures.ts'
+import { watchSilence } from './silence.ts'
 
 /**
  * A connection to the server that takes writes. Of several servers of an address each is tried, from the one that took writes last; one
@@ -8,6 +9,12 @@ import { TAKES_NO_WRITES } from './failures.ts'
  */
 
 const TRY_MS = 5_000
+
+/** How long connecting may take, to the first answer of the server's to a login. */
+const CONNECT_MS = 20_000
+
+/** The driver's settings, with how long a server may be silent while an answer is waited for (left out: without bound), and how often that is looked at. */
+export type ServerClientConfig = pg.ClientConfig & { silenceMs?: number; lookEveryMs?: number }
 
 /** The server of an address of several that took writes last. */
 const lastWriting = new Map<string, string>()
@@ -19,17 +26,22 @@ interface Inner {
 }
 
 export class ServerClient extends pg.Client {
-  readonly #config: pg.ClientConfig
+  readonly #config: ServerClientConfig
   readonly #servers: readonly string[]
   /** Settings that the server reports by itself at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
 
-  constructor(config: pg.ClientConfig) {
+  constructor(config: ServerClientConfig) {
     const servers = config.connectionString === undefined ? [] : serversOf(config.connectionString)
-    super({ ...config, ...(servers[0] === undefined ? {} : { connectionString: servers[0] }) })
+    super({
+      connectionTimeoutMillis: CONNECT_MS,
+      ...config,
+      ...(servers[0] === undefined ? {} : { connectionString: servers[0] }),
+    })
     this.#config = config
     this.#servers = servers
     const { connection } = this as unknown as Inner
+    if (config.silenceMs !== undefined) watchSilence(this, config.silenceMs, config.lookEveryMs)
     connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) =>
       this.#reported.set(parameterName ?? '', parameterValue ?? ''),
     )

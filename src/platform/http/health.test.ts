@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestDatabase, openTestDatabase, startTestService } from '../../../test/support/app.ts'
 import { makeMetrics } from '../metrics.ts'
 import { within } from '../within.ts'
@@ -35,6 +35,34 @@ test('a database that is away makes the service not ready and takes its figures 
   expect(text).toMatch(/^perennial_database_up 0$/m)
   expect(text).not.toMatch(/^perennial_(runs|due_records|accounts_to_schedule|outbox)/m)
   expect(text).toMatch(/^perennial_database_connections\{state="used"\} \d+$/m)
+  await db.close()
+})
+
+test('figures that a database does not answer are asked for once, however often /metrics is', async () => {
+  const db = openTestDatabase(await createTestDatabase())
+  let asked = 0
+  let answer: (figures: { name: string; label: string; value: number }[]) => void = () => {}
+  let nowMs = 0
+  const metrics = makeMetrics({
+    db,
+    readFigures: () => {
+      asked += 1
+      return new Promise((resolve) => (answer = resolve))
+    },
+    clock: () => nowMs,
+    version: '1',
+  })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  for (let times = 0; times < 3; times += 1) {
+    const text = metrics.text()
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(await text).toMatch(/^perennial_database_up 0$/m)
+    nowMs += 15_000
+  }
+  vi.useRealTimers()
+  expect(asked).toBe(1)
+  answer([{ name: 'runs', label: 'working', value: 3 }])
+  expect(await metrics.text()).toMatch(/^perennial_runs\{state="working"\} 3$/m)
   await db.close()
 })
 

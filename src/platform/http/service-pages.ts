@@ -152,6 +152,7 @@ const askDatabase = (db: Database): Promise<{ mark: string; isReadOnly: boolean 
   db.unscoped
     .rows<{ mark: string; isReadOnly: boolean }>(
       sql`select account_exists(), ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+      READY_WAIT_MS,
     )
     .catch((error: unknown) => {
       if (error instanceof Fault) return error

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -57,6 +58,7 @@ exit $code
 const LAST_LINES = 20
 const RETRY_MS = 20
 const STOP_MS = 70_000
+const LAST_WORDS_MS = 200
 
 /** Starts the server in its folder, in a session of its own: Ctrl-C in a terminal reaches only the service. */
 export function startGuardedServer(given: {
@@ -105,18 +107,23 @@ async function noServerIn(folder: string): Promise<void> {
 function follow(child: ChildProcess, folder: string, onLine: (line: string) => void): GuardedServer {
   const lines: string[] = []
   let wasAsked = false
+  let allRead: Promise<unknown> = Promise.resolve()
   if (child.stderr) {
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    const reading = createInterface({ input: child.stderr }).on('line', (line) => {
       lines.push(line)
       if (lines.length > LAST_LINES) lines.shift()
       onLine(line)
     })
+    allRead = once(reading, 'close')
   }
   // A guard that is already gone breaks the pipe; its end is reported by exited.
   child.stdin?.on('error', () => undefined)
   const exited = new Promise<ServerEnd>((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => resolve({ code, wasAsked }))
+    // Why it ended stands in the last lines; a process that outlives its guard for a moment may keep the pipe open.
+    child.once('exit', (code) => {
+      void Promise.race([allRead, delay(LAST_WORDS_MS)]).then(() => resolve({ code, wasAsked }))
+    })
   })
   return {
     exited,

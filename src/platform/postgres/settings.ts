@@ -32,7 +32,8 @@ const DEFAULTS: ServerSettings = {
   max_parallel_maintenance_workers: 0,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  log_line_prefix: '',
+  // The SQLSTATE, by which lines that an operator has to see are told from those that any refusal leaves.
+  log_line_prefix: '%e ',
   // Statements and details hold customers' data; neither belongs in a log.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',

@@ -22,6 +22,8 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>
   /** Settles when the server has ended, asked or not. */
   readonly exited: Promise<ServerEnd>
+  /** Returns what the server wrote last of its own end, in one line; empty where it wrote nothing. */
+  reasonOfEnd(): string
 }
 
 /**
@@ -68,6 +70,7 @@ async function startLocked(
   return {
     connection,
     exited: server.exited,
+    reasonOfEnd: () => reasonIn(server.lastWords()),
     stop: async () => {
       await server.stop()
       await released
@@ -116,18 +119,57 @@ async function untilReady(
 
 function startFailureOf(lastWords: string, folder: DataFolder): StartFailure {
   if (/No space left|Disk quota exceeded/.test(lastWords)) return fullDisk(folder.root)
-  const lines = lastWords.split('\n').filter((line) => !EXPECTED.test(line))
+  const lines = lastWords
+    .split('\n')
+    .map(withoutState)
+    .filter((line) => !EXPECTED.test(line))
   const reason = lines.findLast((line) => /FATAL|PANIC|error/.test(line)) ?? (lines.at(-1) || 'it gave no reason')
   return new StartFailure(`The database in ${folder.root} did not start: ${reason.trim()}`)
 }
 
 // What the server calls fatal although it belongs to every first start, recovery and stop.
-const EXPECTED = /^FATAL: +(the database system is |database "perennial" does not exist|terminating )/
+const EXPECTED = /^FATAL: +(the database system is |database "perennial" does not exist)/
 
-function report(log: PostgresLog, line: string): void {
-  const text = `postgres: ${line}`
-  if (EXPECTED.test(line)) log.debug(text)
-  else if (/^(FATAL|PANIC):/.test(line)) log.error(text)
-  else if (line.startsWith('WARNING:')) log.warn(text)
-  else log.debug(text)
+const STATE = /^[0-9A-Z]{5} (?=[A-Z]+\d?:)/
+const withoutState = (line: string): string => line.replace(STATE, '')
+
+/** Lines of the server about its own end. Lines of errors are none of them: they may repeat what a caller sent. */
+const OF_AN_END = /^(PANIC|FATAL|LOG): +(?!the database system is |terminating connection )/
+const REASON_LINES = 3
+
+/** Returns what the server wrote last about its end, in one line. */
+export const reasonIn = (lastWords: string): string =>
+  lastWords
+    .split('\n')
+    .map(withoutState)
+    .filter((line) => OF_AN_END.test(line))
+    .slice(-REASON_LINES)
+    .join('; ')
+
+/**
+ * Classes of SQLSTATE that are an illness of the server or its machine, whoever met it: used up resources (53), failures of the system (58), a
+ * broken configuration (F0), internal errors and corruption (XX).
+ */
+const ILLNESS = /^(53|58|F0|XX)/
+
+/**
+ * States of what this service does itself, or what follows from callers that hang up: statements it has cancelled (57014), connections that it or
+ * an administrator has ended (57P01, class 08), and a rollback that came after the end of its transaction (25P01).
+ */
+const OWN_DOING = /^(57014|57P01|08...|25P01)$/
+
+/** A process of the server that died by itself: all others start again, and transactions under way are lost. */
+const CRASH =
+  /^LOG: +.*(was terminated by signal|was terminated by exception|terminating any other active server processes)/
+
+/** Returns the level at which a line of the server is worth being written. */
+export function levelOf(line: string): keyof PostgresLog {
+  const state = STATE.exec(line)?.[0].trim() ?? ''
+  const text = withoutState(line)
+  if (EXPECTED.test(text) || OWN_DOING.test(state)) return 'debug'
+  if (/^(FATAL|PANIC):/.test(text) || CRASH.test(text)) return 'error'
+  if (/^(ERROR|LOG):/.test(text)) return ILLNESS.test(state) ? 'error' : 'debug'
+  return text.startsWith('WARNING:') ? 'warn' : 'debug'
 }
+
+const report = (log: PostgresLog, line: string): void => log[levelOf(line)](`postgres: ${withoutState(line)}`)
