@@ -134,7 +134,7 @@ const STATE = /^[0-9A-Z]{5} (?=[A-Z]+\d?:)/
 const withoutState = (line: string): string => line.replace(STATE, '')
 
 /** Lines of the server about its own end. Lines of errors are none of them: they may repeat what a caller sent. */
-const OF_AN_END = /^(PANIC|FATAL|LOG): +(?!the database system is |terminating connection )/
+const OF_AN_END = /^(PANIC|FATAL|LOG): +(?! |the database system is |terminating connection )/
 const REASON_LINES = 3
 
 /** Returns what the server wrote last about its end, in one line. */
