@@ -28,8 +28,9 @@ export function watchSilence(client: pg.ClientBase, silenceMs: number, everyMs =
   let bytes = -1
   let silentMs = 0
   const look = () => {
-    const { stream } = inner.connection
-    const isWaiting = inner._activeQuery != null || inner._sentQueryQueue.length > 0 || inner._queryQueue.length > 0
+    const { connection, _activeQuery: active, _sentQueryQueue: sent, _queryQueue: queued } = inner
+    const { stream } = connection
+    const isWaiting = active != null || sent.length > 0 || queued.length > 0
     // Looks are counted, not a clock: a process that was held up itself has not read what had arrived meanwhile.
     silentMs = isWaiting && stream.bytesRead === bytes ? silentMs + everyMs : 0
     bytes = stream.bytesRead
