@@ -32,7 +32,7 @@ const DEFAULTS: ServerSettings = {
   max_parallel_maintenance_workers: 0,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The SQLSTATE, by which lines that an operator has to see are told from those that any refusal leaves.
+  // The SQLSTATE, by which lines that an operator has to see differ from those that any refusal leaves.
   log_line_prefix: '%e ',
   // Statements and details hold customers' data; neither belongs in a log.
   log_error_verbosity: 'terse',
