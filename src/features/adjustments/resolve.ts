@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { amountIn } from '../../platform/wire/amounts.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
-import type { NewNegative, NewPositive } from '../money/adjustment-queries.ts'
+import { findPositive, type NewNegative, type NewPositive } from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'
 import {
   addNegative,
@@ -48,7 +48,7 @@ export interface AdjustmentName {
 const unknownAdjustment = ({ type, id, customerId }: AdjustmentName) =>
   missing('adjustment_unknown', `Customer ${customerId} has no ${type} adjustment ${id}.`, 'adjustmentID')
 
-const ofName = (name: AdjustmentName, record: AdjustmentRecord | undefined): AdjustmentRecord => {
+const ofName = <Row extends { customerId: CustomerId }>(name: AdjustmentName, record: Row | undefined): Row => {
   if (record?.customerId === name.customerId) return record
   throw unknownAdjustment(name)
 }
@@ -56,6 +56,10 @@ const ofName = (name: AdjustmentName, record: AdjustmentRecord | undefined): Adj
 /** Finds the record that a name names. Throws missing, also for another customer's. */
 export const foundAdjustment = async (db: Queryable, account: AccountId, name: AdjustmentName) =>
   ofName(name, await (name.type === 'positive' ? loadPositive : loadNegative)(db, account, name.id))
+
+/** Finds the positive adjustment that a name names, without its allocations. Throws missing, also for another customer's. */
+export const foundPositive = async (db: Queryable, account: AccountId, name: AdjustmentName) =>
+  ofName(name, await findPositive(db, account, name.id))
 
 /** Finds the record that a name names, with its customer locked. Throws missing, also for another customer's. */
 export const lockedAdjustment = async (tx: Transaction, name: AdjustmentName) =>

@@ -1,16 +1,28 @@
-import { writingOf } from '../../kernel/context.ts'
+import { type RequestContext, type Writing, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
+import { etagOfPieces } from '../../platform/http/etag.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { lookupOperation, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  type Answer,
+  lookupOperation,
+  noContent,
+  type Operation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import { type AdjustmentFilter, countAdjustments, listAdjustments } from '../money/adjustment-queries.ts'
+import { portionsOfPositive } from '../money/positive-adjustments.ts'
+import { etagWriting } from '../money/records.ts'
+import { positivePieces } from '../money/shapes.ts'
 import {
   addAdjustment,
   type AdjustmentName,
   editAdjustment,
   foundAdjustment,
+  foundPositive,
   lockedAdjustment,
   lockedOwner,
   removeAdjustment,
@@ -34,6 +46,26 @@ import {
 } from './wire.ts'
 
 const tag = 'Adjustments'
+
+const answerOf = (record: AdjustmentRecord, context: RequestContext): Answer => ({
+  status: 200,
+  body: adjustmentShape.write(record, writingOf(context)),
+  etag: adjustmentEtag(record),
+})
+
+/** Answers an adjustment of many allocations: a positive one, which any number may pay, in pieces. */
+async function answerLong(db: Snapshot, context: RequestContext, name: AdjustmentName): Promise<Answer> {
+  const account = context.account.id
+  if (name.type === 'negative') return answerOf(await foundAdjustment(db, account, name), context)
+  const row = await foundPositive(db, account, name)
+  const pieces = (writing: Writing) => positivePieces(row, portionsOfPositive(db, account, row.id), writing)
+  const writing = writingOf(context)
+  return {
+    status: 200,
+    etag: await etagOfPieces(pieces(etagWriting(row))),
+    pieces: adjustmentShape.pieces({ ...row, allocations: [] }, writing, { adjustment: pieces(writing) }),
+  }
+}
 
 const reading: Operation[] = [
   listOperation({
@@ -62,9 +94,10 @@ const reading: Operation[] = [
     refusals: { 404: 'The customer has no such adjustment' },
     read: async (db, context, { query }) => {
       const name = { type: query.type, id: query.adjustmentID, customerId: query.customerID }
-      const record = await foundAdjustment(db, context.account.id, name)
-      return { status: 200, body: adjustmentShape.write(record, writingOf(context)), etag: adjustmentEtag(record) }
+      return answerOf(await foundAdjustment(db, context.account.id, name), context)
     },
+    readLong: (db, context, { query }) =>
+      answerLong(db, context, { type: query.type, id: query.adjustmentID, customerId: query.customerID }),
   }),
 ]
 

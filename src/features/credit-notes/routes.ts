@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../kernel/context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -39,8 +39,8 @@ const list = {
   filterOf: givenFilterOf,
   rows: listCreditNotes,
   count: countCreditNotes,
-  complete: (db: Queryable, { account }: RequestContext, rows: NegativeAdjustment[]) =>
-    completeGiven(db, account.id, 'negative_adjustment', rows),
+  pieces: (db: Queryable, context: RequestContext, rows: NegativeAdjustment[]) =>
+    creditNoteShape.list.pieces(completeGiven(db, context.account.id, 'negative_adjustment', rows), writingOf(context)),
 }
 
 const reading: Operation[] = [

@@ -3,6 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
+import { someAtATime } from '../../platform/http/pieces.ts'
 import { findCustomerOfInvoice, listCustomersByIds } from '../customers/queries.ts'
 import {
   type AppliedMoney,
@@ -175,15 +176,5 @@ export async function loadOneOfAnyLength(
 }
 
 /** Loads the same of a page of invoices in the order of their identifiers, some of them at a time. */
-export async function* invoicePortions(
-  db: Snapshot,
-  account: AccountId,
-  invoices: readonly Invoice[],
-  today: IsoDate,
-): AsyncGenerator<(InvoiceParts | LongInvoiceParts)[]> {
-  for (let rest = invoices, count = rest.length; rest.length > 0; rest = rest.slice(count)) {
-    const parts = await loadFirstParts(db, account, rest.slice(0, 2 * count), today)
-    yield parts
-    count = parts.length
-  }
-}
+export const invoicePortions = (db: Snapshot, account: AccountId, invoices: readonly Invoice[], today: IsoDate) =>
+  someAtATime(invoices, (next) => loadFirstParts(db, account, next, today))

@@ -3,8 +3,11 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { orTooMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
+import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { someAtATime } from '../../platform/http/pieces.ts'
+import { ALLOCATIONS_MAX } from './allocation-wire.ts'
 import { IS_UNSETTLED } from './filter-queries.ts'
 
 /** Allocations join money given to money owed. Those that a failed payment ended stay as history: only edits, deletes and checks read them. */
@@ -17,15 +20,22 @@ const COLUMNS = fragment`
   case when l.given_kind = 'negative_adjustment' then 'negative' when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts",
   not l.is_service_made and coalesce(n.kind = 'credit_note' and n.invoice_id is null, false) as "takesTax"`
 
-const joined = (account: Id): Fragment => fragment`
-  from allocations l
+const joined = (account: Id, allocations = fragment`allocations`): Fragment => fragment`
+  from ${allocations} l
   left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
   left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id`
 
-const listWhere = (db: Queryable, account: Id, condition: Fragment) =>
-  db.rows<AllocationState>(
-    sql`select ${COLUMNS} ${joined(account)} where l.account_id = ${account} and l.ended_on is null and ${condition} order by l.allocation_id`,
-  )
+// What is passed over is not joined.
+const where = (account: Id, condition: Fragment, limit = NOTHING) =>
+  sql`select ${COLUMNS}
+        ${joined(account, fragment`(select * from allocations l where l.account_id = ${account} and l.ended_on is null and ${condition} ${limit})`)}
+       order by l.allocation_id`
+
+const listWhere = (db: Queryable, account: Id, condition: Fragment, limit = orTooMany(db)) =>
+  db.rows<AllocationState>(where(account, condition, limit))
+
+const ofOwed = (kind: AllocationState['owedKind'], owed: readonly Id[]) =>
+  fragment`l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
 
@@ -37,19 +47,44 @@ export const listAllocationsOfGiven = (
   given: readonly Id[],
 ) => listWhere(db, account, fragment`l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`)
 
-/** Completes given documents of one kind by what is allocated of them. */
-export async function completeGiven<Row extends { id: Id }>(
+/** More than those of a usual page; twice as many as a caller may give to one record. */
+const ALLOCATIONS_AT_A_TIME = 2 * ALLOCATIONS_MAX
+
+/**
+ * Completes the first of some given documents of one kind, in the order of their identifiers, by what is allocated of them: as many documents as
+ * have no more than ALLOCATIONS_AT_A_TIME together, at least the very first.
+ */
+async function completeFirst<Row extends { id: Id }>(
   db: Queryable,
   account: Id,
   kind: AllocationState['givenKind'],
   rows: readonly Row[],
 ): Promise<(Row & { allocations: AllocationState[] })[]> {
-  const found = new Map(rows.map((row) => [row.id, { ...row, allocations: [] as AllocationState[] }]))
-  if (rows.length > 0)
-    for (const allocation of await listAllocationsOfGiven(db, account, kind, [...found.keys()]))
-      found.get(allocation.givenId)?.allocations.push(allocation)
-  return [...found.values()]
+  const given = rows.map(({ id }) => id)
+  const condition = fragment`l.given_kind = ${kind} and l.given_id = any(${ids(given)}::bigint[])`
+  const limit = fragment`order by l.given_id, l.allocation_id limit ${ALLOCATIONS_AT_A_TIME + 1}`
+  let allocations = await listWhere(db, account, condition, limit)
+  let whole = rows
+  if (allocations.length > ALLOCATIONS_AT_A_TIME) {
+    const cutId = allocations.reduce((last, { givenId }) => (givenId > last ? givenId : last), 0n)
+    whole = rows.filter(({ id }) => id < cutId)
+    if (whole.length === 0) {
+      whole = rows.slice(0, 1)
+      allocations = await listAllocationsOfGiven(db, account, kind, given.slice(0, 1))
+    }
+  }
+  const completed = new Map(whole.map((row) => [row.id, { ...row, allocations: [] as AllocationState[] }]))
+  for (const allocation of allocations) completed.get(allocation.givenId)?.allocations.push(allocation)
+  return [...completed.values()]
 }
+
+/** Completes given documents of a page, in the order of their identifiers, some of them at a time. */
+export const completeGiven = <Row extends { id: Id }>(
+  db: Queryable,
+  account: Id,
+  kind: AllocationState['givenKind'],
+  rows: readonly Row[],
+) => someAtATime(rows, (next) => completeFirst(db, account, kind, next))
 
 /** Lists what is allocated to owed documents of one kind, in the order made. */
 export const listAllocationsOfOwed = (
@@ -57,7 +92,24 @@ export const listAllocationsOfOwed = (
   account: Id,
   kind: AllocationState['owedKind'],
   owed: readonly Id[],
-) => listWhere(db, account, fragment`l.owed_kind = ${kind} and l.owed_id = any(${ids(owed)}::bigint[])`)
+) => listWhere(db, account, ofOwed(kind, owed))
+
+/** The same of one owed document, so many at a time. */
+export const portionsOfOwed = (
+  db: Snapshot,
+  account: Id,
+  { kind, id, size }: { kind: AllocationState['owedKind']; id: Id; size: number },
+) => db.portions<AllocationState>(where(account, ofOwed(kind, [id])), size)
+
+/** Lists the allocations of callers' credit notes to invoices, in the order made: what takes tax of them back. */
+export const listTaxTaking = async (db: Queryable, account: Id, invoiceIds: readonly InvoiceId[]) =>
+  (
+    await listWhere(
+      db,
+      account,
+      fragment`${ofOwed('invoice', invoiceIds)} and l.given_kind = 'negative_adjustment' and not l.is_service_made`,
+    )
+  ).filter(({ takesTax }) => takesTax)
 
 /**
  * Lists what was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with

@@ -23,7 +23,7 @@ import { insertEvents } from '../events/queries.ts'
 import { addCredited } from '../invoices/issue-queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { creditNumberExists, insertNegative, type NewNegative } from './adjustment-queries.ts'
-import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
+import { listTaxesOfInvoices, listTaxTaking } from './allocation-queries.ts'
 import { insertCreditLines, insertCreditTaxes, listCreditable } from './credit-note-queries.ts'
 import { listOpen } from './open-queries.ts'
 import { creditNoteShape } from './shapes.ts'
@@ -225,7 +225,7 @@ const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
 async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<CreditableInvoice[]> {
   if (ids.length === 0) return []
   const taxes = await listTaxesOfInvoices(tx, tx.account, ids)
-  const allocations = (await listAllocationsOfOwed(tx, tx.account, 'invoice', ids)).filter(({ takesTax }) => takesTax)
+  const allocations = await listTaxTaking(tx, tx.account, ids)
   return (await listCreditable(tx, tx.account, ids)).map((invoice) => {
     const own = taxes.filter(({ invoiceId }) => invoiceId === invoice.invoiceId)
     const crediting = allocations.filter(({ owedId }) => owedId === invoice.invoiceId)

@@ -7,7 +7,7 @@ import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
-import { listAllocationsOfOwed, listTaxesOfInvoices } from './allocation-queries.ts'
+import { listTaxesOfInvoices, listTaxTaking } from './allocation-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
 import type { NegativeRecord } from './records.ts'
 
@@ -55,7 +55,7 @@ async function taxesOfCaller(
   const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
   const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
   if (invoiceIds.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_ALLOCATED }
-  const all = (await listAllocationsOfOwed(db, account, 'invoice', invoiceIds)).filter(isTaking)
+  const all = await listTaxTaking(db, account, invoiceIds)
   const taxes = await listTaxesOfInvoices(db, account, invoiceIds)
   const given = invoiceIds.flatMap((invoiceId) => {
     const ofInvoice = taxes.filter((tax) => tax.invoiceId === invoiceId)

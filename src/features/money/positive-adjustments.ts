@@ -9,6 +9,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import {
   deletePositive,
@@ -19,7 +20,7 @@ import {
   updatePositive,
 } from './adjustment-queries.ts'
 import { dayAfter } from './allocate.ts'
-import { listAllocationsOfOwed, listEndedAllocations } from './allocation-queries.ts'
+import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import type { WantedGiven } from './resolve-givens.ts'
@@ -35,6 +36,12 @@ export type PositiveAsked = { list: readonly WantedGiven[] } | { auto: 'caller' 
 /** Loads a positive adjustment with its allocations, in one exchange; undefined where there is none. */
 export const loadPositive = (db: Queryable, account: AccountId, id: Id): Promise<PositiveRecord | undefined> =>
   withAllocations(findPositive(db, account, id), listAllocationsOfOwed(db, account, 'positive_adjustment', [id]))
+
+const ALLOCATIONS_AT_A_TIME = 2000
+
+/** Reads the allocations of a positive adjustment, of which there may be any number, in portions. */
+export const portionsOfPositive = (db: Snapshot, account: AccountId, id: Id) =>
+  portionsOfOwed(db, account, { kind: 'positive_adjustment', id, size: ALLOCATIONS_AT_A_TIME })
 
 /** Locks the customer of a positive adjustment, and loads the adjustment; undefined where there is none. */
 export const lockedPositive = async (tx: Transaction, id: Id): Promise<PositiveRecord | undefined> =>

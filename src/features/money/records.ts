@@ -1,8 +1,8 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
-import { writingOf } from '../../kernel/context.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { type RequestContext, type Writing, writingOf } from '../../kernel/context.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import type { RecordShape } from '../../platform/wire/columns.ts'
 import { lockCustomer } from '../customers/queries.ts'
@@ -58,5 +58,8 @@ export const recordMoneyEvent = <Row extends { id: Id; customerId: CustomerId }>
   })
 
 /** Derives the ETag of a record from all of its fields as on its own day: it does not change with the passing of time. */
-export const moneyEtag = <Row extends { dated: string }>(shape: RecordShape<Row>, row: Row): string =>
-  etagOf(shape.write(row, { timeZone: 'UTC', today: row.dated }))
+export const moneyEtag = <Row extends { dated: IsoDate }>(shape: Pick<RecordShape<Row>, 'write'>, row: Row): string =>
+  etagOf(shape.write(row, etagWriting(row)))
+
+/** Returns how the text is written of which an ETag is derived. */
+export const etagWriting = ({ dated }: { dated: IsoDate }): Writing => ({ timeZone: 'UTC', today: dated })

@@ -3,8 +3,10 @@ import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { NEGATIVE_KINDS, POSITIVE_KINDS } from '../../engine/money/postings.ts'
 import { positiveStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Writing } from '../../kernel/context.ts'
 import { amountColumn, type Column, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outDate, outFlag, outId, outText, outWord } from '../../platform/wire/write.ts'
+import type { PositiveAdjustment } from './adjustment-queries.ts'
 import { METHODS } from './payment-queries.ts'
 import type { Allocated, NegativeRecord, PaymentRecord, PositiveRecord } from './records.ts'
 import { allocatedStatus, GIVEN_STATUSES, paymentStatus } from './rules.ts'
@@ -44,20 +46,26 @@ const allocationsOfGiven = (own: 'paymentID' | 'creditNoteID') =>
     allocationsOf,
   )
 
-/** Declares the allocations of an adjustment, each with the identifier and the kind of its other side. */
-const allocationsOfAdjustment = (
+/** Declares an allocation of an adjustment, with the identifier and the kind of its other side. */
+const allocationOfAdjustment = (
   otherSide: (allocation: AllocationOf) => bigint,
   isAdjustment: (allocation: AllocationOf) => boolean,
 ) =>
-  recordsColumn(
-    recordShape<AllocationOf>()(undefined, {
-      allocationID: [outId(), ({ id }) => id],
-      objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
-      amountApplied: amountMinor,
-      isAdjustment: [outFlag(), isAdjustment],
-    }),
-    allocationsOf,
-  )
+  recordShape<AllocationOf>()(undefined, {
+    allocationID: [outId(), ({ id }) => id],
+    objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
+    amountApplied: amountMinor,
+    isAdjustment: [outFlag(), isAdjustment],
+  })
+
+const allocationOfNegative = allocationOfAdjustment(
+  ({ owedId }) => owedId,
+  ({ owedKind }) => owedKind === 'positive_adjustment',
+)
+const allocationOfPositive = allocationOfAdjustment(
+  ({ givenId }) => givenId,
+  ({ givenKind }) => givenKind === 'negative_adjustment',
+)
 
 export const paymentShape = recordShape<PaymentRecord>()('Payment', {
   paymentID: [outId(), ({ id }) => id],
@@ -98,10 +106,7 @@ export const negativeShape = recordShape<NegativeRecord>()('NegativeAdjustment',
   isSuccess: [outFlag(), () => true],
   Ref: [orNull(outText()), ({ ref }) => ref],
   Memo: [orNull(outText()), ({ memo }) => memo],
-  allocations: allocationsOfAdjustment(
-    ({ owedId }) => owedId,
-    ({ owedKind }) => owedKind === 'positive_adjustment',
-  ),
+  allocations: recordsColumn(allocationOfNegative, allocationsOf),
 })
 
 /** Chooses how events show a negative adjustment: a credit note as `/v1/credits` answers it, a bad debt as `/v1/adjustment/get` does. */
@@ -125,11 +130,22 @@ export const positiveShape = recordShape<PositiveRecord>()('PositiveAdjustment',
   isSuccess: [outFlag(), () => true],
   Ref: [orNull(outText()), ({ ref }) => ref],
   Memo: [orNull(outText()), ({ memo }) => memo],
-  allocations: allocationsOfAdjustment(
-    ({ givenId }) => givenId,
-    ({ givenKind }) => givenKind === 'negative_adjustment',
-  ),
+  allocations: recordsColumn(allocationOfPositive, allocationsOf),
 })
+
+/** Writes a positive adjustment in pieces while its allocations arrive. */
+export const positivePieces = (
+  row: PositiveAdjustment,
+  allocations: AsyncIterable<readonly AllocationState[]>,
+  writing: Writing,
+) =>
+  positiveShape.pieces({ ...row, allocations: [] }, writing, {
+    allocations: allocationOfPositive.list.pieces(inCurrency(allocations, row.currency), writing),
+  })
+
+async function* inCurrency(portions: AsyncIterable<readonly AllocationState[]>, currency: string) {
+  for await (const allocations of portions) yield allocationsOf({ currency, allocations })
+}
 
 /** Fields that events keep of an allocation that the service made or took away by itself. */
 export const allocationEventShape = recordShape<AllocationOf>()(undefined, {

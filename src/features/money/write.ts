@@ -18,7 +18,7 @@ import {
   addPaymentApplied,
   addPositiveApplied,
   drawAllocationIds,
-  listAllocationsOfOwed,
+  listTaxTaking,
   listTaxesOfInvoices,
   sendAllocationDeletes,
   sendAllocations,
@@ -70,8 +70,8 @@ export async function writeMoney(
   ]
   const taxed = await taxedInvoices(tx, taxedIds)
   // Shares of one note depend on what other notes take back of the same invoice.
-  const neighbours = taxedIds.length === 0 ? [] : await listAllocationsOfOwed(tx, tx.account, 'invoice', taxedIds)
-  const others = neighbours.filter((a) => a.takesTax && !before.some(({ id }) => id === a.id))
+  const neighbours = taxedIds.length === 0 ? [] : await listTaxTaking(tx, tx.account, taxedIds)
+  const others = neighbours.filter((a) => !before.some(({ id }) => id === a.id))
   const after = await writeAllocations(tx, context, before, wanted, change.allocations?.ids ?? [])
   const deltas = appliedDeltas(before, after)
   writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../kernel/context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -55,8 +55,8 @@ const list = {
   blocks: 'payments',
   rows: listPayments,
   count: countPayments,
-  complete: (db: Queryable, { account }: RequestContext, rows: Payment[]) =>
-    completeGiven(db, account.id, 'payment', rows),
+  pieces: (db: Queryable, context: RequestContext, rows: Payment[]) =>
+    paymentShape.list.pieces(completeGiven(db, context.account.id, 'payment', rows), writingOf(context)),
 } as const
 
 const reading: Operation[] = [

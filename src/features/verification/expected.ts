@@ -12,7 +12,7 @@ import {
 } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listAllocationsOfOwed, listTaxesOfInvoices } from '../money/allocation-queries.ts'
+import { listTaxTaking, listTaxesOfInvoices } from '../money/allocation-queries.ts'
 import {
   type AllocationRecord,
   listAllocationRecords,
@@ -82,7 +82,7 @@ async function sharesOf(tx: Transaction, rows: readonly AllocationRecord[]): Pro
   const taking = rows.filter((row) => row.givenKind === 'negative_adjustment' && row.owedKind === 'invoice')
   const invoiceIds = [...new Set(taking.map(({ owedId }) => owedId))]
   if (invoiceIds.length === 0) return new Map()
-  const all = (await listAllocationsOfOwed(tx, tx.account, 'invoice', invoiceIds)).filter(({ takesTax }) => takesTax)
+  const all = await listTaxTaking(tx, tx.account, invoiceIds)
   const byInvoice = groupBy(all, ({ owedId }) => owedId)
   const taxes = groupBy(await listTaxesOfInvoices(tx, tx.account, [...byInvoice.keys()]), ({ invoiceId }) => invoiceId)
   return new Map(

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { Places } from '../places.ts'
 import type { Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
@@ -17,6 +18,12 @@ import type { Statement } from './sql.ts'
  */
 export const LOOKUP_ROWS_MAX = 1000
 
+/**
+ * Look-ups of one account on the lanes at a time: who asks for much stands in a line of its own, and whoever comes behind finds no more than these
+ * in front. It is enough to keep both lanes at work.
+ */
+const OF_ACCOUNT = 8
+
 interface Asked {
   statement: Statement
   resolve(rows: unknown[]): void
@@ -26,6 +33,7 @@ interface Asked {
 export class Lanes {
   readonly #config: pg.ClientConfig
   readonly #lanes: (Promise<pg.Client> | undefined)[]
+  readonly #places = new Places({ running: Infinity, runningOfOwner: OF_ACCOUNT })
   #turn = 0
   #isClosed = false
 
@@ -44,7 +52,7 @@ export class Lanes {
     let isSent = false
     const send = () => {
       isSent = true
-      void this.#send(account, asked)
+      void this.#places.run(account, () => this.#send(account, asked))
     }
     return {
       rowsMax: LOOKUP_ROWS_MAX,
@@ -68,10 +76,14 @@ export class Lanes {
         statements: asked.map(({ statement }) => statement),
         rowsMax: LOOKUP_ROWS_MAX + 1,
       }
-      sendExchange(await this.#lane(), exchange, (error, found, hasMore) => {
-        if (error) refuse(error)
-        else if (hasMore) refuse(new TooManyRows())
-        else for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
+      const lane = await this.#lane()
+      await new Promise<void>((ended) => {
+        sendExchange(lane, exchange, (error, found, hasMore) => {
+          if (error) refuse(error)
+          else if (hasMore) refuse(new TooManyRows())
+          else for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
+          ended()
+        })
       })
     } catch (error) {
       refuse(error)

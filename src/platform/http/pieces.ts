@@ -36,6 +36,21 @@ export async function bodyOf(pieces: AsyncGenerator<string>): Promise<PiecedBody
 }
 
 /**
+ * Loads the records of a page some at a time: `loadFirst` completes the first of those that it is given, as many as may be in memory together and
+ * at least one. It is given few more than it could complete the last time, so that what it has to look through stays bounded.
+ */
+export async function* someAtATime<Row, Item>(
+  rows: readonly Row[],
+  loadFirst: (rows: readonly Row[]) => Promise<Item[]>,
+): AsyncGenerator<Item[]> {
+  for (let rest = rows, count = rest.length; rest.length > 0; rest = rest.slice(count)) {
+    const items = await loadFirst(rest.slice(0, 2 * count))
+    yield items
+    count = items.length
+  }
+}
+
+/**
  * Passes pieces on in turns. A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn.
  */
 async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>) {

@@ -28,8 +28,11 @@ export interface RecordShape<Row, Name extends string = string> {
   schema: Shape<unknown>['schema']
   columns: Columns<Row>
   write(row: Row, writing: Writing): string
-  /** Writes a record of which columns arrive in pieces (see arrivingColumn). */
-  pieces(row: Row, writing: Writing): AsyncGenerator<string>
+  /**
+   * Writes a record of which columns arrive in pieces: their values do (see arrivingColumn), or `arriving` has their texts by the names of the
+   * columns.
+   */
+  pieces(row: Row, writing: Writing, arriving?: Readonly<Record<string, AsyncIterable<string>>>): AsyncGenerator<string>
   /**
    * Makes a function that writes some of the columns alone: an ETag is made of those that a PUT sets. The text is the same for whoever reads,
    * and whenever.
@@ -88,10 +91,14 @@ export const recordShape =
       }
       return `${text}}`
     }
-    async function* pieces(row: Row, writing: Writing): AsyncGenerator<string> {
+    async function* pieces(
+      row: Row,
+      writing: Writing,
+      arriving: Readonly<Record<string, AsyncIterable<string>>> = {},
+    ): AsyncGenerator<string> {
       let text = ''
       for (const { field, prefix, write: writeValue, valueOf } of writers) {
-        const value = valueOf(row, writing)
+        const value = arriving[field] ?? valueOf(row, writing)
         if (value === undefined) throw missing(field)
         text += prefix
         if (isArriving(value)) {
