@@ -5,7 +5,7 @@ import { median, quantile, tell, tellTable, tellVerdicts, type Verdict } from '.
 import { drive, httpGet, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { type Service, startService } from './measure/service.ts'
-import { CUSTOMERS, OPEN_INVOICES } from './seed-money.ts'
+import { CUSTOMERS, MUCH_APPLIED, OPEN_INVOICES } from './seed-money.ts'
 import type { AttackName, Caller, HostileSettings } from './subject/hostile.ts'
 
 /**
@@ -110,6 +110,7 @@ const ROWS: [string, AttackName[]][] = [
   ['(a) to (e) at once', ['reports', 'documents', 'half', 'clocks', 'contacts']],
   ['many lists at once', ['lists']],
   ['many large bodies at once', ['bodies']],
+  ['an invoice of 100,000 payments', ['applied']],
 ]
 
 /** Measures while a process of hostile callers goes on, and lets it end before anything else is measured. */
@@ -139,6 +140,8 @@ async function fill(service: Service, movements: number): Promise<void> {
     await client.query(CUSTOMERS, [movements * 2])
     for (const statement of OPEN_INVOICES) await client.query(statement, [movements * 2])
     await client.query('update invoices set customer_id = 1 where invoice_id <= $1', [movements])
+    // To an invoice of another customer, ten times as much as a statement has movements.
+    for (const statement of MUCH_APPLIED) await client.query(statement, [movements * 2, movements * 10])
     await client.query(`select setval(pg_get_serial_sequence('customers', 'customer_id'), $1)`, [movements * 2])
     await client.query(`select setval(pg_get_serial_sequence('invoices', 'invoice_id'), $1)`, [movements * 2])
     await client.query('vacuum (analyze)')
@@ -149,12 +152,13 @@ async function fill(service: Service, movements: number): Promise<void> {
 async function hostileSettings(
   service: Service,
   callers: number,
+  longInvoice: number,
 ): Promise<Omit<HostileSettings, 'attacks' | 'firstDay'>> {
   const { port, authorization } = service
   const hostile = { port, authorization }
   const shops: Caller[] = []
   for (let count = 0; count < SHOPS; count += 1) shops.push(await newShop(service))
-  return { hostile, shops, contactOf: await newCustomer(hostile), callers }
+  return { hostile, shops, contactOf: await newCustomer(hostile), longInvoice, callers }
 }
 
 /** Measures a quiet account beside one that does its worst; `only` names one row by its beginning. */
@@ -164,10 +168,11 @@ export async function benchNeighbours({ isSmoke, only = '' }: { isSmoke: boolean
   const seconds = isSmoke ? 0.3 : 10
   try {
     await tellMachine(service.connection)
-    await fill(service, isSmoke ? 200 : MOVEMENTS)
+    const movements = isSmoke ? 200 : MOVEMENTS
+    await fill(service, movements)
     const quiet = await newAccount(service, 'live')
     const customerID = await newCustomer(quiet)
-    const settings = await hostileSettings(service, isSmoke ? 2 : 30)
+    const settings = await hostileSettings(service, isSmoke ? 2 : 30, movements * 2)
     const work = () => measure(service, quiet, customerID, seconds)
     await work()
     const rows: { name: string; alone: Sample; beside: Sample }[] = []

@@ -27,6 +27,15 @@ export const OPEN_INVOICES = [
        from generate_series(1, $1::int) n, unnest('{revenue,tax}'::text[]) side`,
 ]
 
+/** One payment that is applied $2 times, 0.01 each, to the open invoice with the identifier $1. */
+export const MUCH_APPLIED = [
+  `insert into payments (account_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, created_at)
+     select 1, $1::int, '2026-01-15', '2026-01-15', 'USD', $2::int, $2::int, 'eft', 'recorded', '2026-01-15'`,
+  `insert into allocations (account_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made, created_at)
+     select 1, $1::int, 'payment', 1, 'invoice', $1::int, 1, '2026-01-15', false, '2026-01-15' from generate_series(1, $2::int)`,
+  `update invoices set paid_minor = $2::int where account_id = 1 and invoice_id = $1::int`,
+]
+
 /**
  * $1 invoices of 114.99 over $2 customers, each of two lines, one tax and a payment of its half, one a day and customer. All but the ledger,
  * which what reads documents never looks at.

@@ -17,6 +17,8 @@ export interface HostileSettings {
   shops: readonly Caller[]
   /** A customer of the hostile account. */
   contactOf: number
+  /** An invoice of the hostile account to which very much is applied. */
+  longInvoice: number
   callers: number
   /** The first day that clocks are moved to, counted from 2027-01-01. */
   firstDay: number
@@ -126,6 +128,10 @@ const ATTACKS = {
   contacts: newContacts,
   lists: ({ hostile, callers }: HostileSettings) =>
     again(callers * 5, (stop) => answered(hostile, stop, 'GET', '/v1/invoices?page_size=100')),
+  applied: ({ hostile, callers, longInvoice }: HostileSettings) =>
+    again(callers, (stop, caller) =>
+      answered(hostile, stop, 'GET', `/v1/invoices/${longInvoice}${caller % 10 === 0 ? '/pdf' : ''}`),
+    ),
   bodies: ({ hostile, callers }: HostileSettings) => {
     const body = JSON.stringify({ Nothing: Array.from({ length: 60_000 }, (_, number) => `text ${number}`) })
     return again(callers, (stop) => answered(hostile, stop, 'POST', '/v1/customers', { body }))

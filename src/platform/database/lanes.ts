@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { Places } from '../places.ts'
 import type { Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
@@ -22,7 +21,7 @@ export const LOOKUP_ROWS_MAX = 1000
  * Look-ups of one account on the lanes at a time: who asks for much stands in a line of its own, and whoever comes behind finds no more than these
  * in front. It is enough to keep both lanes at work.
  */
-const OF_ACCOUNT = 8
+const OF_ACCOUNT = 32
 
 interface Asked {
   statement: Statement
@@ -33,7 +32,8 @@ interface Asked {
 export class Lanes {
   readonly #config: pg.ClientConfig
   readonly #lanes: (Promise<pg.Client> | undefined)[]
-  readonly #places = new Places({ running: Infinity, runningOfOwner: OF_ACCOUNT })
+  /** By account, while it has any. A plainer thing than `Places`, because each of several thousand a second passes through it. */
+  readonly #lines = new Map<AccountId, { sent: number; waiting: (readonly Asked[])[] }>()
   #turn = 0
   #isClosed = false
 
@@ -52,7 +52,7 @@ export class Lanes {
     let isSent = false
     const send = () => {
       isSent = true
-      void this.#places.run(account, () => this.#send(account, asked))
+      this.#sendInTurn(account, asked)
     }
     return {
       rowsMax: LOOKUP_ROWS_MAX,
@@ -65,10 +65,31 @@ export class Lanes {
     }
   }
 
+  #sendInTurn(account: AccountId, asked: readonly Asked[]): void {
+    const line = this.#lines.get(account)
+    if (line && line.sent >= OF_ACCOUNT) {
+      line.waiting.push(asked)
+      return
+    }
+    if (line) line.sent += 1
+    else this.#lines.set(account, { sent: 1, waiting: [] })
+    void this.#send(account, asked)
+  }
+
+  #ended(account: AccountId): void {
+    const line = this.#lines.get(account)
+    assert(line, 'a look-up that ended was sent')
+    const next = line.waiting.shift()
+    if (next) void this.#send(account, next)
+    else if (line.sent > 1) line.sent -= 1
+    else this.#lines.delete(account)
+  }
+
   async #send(account: AccountId, asked: readonly Asked[]): Promise<void> {
     const refuse = (error: unknown) => {
       const refusal = readFault(error) ?? error
       for (const { reject } of asked) reject(refusal)
+      this.#ended(account)
     }
     try {
       const exchange = {
@@ -76,14 +97,11 @@ export class Lanes {
         statements: asked.map(({ statement }) => statement),
         rowsMax: LOOKUP_ROWS_MAX + 1,
       }
-      const lane = await this.#lane()
-      await new Promise<void>((ended) => {
-        sendExchange(lane, exchange, (error, found, hasMore) => {
-          if (error) refuse(error)
-          else if (hasMore) refuse(new TooManyRows())
-          else for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
-          ended()
-        })
+      sendExchange(await this.#lane(), exchange, (error, found, hasMore) => {
+        if (error) return refuse(error)
+        if (hasMore) return refuse(new TooManyRows())
+        for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
+        this.#ended(account)
       })
     } catch (error) {
       refuse(error)
