@@ -27,7 +27,7 @@ export const OPEN_INVOICES = [
        from generate_series(1, $1::int) n, unnest('{revenue,tax}'::text[]) side`,
 ]
 
-/** One payment that is applied $2 times, 0.01 each, to the open invoice with the identifier $1. */
+/** A payment that is applied $2 times, 0.01 each, to the open invoice with the identifier $1. */
 export const MUCH_APPLIED = [
   `insert into payments (account_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, created_at)
      select 1, $1::int, '2026-01-15', '2026-01-15', 'USD', $2::int, $2::int, 'eft', 'recorded', '2026-01-15'`,

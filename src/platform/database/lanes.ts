@@ -32,7 +32,7 @@ interface Asked {
 export class Lanes {
   readonly #config: pg.ClientConfig
   readonly #lanes: (Promise<pg.Client> | undefined)[]
-  /** By account, while it has any. A plainer thing than `Places`, because each of several thousand a second passes through it. */
+  /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
   readonly #lines = new Map<AccountId, { sent: number; waiting: (readonly Asked[])[] }>()
   #turn = 0
   #isClosed = false
