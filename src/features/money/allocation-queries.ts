@@ -94,7 +94,7 @@ export const listAllocationsOfOwed = (
   owed: readonly Id[],
 ) => listWhere(db, account, ofOwed(kind, owed))
 
-/** The same of one owed document, so many at a time. */
+/** Reads what is allocated to one owed document, so many at a time. */
 export const portionsOfOwed = (
   db: Snapshot,
   account: Id,
