@@ -140,6 +140,15 @@ export const arrivingColumn = <Row, Item>(
   (row, writing) => item.list.pieces(portionsOf(row), writing),
 ]
 
+/** Declares a column that holds one record of another declaration. */
+export const recordColumn = <Row, Item>(
+  item: Pick<RecordShape<Item>, 'schema' | 'write'>,
+  itemOf: (row: Row) => Item,
+): Column<Row, string> => [
+  { schema: item.schema, write: (text) => text },
+  (row, writing) => item.write(itemOf(row), writing),
+]
+
 /** Declares a column of an amount of minor units in the currency of its row. */
 export const amountColumn = <Row extends { currency: string }>(
   minorOf: (row: Row) => bigint,
