@@ -2,12 +2,14 @@ import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchInvoiceList } from './invoice-list.ts'
+import { benchKills } from './kills.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchSeed } from './seed.ts'
+import { benchSoak } from './soak.ts'
 import { benchStart } from './start.ts'
 import { benchStatements } from './statements.ts'
 import { benchUsage } from './usage.ts'
@@ -41,6 +43,8 @@ const programs: Record<string, () => Promise<void>> = {
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
+  soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
+  kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),

@@ -1,6 +1,6 @@
-import { createAccount } from '../src/features/accounts/actions.ts'
+import { addPackage, newAccount } from './measure/accounts.ts'
 import { bundled, run } from './measure/children.ts'
-import { asOwner, openAsService, settle } from './measure/database.ts'
+import { asOwner, settle } from './measure/database.ts'
 import { median, quantile, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
 import { drive, httpGet, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
@@ -41,17 +41,10 @@ async function call<T>({ port, authorization }: Caller, method: string, path: st
 }
 
 /** An account of its own on the same service. */
-async function newAccount(service: Service, mode: 'test' | 'live'): Promise<Caller> {
-  const db = openAsService(service.connection)
-  try {
-    const clockAt = mode === 'test' ? '2027-01-01T00:00:00.000Z' : null
-    const wish = { mode, name: 'Bench', currency: 'USD', clockAt }
-    const { id, secret } = await createAccount(db, Date.now, wish, 'bench')
-    return { port: service.port, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
-  } finally {
-    await db.close()
-  }
-}
+const newCaller = async ({ port, connection }: Service, mode: 'test' | 'live'): Promise<Caller> => ({
+  port,
+  authorization: await newAccount(connection, mode),
+})
 
 const newCustomer = async (caller: Caller): Promise<number> =>
   (await call<{ customerID: number }>(caller, 'POST', '/v1/customers', { Name: 'Acme', isCompany: true })).customerID
@@ -75,26 +68,9 @@ async function measure(service: Service, quiet: Caller, customerID: number, seco
 }
 
 /** Daily subscriptions, so that each day of a clock move bills something. */
-async function newShop(service: Service): Promise<Caller> {
-  const shop = await newAccount(service, 'test')
-  const { packageGroupID } = await call<{ packageGroupID: number }>(shop, 'POST', '/v1/packagegroups', {
-    GroupName: 'G',
-  })
-  const noTrial = { SetupFee: 0, TrialFee: 0, TrialPeriod: 0, TrialPeriodType: 'days' }
-  const PackageRateTerms = [{ ChargePrice: 1, ChargeTerm: 1, ChargeTermType: 'days' }]
-  const { packageID } = await call<{ packageID: number }>(shop, 'POST', '/v1/packages', {
-    packageGroupID,
-    packageCode: 'P',
-    Name: 'Plan',
-    Descrip: 'A plan',
-    isActive: true,
-    PackageVersion: {
-      VersionName: 'first',
-      isActive: true,
-      isDefault: true,
-      packageVersionRates: [{ CurrencyCode: 'USD', ...noTrial, PackageRateTerms }],
-    },
-  })
+export async function newShop(service: Service): Promise<Caller> {
+  const shop = await newCaller(service, 'test')
+  const { packageID } = await addPackage((path, body) => call(shop, 'POST', path, body), 1, 'days')
   for (let count = 0; count < 5; count += 1)
     await call(shop, 'POST', '/v1/subscriptions', { customerID: await newCustomer(shop), packageID })
   return shop
@@ -158,7 +134,7 @@ async function hostileSettings(
   const hostile = { port, authorization }
   const shops: Caller[] = []
   for (let count = 0; count < SHOPS; count += 1) shops.push(await newShop(service))
-  return { hostile, shops, contactOf: await newCustomer(hostile), longInvoice, callers }
+  return { hostile, shops, contactOf: await newCustomer(hostile), statementOf: 1, longInvoice, callers }
 }
 
 /** Measures a quiet account beside one that does its worst; `only` names one row by its beginning. */
@@ -170,7 +146,7 @@ export async function benchNeighbours({ isSmoke, only = '' }: { isSmoke: boolean
     await tellMachine(service.connection)
     const movements = isSmoke ? 200 : MOVEMENTS
     await fill(service, movements)
-    const quiet = await newAccount(service, 'live')
+    const quiet = await newCaller(service, 'live')
     const customerID = await newCustomer(quiet)
     const settings = await hostileSettings(service, isSmoke ? 2 : 30, movements * 2)
     const work = () => measure(service, quiet, customerID, seconds)

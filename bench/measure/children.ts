@@ -33,6 +33,8 @@ export interface Child<Said> {
   pid: number
   /** The first message that it sends. */
   said: Promise<Said>
+  /** Settles when it ends, with the last message that it sent. */
+  last: Promise<unknown>
   ended: Promise<void>
 }
 
@@ -47,5 +49,8 @@ export function run<Said>(file: string, settings: object): Child<Said> {
     child.once('exit', (code) => reject(new Error(`${basename(file)} ended with ${code} before it said anything`)))
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  return { process: child, pid: child.pid ?? 0, said, ended }
+  let latest: unknown
+  child.on('message', (message) => (latest = message))
+  const last = ended.then(() => latest)
+  return { process: child, last, pid: child.pid ?? 0, said, ended }
 }

@@ -49,8 +49,13 @@ export function serverIn(folder: string): number {
   return pid
 }
 
-/** The most memory that a process ever had at once, in MB (resident, high-water mark). */
-export function peakMemoryOf(pid: number): number {
-  const kilobytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+/** Memory of a process in MB (resident): now, or the most that it ever had. */
+function memoryLine(pid: number, line: 'VmRSS' | 'VmHWM'): number {
+  const kilobytes = new RegExp(`${line}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kilobytes) / 1024
 }
+
+export const memoryOf = (pid: number): number => memoryLine(pid, 'VmRSS')
+
+/** The most memory that a process ever had at once, in MB (resident, high-water mark). */
+export const peakMemoryOf = (pid: number): number => memoryLine(pid, 'VmHWM')

@@ -9,8 +9,8 @@ import { dataFolderAt } from '../../src/platform/postgres/data-folder.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
 import { benchFolder } from './database.ts'
 import { bundled } from './children.ts'
-import type { LoopDelay } from './loop-delay.ts'
-import { cpuOfProcess, cpuOfTree, serverIn } from './processes.ts'
+import type { LeastInUse, LoopDelay } from './inside.ts'
+import { cpuOfProcess, cpuOfTree, memoryOf, serverIn } from './processes.ts'
 
 /** The real program, started as a person starts it, on an embedded database of its own. */
 
@@ -26,26 +26,48 @@ export interface Service {
   /** CPU-seconds so far, of the program and of all PostgreSQL processes. */
   nodeCpu(): number
   databaseCpu(): number
+  /** Resident memory of the program with all its threads, in MB. */
+  memory(): number
   /** How late the service's event loop was since this was last asked. */
   loopDelay(): Promise<LoopDelay>
+  /** How little memory its threads had in use since this was last asked. */
+  leastInUse(): Promise<LeastInUse>
+  /** Kills the program, or its database, as `kill -9` does, and waits until the program has ended. */
+  kill(victim: 'service' | 'database'): Promise<void>
   stop(): Promise<void>
 }
 
-export async function startService(settings: Record<string, string> = {}): Promise<Service> {
-  const folder = benchFolder()
-  const loopDelay = await bundled('measure/loop-delay.ts')
-  const child = spawn(process.execPath, ['--import', loopDelay, join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
+const environment = (dataDir: string) => ({
+  PATH: process.env['PATH'],
+  HOME: process.env['HOME'],
+  HOST: '127.0.0.1',
+  PORT: '0',
+  DATA_DIR: dataDir,
+  LOG_LEVEL: 'warn',
+  BOOTSTRAP_API_KEY: API_KEY,
+})
+
+/** Runs `perennial verify` over a folder whose service may run, and returns what it printed. */
+export async function verify(folder: string): Promise<{ isClean: boolean; out: string }> {
+  const child = spawn(process.execPath, [join(ROOT, 'bin', 'perennial.js'), 'verify'], {
     cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      HOST: '127.0.0.1',
-      PORT: '0',
-      DATA_DIR: folder.path,
-      LOG_LEVEL: 'warn',
-      BOOTSTRAP_API_KEY: API_KEY,
-      ...settings,
-    },
+    env: environment(folder),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { isClean: code === 0, out: out.trim() }
+}
+
+/** Starts it in a folder that is gone when it is stopped, or in a given one, which stays. */
+export async function startService(settings: Record<string, string> = {}, given?: string): Promise<Service> {
+  const own = given === undefined ? benchFolder() : undefined
+  const path = given ?? own?.path ?? ''
+  const inside = await bundled('measure/inside.ts')
+  const child = spawn(process.execPath, ['--import', inside, join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
+    cwd: ROOT,
+    env: { ...environment(path), ...settings },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -54,23 +76,30 @@ export async function startService(settings: Record<string, string> = {}): Promi
     child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it served`)))
   })
   const { Address, AccountID } = JSON.parse(line) as { Address: string; AccountID: number }
-  const { cluster } = dataFolderAt(folder.path)
+  const { cluster } = dataFolderAt(path)
   const database = serverIn(cluster)
+  const ask = async <Answer>(question: string): Promise<Answer> => {
+    const answered = once(child, 'message') as Promise<[Answer]>
+    child.send(question)
+    return (await answered)[0]
+  }
   return {
     port: Number(new URL(Address).port),
     authorization: `Basic ${Buffer.from(`${AccountID}:${API_KEY}`).toString('base64')}`,
     connection: connectionTo(cluster),
     nodeCpu: () => cpuOfProcess(child.pid ?? 0),
     databaseCpu: () => cpuOfTree(database),
-    loopDelay: async () => {
-      const answered = once(child, 'message') as Promise<[LoopDelay]>
-      child.send('loopDelay')
-      return (await answered)[0]
+    memory: () => memoryOf(child.pid ?? 0),
+    loopDelay: () => ask<LoopDelay>('loopDelay'),
+    leastInUse: () => ask<LeastInUse>('leastInUse'),
+    kill: async (victim) => {
+      process.kill(victim === 'service' ? (child.pid ?? 0) : database, 'SIGKILL')
+      await ended
     },
     stop: async () => {
       child.kill('SIGTERM')
       await ended
-      folder.remove()
+      own?.remove()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { httpGet } from '../measure/load.ts'
+import { isReasoned } from '../measure/patient-client.ts'
 
 /** Callers of an account that does its worst, in a process of their own, until they are ended. */
 
@@ -19,10 +20,21 @@ export interface HostileSettings {
   contactOf: number
   /** An invoice of the hostile account to which very much is applied. */
   longInvoice: number
+  /** A customer of the hostile account with a long statement. */
+  statementOf: number
   callers: number
   /** The first day that clocks are moved to, counted from 2027-01-01. */
   firstDay: number
 }
+
+/** What hostile callers report when they end. */
+export interface HostileReport {
+  /** How often each status was answered. */
+  statuses: Record<string, number>
+  /** Answers of 5xx that give no reason. */
+  wrong: string[]
+}
+const report: HostileReport = { statuses: {}, wrong: [] }
 
 /** Does its worst until it is stopped; settles when nothing of it is under way any more. */
 type Attack = (stop: AbortSignal) => Promise<unknown>
@@ -84,7 +96,10 @@ async function answered(
     headers: { authorization, 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) },
     ...(body ? { body } : {}),
   })
-  await response.arrayBuffer()
+  const text = await response.text()
+  report.statuses[response.status] = (report.statuses[response.status] ?? 0) + 1
+  if (response.status >= 500 && !isReasoned(response.status, response.headers, text))
+    report.wrong.push(`${method} ${path}: ${response.status} ${text.slice(0, 400)}`)
   if (!response.ok) throw new Error(`${response.status}`)
 }
 
@@ -121,8 +136,10 @@ const PERIOD = 'from=2020-01-01&to=2030-01-01'
 
 const ATTACKS = {
   reports: ({ hostile, callers }: HostileSettings) => again(callers, hungUp(hostile, `/v1/reports/tax?${PERIOD}`)),
-  documents: ({ hostile, callers }: HostileSettings) =>
-    again(callers, (stop) => answered(hostile, stop, 'GET', `/v1/customers/1/statement?${PERIOD}&format=pdf`)),
+  documents: ({ hostile, callers, statementOf }: HostileSettings) =>
+    again(callers, (stop) =>
+      answered(hostile, stop, 'GET', `/v1/customers/${statementOf}/statement?${PERIOD}&format=pdf`),
+    ),
   half: halfDone,
   clocks: clockMoves,
   contacts: newContacts,
@@ -136,6 +153,25 @@ const ATTACKS = {
     const body = JSON.stringify({ Nothing: Array.from({ length: 60_000 }, (_, number) => `text ${number}`) })
     return again(callers, (stop) => answered(hostile, stop, 'POST', '/v1/customers', { body }))
   },
+  keys: ({ hostile, callers }: HostileSettings) => {
+    const [account = ''] = Buffer.from(hostile.authorization.split(' ')[1] ?? '', 'base64')
+      .toString()
+      .split(':')
+    const wrong = Buffer.from(`${account}:not-the-key-0123456789`).toString('base64')
+    const guessing = { port: hostile.port, authorization: `Basic ${wrong}` }
+    return again(callers, (stop) => answered(guessing, stop, 'GET', '/v1/customers'))
+  },
+  pages: ({ hostile, callers }: HostileSettings) => {
+    const paths = [
+      'invoices?page=2000&page_size=1',
+      'events?type=invoice.issued&page=300',
+      'ledger/balances',
+      'outbox?page=900',
+    ]
+    return again(callers, (stop, caller) => answered(hostile, stop, 'GET', `/v1/${paths[caller % paths.length]}`))
+  },
+  floods: ({ hostile, callers }: HostileSettings) =>
+    again(callers, stays(hostile, httpGet('/v1/invoices?page_size=200', hostile.authorization).repeat(64))),
 }
 export type AttackName = keyof typeof ATTACKS
 
@@ -147,4 +183,4 @@ const running = settings.attacks.map((name) => ATTACKS[name](settings)(stop.sign
 process.once('message', () => stop.abort())
 process.send?.({})
 await Promise.allSettled(running)
-process.exit(0)
+process.send?.(report, () => process.exit(0))
