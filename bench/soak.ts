@@ -134,11 +134,10 @@ export async function benchSoak({ minutes, isSmoke }: { minutes: number; isSmoke
     await hostile.said
     let isOver = false
     const trading = tradeAll(firms, 'soak', () => isOver)
-    // A caller that was answered wrongly ends it at once.
-    const parts = await Promise.race([watchMemory(service, minutes), trading.then(() => [])]).catch(() => [])
+    const parts = await watchMemory(service, minutes)
     isOver = true
     hostile.process.send('stop')
-    await trading.catch(() => {})
+    await trading
     const report = (await hostile.last) as HostileReport
     const errors = await serverErrors(service.port)
     tellParts(parts, minutes)

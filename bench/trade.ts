@@ -1,5 +1,5 @@
 import { addPackage, FIRST_DAY } from './measure/accounts.ts'
-import type { PatientClient } from './measure/patient-client.ts'
+import { type PatientClient, WrongAnswer } from './measure/patient-client.ts'
 
 /**
  * Good callers: firms that add customers, sell, record usage, invoice, take payments, credit, correct, read, list and print, and check every
@@ -160,27 +160,36 @@ async function checkUsage({ client }: Firm, subscriptionID: number, reports: Rea
 /** So many customers of a firm with a clock keep a subscription; those before them have cancelled, so that a day's work does not grow. */
 const KEPT = 3
 
+/** Goes on after a wrong answer, which is counted, with what comes next. */
+async function goingOn(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof WrongAnswer)) throw error
+  }
+}
+
 /** Serves customer after customer, as one of several callers of an account. */
 export async function trade(firm: Firm, name: string, isOver: () => boolean): Promise<void> {
   const { client, records } = firm
   const kept: Served[] = []
   const day = firm.hasClock ? FIRST_DAY : new Date().toISOString().slice(0, 10)
-  for (let n = 0; !isOver(); n += 1) {
+  const serve = async (n: number) => {
     const served = await sell({ firm, ref: `${name} ${n}`, day })
     await settle(served, n)
     await readBack(served, n)
     kept.push(served)
-    const [first] = kept
-    if (!firm.hasClock || kept.length <= KEPT || !first) continue
+    if (!firm.hasClock || kept.length <= KEPT) return
+    const first = kept.shift() as Served
     await client.change('PUT', `/v1/subscriptions/${first.subscriptionID}/cancel/norefund`)
     records.set(`subscription ${first.ref}`, `${first.customerID} cancelled`)
-    kept.shift()
   }
+  for (let n = 0; !isOver(); n += 1) await goingOn(() => serve(n))
 }
 
 /** Moves an account's clock from day to day; on real time asks for billing runs that find nothing to bill. */
 export async function keepTime({ client, hasClock }: Firm, isOver: () => boolean, pause: () => Promise<void>) {
-  while (!isOver()) {
+  const keep = async () => {
     if (hasClock) {
       const { Now } = await client.read<{ Now: string }>('/v1/clock')
       const next = new Date(Date.parse(Now) + 86_400_000).toISOString()
@@ -189,6 +198,9 @@ export async function keepTime({ client, hasClock }: Firm, isOver: () => boolean
     }
     const { billingRunID } = await client.add<{ billingRunID: number }>('/v1/billingruns', {})
     await client.read(`/v1/billingruns/${billingRunID}`)
+  }
+  while (!isOver()) {
+    await goingOn(keep)
     await pause()
   }
 }

@@ -152,8 +152,8 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...eventOperations(CALLS_BACK.events),
 ]
 
-/** A long operation is at work for minutes. Its account has one, so what waits are other accounts. */
-const LONG = { running: 2, waiting: 50, perOwner: 1 }
+/** A long operation is at work for minutes. Its account has one, so what waits are other accounts: no longer than any other work waits. */
+export const LONG_OPERATIONS = { running: 2, waiting: 50, perOwner: 1, patienceMs: 20_000 }
 
 /** Two for an account, more are refused (429). A long document counts until it is drawn. */
 const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
@@ -204,7 +204,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     {
       db,
       longDb,
-      longPlaces: new Places(LONG),
+      longPlaces: new Places(LONG_OPERATIONS),
       log,
       realClock,
       publicUrl: settings.publicUrl,

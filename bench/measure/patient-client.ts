@@ -51,6 +51,9 @@ const KEY_IN_USE = 'idempotency_key_in_use'
 
 let keys = 0
 
+/** An answer that is not as it must be, and is counted. */
+export class WrongAnswer extends Error {}
+
 export class PatientClient {
   readonly authorization: string
   readonly tally: Tally
@@ -80,7 +83,7 @@ export class PatientClient {
     if (status !== request.status) {
       const what = `${request.method} ${request.path} ${body ?? ''}: ${status} instead of ${request.status}, ${text.slice(0, 400)}`
       this.tally.wrong.push(what)
-      throw new Error(what)
+      throw new WrongAnswer(what)
     }
     this.tally.answers += 1
     const { method, path } = request
@@ -140,8 +143,9 @@ export class PatientClient {
     } catch (error) {
       if (!this.#mayBreak) {
         const { message, cause } = error as Error
-        this.tally.wrong.push(`${method} ${path}: no answer, ${message} ${(cause as Error | undefined)?.message ?? ''}`)
-        throw error
+        const what = `${method} ${path}: no answer, ${message} ${(cause as Error | undefined)?.message ?? ''}`
+        this.tally.wrong.push(what)
+        throw new WrongAnswer(what)
       }
       this.tally.wait('no answer')
       return undefined

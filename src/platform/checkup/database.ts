@@ -76,7 +76,6 @@ export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>):
       connectionTimeoutMillis: WAIT_MS,
       query_timeout: WAIT_MS,
     })
-    client.on('error', () => {})
     try {
       await client.connect()
       const { rows } = await client.query<{ mark: string }>(READ_MARK)
@@ -101,7 +100,6 @@ async function withClient(
     connectionTimeoutMillis: WAIT_MS,
     query_timeout: WAIT_MS,
   })
-  client.on('error', () => {})
   try {
     await client.connect()
     await client.query('begin read only')

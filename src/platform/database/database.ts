@@ -167,11 +167,8 @@ export function openDatabase(
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: PATIENCE_MS,
   })
-  // Without a handler a connection that dies while idle would end the process.
+  // The pool tells of a connection that dies while idle; without a handler that would end the process.
   pool.on('error', () => {})
-  pool.on('connect', (client) => {
-    client.on('error', () => {})
-  })
   const writes = new Places({
     running: options.poolSize,
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),

@@ -38,7 +38,6 @@ class Listener {
 
   async open(): Promise<void> {
     const client = new ServerClient(this.#config)
-    client.on('error', () => {})
     client.on('notification', ({ payload }) => this.#hearing.heard(payload ?? ''))
     try {
       await client.connect()

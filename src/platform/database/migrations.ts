@@ -47,7 +47,6 @@ async function appliedVersions(client: pg.Client): Promise<number[]> {
 export async function migrate(connection: Connection, owner: string | undefined, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
   const client = new ServerClient(clientConfig(connection, owner))
-  client.on('error', () => {})
   await client.connect()
   try {
     boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)

@@ -58,7 +58,6 @@ export class Reads {
     // One account can hold half of them, however many reads it sends.
     this.#places = new Places({ running: size, runningOfOwner: Math.ceil(size / 2), patienceMs: PATIENCE_MS })
     this.#pool.on('error', () => {})
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   snapshot(account: AccountId, gone?: AbortSignal): Snapshot {

@@ -79,7 +79,6 @@ export async function prepareRoles(
   { canLogIn = false } = {},
 ): Promise<{ owner: string | undefined; app: string }> {
   const client = new ServerClient(clientConfig(connection, undefined))
-  client.on('error', () => {})
   await client.connect()
   try {
     const login = await describeLogin(client)

@@ -40,6 +40,9 @@ export class ServerClient extends pg.Client {
     })
     this.#config = config
     this.#servers = servers
+    // Also a connection that nobody asks anything of may be lost, from the moment in which it is ready. Whoever asks next is told; without a
+    // handler the process would end.
+    this.on('error', () => {})
     const { connection } = this as unknown as Inner
     if (config.silenceMs !== undefined) watchSilence(this, config.silenceMs, config.lookEveryMs)
     connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) =>
@@ -74,7 +77,6 @@ export class ServerClient extends pg.Client {
     let failure: unknown
     for (const server of inTurn) {
       const probe = new ServerClient({ ...this.#config, connectionString: server, connectionTimeoutMillis: TRY_MS })
-      probe.on('error', () => {})
       try {
         await probe.connect()
         lastWriting.set(list, server)
