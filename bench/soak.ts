@@ -77,7 +77,7 @@ export async function openHostile(service: Service, { isSmoke }: { isSmoke: bool
 /** Figures of a part of the soak, in MB. */
 interface Part {
   resident: number
-  /** What the collector of garbage leaves, by thread. */
+  /** Least in use of each thread: as much as the collector of garbage leaves. */
   main: number
   drawing: number
 }

@@ -47,7 +47,8 @@ export const codeOf = (text: string): string | undefined => /"Code":"([a-z_]+)"/
 export const isReasoned = (status: number, headers: Headers, text: string): boolean =>
   status === 503 && codeOf(text) !== undefined && headers.has('retry-after')
 
-const KEY_IN_USE = 'idempotency_key_in_use'
+/** Refusals of 409 that end by themselves: another request is at work, or was when the service was killed, whose lease lapses. */
+const AT_WORK = ['idempotency_key_in_use', 'clock_moving']
 
 let keys = 0
 
@@ -121,7 +122,8 @@ export class PatientClient {
       if (response === undefined) continue
       const { status, headers, text } = response
       const code = codeOf(text)
-      const isAsked = status === 429 || isReasoned(status, headers, text) || (status === 409 && code === KEY_IN_USE)
+      const isAtWork = this.#mayBreak && status === 409 && AT_WORK.includes(code ?? '')
+      const isAsked = status === 429 || isReasoned(status, headers, text) || isAtWork
       if (!isAsked) return { status, text, isReplayed: headers.get('idempotency-replayed') === 'true' }
       this.tally.wait(`${status} ${code}`)
       await delay(Number(headers.get('retry-after') ?? 1) * 1000)

@@ -27,7 +27,7 @@ export interface HostileSettings {
   firstDay: number
 }
 
-/** What hostile callers report when they end. */
+/** Report of the hostile callers when they end. */
 export interface HostileReport {
   /** How often each status was answered. */
   statuses: Record<string, number>
