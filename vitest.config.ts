@@ -29,6 +29,8 @@ export default defineConfig({
             '**/node_modules/**',
           ],
           isolate: false,
+          // Generated cases take seconds where the machine has other work.
+          testTimeout: 30_000,
         },
       },
       { test: { name: 'rules', include: WITHOUT_DATABASE, isolate: false } },

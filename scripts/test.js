@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 
 const CHECKS = ['types', 'lint', 'format:check', 'unused', 'generated:check']
 
@@ -44,7 +44,17 @@ function filesForOlderPostgres() {
   return ['src', 'test/api', 'test/journeys']
     .flatMap((parent) => readdirSync(parent, { recursive: true }).map((name) => join(parent, name)))
     .filter((file) => file.endsWith('.test.ts') && !file.endsWith('.embedded.test.ts'))
-    .filter((file) => isWanted.test(readFileSync(file, 'utf8')))
+    .filter((file) => isWanted.test(textWithTestFiles(file)))
+}
+
+/** Text of a test and of what it imports that is for tests only; the test server itself migrates for every test and does not count. */
+function textWithTestFiles(file, seen = new Set()) {
+  seen.add(file)
+  const text = readFileSync(file, 'utf8')
+  const imported = [...text.matchAll(/from '(\.[^']+)'/g)]
+    .map(([, name]) => join(dirname(file), name))
+    .filter((name) => /\.testing\.ts$|^test\/(?!support\/(app|database-server)\.ts$)/.test(name) && !seen.has(name))
+  return [text, ...imported.map((name) => textWithTestFiles(name, seen))].join('\n')
 }
 
 function runElsewhere(where, program, { node, words, env }) {

@@ -7,7 +7,7 @@ import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { listen } from './listener.ts'
-import { READ_STATEMENT_MS, Reads, type Snapshot } from './reads.ts'
+import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
@@ -145,6 +145,8 @@ export function openDatabase(
     reads?: number
     /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
     silence?: { readMs: number; graceMs: number }
+    /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
+    snapshotMs?: number
   },
 ): Database {
   const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
@@ -176,7 +178,7 @@ export function openDatabase(
   })
   const lanes = new Lanes(ofReads, options.lanes ?? LANES)
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES)
-  const reads = new Reads(ofReads, options.reads ?? READS)
+  const reads = new Reads(ofReads, { size: options.reads ?? READS, snapshotMs: options.snapshotMs ?? SNAPSHOT_MS })
 
   async function withClient<T>(
     work: (client: pg.PoolClient) => Promise<T>,

@@ -272,6 +272,23 @@ describe('the time limit', () => {
     await other.query(`alter database ${connection.database} reset statement_timeout`)
   })
 
+  test('of an answer as a whole breaks off what is read piece by piece, however short its statements, and lets its connection go', async () => {
+    const brief = openDatabase(connection, { role: undefined, poolSize: 1, lanes: 1, reads: 1, snapshotMs: 50 })
+    const snapshot = brief.snapshot(MINE)
+    const endless = sql`select generate_series(1, 1000000000) as "n"`
+    let pieces = 0
+    const reading = (async () => {
+      for await (const rows of snapshot.portions(endless, 10)) pieces += rows.length / 10
+    })()
+    await expect(reading).rejects.toMatchObject({ kind: 'unavailable', problems: [{ code: 'too_expensive' }] })
+    expect(pieces).toBeGreaterThan(0)
+    snapshot.end()
+    const next = brief.snapshot(THEIRS)
+    expect(await next.rows(sql`select 1 as "n"`)).toEqual([{ n: 1 }])
+    next.end()
+    await brief.close()
+  })
+
   test('of work and writes is a bound that no read’s limit cuts short', async () => {
     const shown = () => sql`select current_setting('statement_timeout') as "limit"`
     expect(await db.reader(MINE).rows(shown())).toEqual([{ limit: '30min' }])

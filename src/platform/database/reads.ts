@@ -26,7 +26,7 @@ export interface Snapshot extends Queryable {
 /** Of one statement, or one fetch of its rows. An operator's own limit holds where it is stricter. */
 export const READ_STATEMENT_MS = 15_000
 /** Of a snapshot: an answer that is streamed to a slow caller breaks off then. */
-const SNAPSHOT_MS = 5 * 60_000
+export const SNAPSHOT_MS = 5 * 60_000
 
 /** How long a read waits for a connection: long enough for a short rush, and shorter than most callers wait. */
 const PATIENCE_MS = 20_000
@@ -44,8 +44,10 @@ export const limitReads = async (client: pg.ClientBase): Promise<void> => {
 export class Reads {
   readonly #pool: pg.Pool
   readonly #places: Places
+  readonly #snapshotMs: number
 
-  constructor(config: pg.ClientConfig, size: number) {
+  constructor(config: pg.ClientConfig, { size, snapshotMs }: { size: number; snapshotMs: number }) {
+    this.#snapshotMs = snapshotMs
     this.#pool = new pg.Pool({
       ...config,
       Client: ServerClient as unknown as new () => pg.ClientBase,
@@ -61,7 +63,7 @@ export class Reads {
   }
 
   snapshot(account: AccountId, gone?: AbortSignal): Snapshot {
-    return new LentSnapshot(this.#pool, this.#places, account, gone)
+    return new LentSnapshot({ pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs }, account, gone)
   }
 
   state(): { total: number; idle: number; waiting: number } {
@@ -110,6 +112,7 @@ class LentSnapshot implements Snapshot {
   readonly #places: Places
   readonly #account: AccountId
   readonly #gone: AbortSignal | undefined
+  readonly #boundMs: number
   readonly #leave = () => this.#stop(this.#gone?.aborted ? (this.#gone.reason as Fault) : tooExpensive())
   #lending: Promise<Lent> | undefined
   #limit: NodeJS.Timeout | undefined
@@ -120,9 +123,14 @@ class LentSnapshot implements Snapshot {
   #quiet: Promise<boolean> | undefined
   #portals = 0
 
-  constructor(pool: pg.Pool, places: Places, account: AccountId, gone: AbortSignal | undefined) {
+  constructor(
+    { pool, places, boundMs }: { pool: pg.Pool; places: Places; boundMs: number },
+    account: AccountId,
+    gone: AbortSignal | undefined,
+  ) {
     this.#pool = pool
     this.#places = places
+    this.#boundMs = boundMs
     this.#account = account
     this.#gone = gone
   }
@@ -165,7 +173,7 @@ class LentSnapshot implements Snapshot {
     const leave = await this.#places.take(this.#account, this.#gone ? { signal: this.#gone } : {})
     try {
       const client = await this.#pool.connect()
-      this.#limit = setTimeout(this.#leave, SNAPSHOT_MS).unref()
+      this.#limit = setTimeout(this.#leave, this.#boundMs).unref()
       this.#gone?.addEventListener('abort', this.#leave)
       if (this.#gone?.aborted) this.#leave()
       return {

@@ -42,11 +42,14 @@ function parentOf(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
-/** The guard, and the reader that it started beside the server. */
+/**
+ * The reader that the guard started beside the server, and the guard. In this order: a service that sees its guard end lets go of the pipe,
+ * and a reader that still runs then stops the server.
+ */
 function guardsOf(server: number): number[] {
   const guard = parentOf(server)
   const children = readFileSync(`/proc/${guard}/task/${guard}/children`, 'utf8').trim().split(' ').map(Number)
-  return [guard, ...children.filter((pid) => pid !== server)]
+  return [...children.filter((pid) => pid !== server), guard]
 }
 
 function kill(...pids: number[]): void {
