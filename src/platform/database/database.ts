@@ -169,7 +169,7 @@ export function openDatabase(
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: PATIENCE_MS,
   })
-  // The pool tells of a connection that dies while idle; without a handler that would end the process.
+  // The pool reports a connection that dies while idle; without a handler that would end the process.
   pool.on('error', () => {})
   const writes = new Places({
     running: options.poolSize,

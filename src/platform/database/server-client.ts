@@ -40,7 +40,7 @@ export class ServerClient extends pg.Client {
     })
     this.#config = config
     this.#servers = servers
-    // Also a connection that nobody asks anything of may be lost, from the moment in which it is ready. Whoever asks next is told; without a
+    // Also a connection that nobody asks anything of may be lost, from the moment in which it is ready. Whoever asks next meets the error; without a
     // handler the process would end.
     this.on('error', () => {})
     const { connection } = this as unknown as Inner
