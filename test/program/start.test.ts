@@ -72,6 +72,28 @@ describe('start', () => {
     await bound.end()
   })
 
+  test('what a killed service held is free as soon as the embedded database is started anew', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const first = await serve(env)
+    const connection = await joinEmbeddedPostgres({ dataDir: env.DATA_DIR })
+    const client = new pg.Client(connection)
+    client.on('error', () => {})
+    await client.connect()
+    await client.query(`insert into perennial.leases (account_id, name, holder, leased_until)
+      values (1, 'clock', gen_random_uuid(), clock_timestamp() + interval '30 seconds')`)
+    const move = async ({ address }: typeof first) =>
+      fetch(`${address}/v1/clock`, {
+        method: 'PUT',
+        headers: { authorization: `Basic ${btoa(`1:${first.key}`)}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ Now: '2030-01-01' }),
+      })
+    expect((await move(first)).status).toBe(409)
+    await client.end()
+    first.child.kill('SIGKILL')
+    await first.ended
+    expect((await move(await serve(env))).status).toBe(200)
+  })
+
   test('a given key that an account made before the first start keeps from being used is named, also at a quiet log', async () => {
     const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'error' }
     expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)

@@ -7,6 +7,7 @@ import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.
 import { serversOf } from './addresses.ts'
 import { type Connection, type Database, openDatabase } from './database.ts'
 import { isReadOnly } from './failures.ts'
+import { deleteOldLeases } from './housekeeping.ts'
 import { migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
@@ -31,6 +32,8 @@ interface Home {
   /** Settles when a database that this process runs has ended by itself. */
   exited?: Promise<unknown>
   reasonOfEnd?(): string
+  /** This process has just started it: nobody worked on it before. */
+  isFresh?: boolean
 }
 
 async function findHome(config: Config, ownership: Ownership, log: PostgresLog): Promise<Home> {
@@ -56,6 +59,7 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
     stop: () => postgres.stop(),
     exited: postgres.exited,
     reasonOfEnd: postgres.reasonOfEnd,
+    isFresh: true,
   }
 }
 
@@ -74,6 +78,8 @@ export async function openService(
     const db = isEmbedded
       ? openDatabase({ ...home.connection, user: roles.app }, { role: undefined, poolSize: config.databasePool })
       : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
+    // Whoever held them died with the database: what they worked at can go on at once.
+    if (home.isFresh) await deleteOldLeases(db, 'infinity')
     let isClosing = false
     void home.exited?.then(() => {
       if (!isClosing) options.onDatabaseGone?.(home.reasonOfEnd?.() ?? '')
