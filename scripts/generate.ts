@@ -14,11 +14,14 @@ import { makeHashing } from '../src/features/contacts/hashing.ts'
 import { makeDrawing } from '../src/features/documents/draw.ts'
 import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { makeSealer } from '../src/platform/sealing.ts'
+import { makeEnvelope, PURPOSES } from '../src/platform/envelope/envelope.ts'
+import { KeyRing } from '../src/platform/envelope/key-ring.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+const NO_KEY = Buffer.alloc(32)
 
 function openApiText(): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
@@ -30,7 +33,7 @@ function openApiText(): string {
     realClock: () => 0,
     order: ORDER_OF_DAY,
     forgetAccount: () => {},
-    sealer: makeSealer(Buffer.alloc(32), 'nothing'),
+    sealer: makeEnvelope(new KeyRing(NO_KEY), new Map(PURPOSES.map((purpose) => [purpose, NO_KEY]))).under('outbox'),
     hasMailServer: false,
     hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),

@@ -45,13 +45,13 @@ import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts
 import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
+import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
-import { makeSealer, type Sealer } from './platform/sealing.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
@@ -63,7 +63,6 @@ export interface AppSettings {
   trustProxy: boolean | string | readonly string[]
   bounds: ConnectionBounds
   rateLimitPerMinute: number
-  encryptionKey: Buffer
   /** SMTP_URL is set. */
   hasMailServer: boolean
   version: string
@@ -73,6 +72,7 @@ export interface AppSettings {
 
 export interface AppDeps {
   db: Database
+  envelope: Envelope
   log: Logger
   realClock: RealClock
   /** Measures spans; left out: that of the process. */
@@ -164,7 +164,7 @@ const EXPENSIVE_READS = { running: 4, waiting: 100 }
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
-export async function buildApp({ db, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
+export async function buildApp({ db, envelope, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({
@@ -188,7 +188,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
     order: ORDER_OF_DAY,
     forgetAccount: authenticator.forget,
     runFinished: metrics.runFinished,
-    sealer: makeSealer(settings.encryptionKey, 'outbox'),
+    sealer: envelope.under('outbox'),
     hasMailServer: settings.hasMailServer,
     hashing,
   })
@@ -212,7 +212,7 @@ export async function buildApp({ db, log, realClock, clock = steadyClock, settin
       bounds: settings.bounds,
       bodies: new Bodies(),
       corsOrigins: settings.corsOrigins,
-      secrets: idempotencySecrets(settings.encryptionKey),
+      secrets: idempotencySecrets(envelope),
       authenticate: authenticator.authenticate,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),

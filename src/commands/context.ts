@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
-import { encryptionKey } from '../platform/encryption-key.ts'
+import { findOrMakeEncryptionKeys } from '../platform/envelope/encryption-key.ts'
 import { dataFolderAt, hasDatabase } from '../platform/postgres/data-folder.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
 import { remark } from './output.ts'
@@ -50,7 +50,7 @@ export async function openForCommand(context: CommandContext, absent: Absence): 
     if (config.logLevel !== 'silent')
       remark(`There is no database in ${dataFolderAt(config.dataDir).root} (DATA_DIR) yet: one is made.`)
     // Key and database come together, so that a missing key always means a lost one.
-    encryptionKey(config)
+    findOrMakeEncryptionKeys(config)
   }
   return openService(config, { root, ownership: absent.makes ? 'any' : 'present', log: quietLog(context) })
 }
@@ -58,12 +58,12 @@ export async function openForCommand(context: CommandContext, absent: Absence): 
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */
 export async function withDatabase<T>(
   context: CommandContext,
-  work: (db: Database) => Promise<T>,
+  work: (db: Database, opened: OpenDatabase) => Promise<T>,
   absent: Absence = { makes: false },
 ): Promise<T> {
   const opened = await openForCommand(context, absent)
   try {
-    return await work(opened.db)
+    return await work(opened.db, opened)
   } finally {
     await opened.close()
   }

@@ -9,8 +9,9 @@ import { addMonths, type IsoDate } from '../kernel/calendar.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../kernel/zone.ts'
 import type { Database } from '../platform/database/database.ts'
+import type { OpenDatabase } from '../platform/database/open.ts'
 import { relaxedCommits } from '../platform/database/relaxed-commits.ts'
-import { encryptionKey } from '../platform/encryption-key.ts'
+import type { Envelope } from '../platform/envelope/envelope.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -40,13 +41,15 @@ interface Seeded {
 
 /** Makes the account and lives its year, up to today. Every call makes an account of its own and touches no other. */
 export async function seedCommand(context: CommandContext, wish: SeedOptions): Promise<number> {
-  const seeded = await withDatabase(context, (db) => seed(context, db, wish), { makes: true })
+  const seeded = await withDatabase(context, (_db, opened) => seed(context, opened, wish), { makes: true })
   if (context.isJson) printJson(seededAsJson(seeded, wish))
   else print(seeded, wish, context)
   return seeded.failed > 0 ? EXIT.someFailed : EXIT.done
 }
 
-async function seed(context: CommandContext, db: Database, wish: SeedOptions): Promise<Seeded> {
+async function seed(context: CommandContext, opened: OpenDatabase, wish: SeedOptions): Promise<Seeded> {
+  const { db } = opened
+  const envelope = await opened.openEnvelope()
   const before = await listAllAccounts(db.unscoped)
   const nowMs = Date.now()
   const lastDay = dateIn(nowMs, DEMO_ZONE)
@@ -61,7 +64,7 @@ async function seed(context: CommandContext, db: Database, wish: SeedOptions): P
   const { id, secret } = await createAccount(db, Date.now, account, 'command line')
   // A demo that a dying machine cut short is made again; without waiting for the disk it is made twice as fast.
   const relaxed = relaxedCommits(db)
-  const { client, close } = await clientWithin(context, relaxed.db, { id, secret })
+  const { client, close } = await clientWithin(context, { db: relaxed.db, envelope }, { id, secret })
   const progress = await showProgress(`demo account ${id}, days`)
   try {
     const story = { ...wish, firstDay, lastDay, now: instantOf(nowMs) }
@@ -108,12 +111,13 @@ const longestInvoice = (invoices: readonly ListedInvoice[]): number =>
 /** Makes a client of the interface within this process: requests are answered as over a socket. */
 async function clientWithin(
   context: CommandContext,
-  db: Database,
+  { db, envelope }: { db: Database; envelope: Envelope },
   { id, secret }: { id: AccountId; secret: string },
 ): Promise<{ client: DemoClient; close(): Promise<void> }> {
   const { config, version, root } = context
   const app = await buildApp({
     db,
+    envelope,
     log: pino({ level: 'silent' }),
     realClock: Date.now,
     settings: {
@@ -122,7 +126,6 @@ async function clientWithin(
       trustProxy: false,
       bounds: connectionBounds(config),
       rateLimitPerMinute: 0,
-      encryptionKey: encryptionKey(config),
       hasMailServer: config.smtpUrl !== undefined,
       version,
       root,

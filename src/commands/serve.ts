@@ -6,7 +6,7 @@ import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { encryptionKey } from '../platform/encryption-key.ts'
+import type { OpenDatabase } from '../platform/database/open.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { workerDuties } from '../duties.ts'
@@ -29,7 +29,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   let app: App | undefined
   let worker: Worker | undefined
   try {
-    const serving = await appOf(context, opened.db, log)
+    const serving = await appOf(context, opened, log)
     app = serving
     // From the first request on there is something to finish.
     stop.drains()
@@ -52,9 +52,14 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   }
 }
 
-const appOf = ({ config, version, root }: CommandContext, db: Database, log: Logger): Promise<App> =>
+const appOf = async (
+  { config, version, root }: CommandContext,
+  { db, openEnvelope }: OpenDatabase,
+  log: Logger,
+): Promise<App> =>
   buildApp({
     db,
+    envelope: await openEnvelope(),
     log,
     realClock: Date.now,
     settings: {
@@ -63,7 +68,6 @@ const appOf = ({ config, version, root }: CommandContext, db: Database, log: Log
       trustProxy: config.trustProxy,
       bounds: connectionBounds(config),
       rateLimitPerMinute: config.rateLimitPerMinute,
-      encryptionKey: encryptionKey(config),
       hasMailServer: config.smtpUrl !== undefined,
       version,
       root,

@@ -14,6 +14,8 @@ export async function workCommand(context: CommandContext): Promise<number> {
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
   try {
+    // Whatever comes later: a worker without the keys would stop in the middle.
+    await opened.openEnvelope()
     const duties = workerDuties({ hasMailServer: context.config.smtpUrl !== undefined })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })

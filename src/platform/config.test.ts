@@ -22,7 +22,7 @@ describe('an environment', () => {
       dataDir: './data',
       databaseUrl: undefined,
       smtpUrl: undefined,
-      encryptionKey: undefined,
+      encryptionKeys: undefined,
       logLevel: 'info',
       bootstrapAccountMode: 'test',
       bootstrapCurrency: 'USD',
@@ -81,6 +81,10 @@ describe('an environment', () => {
     ['SMTP_URL', 'localhost:25'],
     ['ENCRYPTION_KEY', 'abc'],
     ['ENCRYPTION_KEY', '0'.repeat(63)],
+    ['ENCRYPTION_KEY', `${'0'.repeat(64)},`],
+    ['ENCRYPTION_KEY', `,${'0'.repeat(64)}`],
+    ['ENCRYPTION_KEY', `${'a'.repeat(64)},${'A'.repeat(64)}`],
+    ['ENCRYPTION_KEY', ['1', '2', '3'].map((digit) => digit.repeat(64)).join()],
     ['LOG_LEVEL', 'INFO'],
     ['ACCOUNT_ID_START', '0'],
     ['ACCOUNT_ID_START', '1000000000'],
@@ -114,7 +118,14 @@ describe('an environment', () => {
 
 test.each(['hex', 'base64', 'base64url'] as const)('an encryption key may be written as %s', (form) => {
   const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3))
-  expect(readConfig({ ENCRYPTION_KEY: key.toString(form) }).encryptionKey).toEqual(key)
+  expect(readConfig({ ENCRYPTION_KEY: key.toString(form) }).encryptionKeys).toEqual([key])
+})
+
+test('two encryption keys are named with the newer first, and neither may stand in a log', () => {
+  const [newer, older] = ['1'.repeat(64), '2'.repeat(64)]
+  const env = { ENCRYPTION_KEY: `${newer}, ${older}` }
+  expect(readConfig(env).encryptionKeys).toEqual([Buffer.alloc(32, 0x11), Buffer.alloc(32, 0x22)])
+  expect(secretsIn(env)).toEqual(expect.arrayContaining([newer, older]))
 })
 
 test('.env.example lists every variable with its default, and reads as an empty environment', () => {
@@ -142,7 +153,7 @@ test('a secret may lie in a file; what is set itself comes first, and a file tha
     expect(secretsIn({ DATABASE_URL: 'postgres://b:p%40ss@one:1,two:2/x' })).toContain('p@ss')
     expect(problemsOf({ DATABASE_URL_FILE: `${file}.gone`, ENCRYPTION_KEY_FILE: file })).toEqual([
       'DATABASE_URL_FILE must be the path of a file that can be read.',
-      'ENCRYPTION_KEY must be 32 bytes as 64 hex digits or as base64.',
+      'ENCRYPTION_KEY must be 32 bytes as 64 hex digits or as base64, or two different keys as new,old.',
     ])
     // What is no secret is not read from files.
     expect(readConfig({ PORT_FILE: file }).port).toBe(3000)

@@ -96,13 +96,14 @@ const VARIABLES = {
     },
     urlOf('smtp', 'smtps'),
   ),
-  encryptionKey: optional(
+  encryptionKeys: optional(
     {
       name: 'ENCRYPTION_KEY',
-      about: 'Key for stored secrets, 32 bytes as hex or base64; unset: generated once into DATA_DIR/encryption.key.',
+      about:
+        'Key for stored secrets, 32 bytes as hex or base64, or two as new,old; unset: generated once into DATA_DIR/encryption.key.',
       isSecret: true,
     },
-    readKey,
+    readKeys,
   ),
   logLevel: withDefault(
     'info',
@@ -227,7 +228,8 @@ export function secretsIn(env: Readonly<Record<string, string | undefined>>): st
     if (!variable.isSecret || text instanceof Wrong || text === '') return []
     // The servers of one address share user and password.
     const password = parseUrl(serversOf(text)[0] ?? text)?.password ?? ''
-    return [text, password, plainOf(password)].filter((secret) => secret !== '')
+    const keys = variable.name === 'ENCRYPTION_KEY' ? text.split(',').map((key) => key.trim()) : []
+    return [text, password, plainOf(password), ...keys].filter((secret) => secret !== '')
   })
 }
 
@@ -270,16 +272,26 @@ function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe
   return mayHoldSecret ? `${name} must be ${mustBe}.` : `${name} must be ${mustBe}, not "${text}".`
 }
 
-/** Reads a 32-byte key from its text, as hex or base64; undefined when it is neither. */
-export function keyFromText(text: string): Buffer | undefined {
+/** Keys that wrap data keys: the first wraps, all of them unwrap. */
+export type Keys = readonly [Buffer, ...Buffer[]]
+
+/** Reads one key of 32 bytes, as hex or base64, or two that differ, with a comma between; undefined when the text is neither. */
+export function keysFromText(text: string): Keys | undefined {
+  const [first, second, ...others] = text.split(',').map((part) => keyFromText(part.trim()))
+  if (!first || others.length > 0) return undefined
+  if (!text.includes(',')) return [first]
+  return second && !second.equals(first) ? [first, second] : undefined
+}
+
+function keyFromText(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined
   const key = Buffer.from(text, 'base64')
   return key.length === KEY_BYTES ? key : undefined
 }
 
-function readKey(text: string): Buffer | Wrong {
-  return keyFromText(text) ?? new Wrong('32 bytes as 64 hex digits or as base64')
+function readKeys(text: string): Keys | Wrong {
+  return keysFromText(text) ?? new Wrong('32 bytes as 64 hex digits or as base64, or two different keys as new,old')
 }
 
 function readHost(text: string): string | Wrong {

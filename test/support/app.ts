@@ -10,6 +10,9 @@ import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
+import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
+import { envelopeUnder } from '../../src/platform/envelope/open.ts'
+import { TEST_KEY } from './envelope.ts'
 
 /** A whole service on a database of its own, called without a network. One per test file. */
 
@@ -78,6 +81,7 @@ export async function startTestService(
   const realClock = options.now ?? Date.now
   const app = await buildApp({
     db,
+    envelope: await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY)),
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     ...(options.clock ? { clock: options.clock } : {}),
@@ -87,7 +91,6 @@ export async function startTestService(
       trustProxy: false,
       bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
-      encryptionKey: Buffer.alloc(32, 7),
       hasMailServer: options.hasMailServer ?? false,
       version: 'test',
       root: new URL('../..', import.meta.url).pathname,

@@ -10,6 +10,7 @@ import type { Operation } from '../../src/platform/http/operation.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
 import { buildServer } from '../../src/platform/http/server.ts'
 import { type TestClient, clientOf } from './app.ts'
+import { testEnvelope } from './envelope.ts'
 
 /** A server with operations made for a test: what no real operation shows, such as answers that hold secrets. */
 export function probeServer(
@@ -53,7 +54,7 @@ export function probeServer(
       trustProxy: false,
       bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       corsOrigins: [],
-      secrets: idempotencySecrets(Buffer.alloc(32, 7)),
+      secrets: idempotencySecrets(testEnvelope()),
       authenticate: async () => caller,
       contextOf,
       freshContext: async (_tx, given) => contextOf(given),

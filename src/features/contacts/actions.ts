@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { recordKind } from '../../platform/http/record.ts'
-import type { Sealer } from '../../platform/sealing.ts'
+import type { Sealer } from '../../platform/envelope/envelope.ts'
 import { recordChange } from '../events/record.ts'
 import { queueWelcomeMail } from '../outbox/mail.ts'
 import type { Hashing } from './hashing.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { CustomerId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Sealer } from '../../platform/sealing.ts'
+import type { Place, Sealer } from '../../platform/envelope/envelope.ts'
 import {
   type AttachedDocument,
   getSender,
@@ -30,6 +30,8 @@ function newMessageId({ mailFrom, email }: Sender): string {
   return `<${randomUUID()}@${domain || 'perennial.invalid'}>`
 }
 
+const placeOf = (messageId: string): Place => ({ table: 'outbox', column: 'sealed_bodies', row: messageId })
+
 /** Puts the mail with a contact's credentials into the outbox. The password is kept encrypted, and only until the mail is sent. */
 export async function queueWelcomeMail(
   tx: Transaction,
@@ -41,16 +43,17 @@ export async function queueWelcomeMail(
   const facts = { ...mail, accountName: sender.name, locale: sender.locale }
   const { subject, text, html } = welcomeMail({ ...facts, password: mail.password === null ? null : HIDDEN })
   const full = mail.password === null ? null : welcomeMail(facts)
+  const messageId = newMessageId(sender)
   await insertMail(tx, tx.account, {
     customerId: mail.customerId,
     template: 'welcome',
     to: mail.to,
     cc: null,
-    messageId: newMessageId(sender),
+    messageId,
     subject: oneLine(subject),
     text,
     html,
-    sealed: full && sealer.seal(JSON.stringify({ text: full.text, html: full.html })),
+    sealed: full && sealer.seal(tx.account, placeOf(messageId), JSON.stringify({ text: full.text, html: full.html })),
     document: null,
     createdAt: context.moment.now,
   })
@@ -84,12 +87,15 @@ export async function queueDocumentMails(
 }
 
 /** Returns a mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
-export function readableMail(mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
+export function readableMail(account: AccountId, mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
   if (mail.sealed === null || !showsSecrets) return mail
   try {
-    return { ...mail, ...(JSON.parse(sealer.open(mail.sealed)) as { text: string; html: string }) }
+    return {
+      ...mail,
+      ...(JSON.parse(sealer.open(account, placeOf(mail.messageId), mail.sealed)) as { text: string; html: string }),
+    }
   } catch {
-    // Sealed under another ENCRYPTION_KEY: one lost secret must not make the whole outbox unreadable.
+    // One secret that cannot be opened must not make the whole outbox unreadable.
     return mail
   }
 }

@@ -36,7 +36,7 @@ export interface NewMail {
   createdAt: Instant
 }
 
-export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'document'> {
+export interface Mail extends Omit<NewMail, 'cc' | 'document'> {
   id: Id
   status: MailStatus
   /** Last reply of the receiver's server; null before a try. */
@@ -45,7 +45,7 @@ export interface Mail extends Omit<NewMail, 'messageId' | 'cc' | 'document'> {
 }
 
 const COLUMNS = fragment`
-  outbox_id as "id", customer_id as "customerId", template, to_address as "to", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_error as "lastReply",
+  outbox_id as "id", customer_id as "customerId", template, to_address as "to", message_id as "messageId", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_error as "lastReply",
   created_at as "createdAt", sent_at as "sentAt"`
 
 export const findMail = (db: Queryable, account: AccountId, id: Id) =>

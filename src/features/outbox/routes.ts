@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../kernel/context.ts'
+import type { Sealer } from '../../platform/envelope/envelope.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
-import type { Sealer } from '../../platform/sealing.ts'
 import { readableMail } from './mail.ts'
 import { countMails, findMail, listMails, type Mail } from './queries.ts'
 import { mailShape } from './wire.ts'
@@ -11,7 +11,7 @@ const tag = 'Outbox'
 
 export const outboxOperations = ({ sealer }: { sealer: Sealer }): Operation[] => {
   const readable = (mail: Mail, { account, hasMailServer }: RequestContext) =>
-    readableMail(mail, sealer, account.mode === 'test' && !hasMailServer)
+    readableMail(account.id, mail, sealer, account.mode === 'test' && !hasMailServer)
   const kind = readableKind({
     code: 'outbox_mail',
     name: 'mail in the outbox with the identifier',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeSealer } from '../../platform/sealing.ts'
+import { testEnvelope } from '../../../test/support/envelope.ts'
 import { readableMail } from './mail.ts'
 import { invoiceMail } from './invoice-template.ts'
 import { welcomeMail } from './templates.ts'
@@ -43,13 +43,14 @@ describe('the welcome mail', () => {
 })
 
 test('a mail whose secret was sealed under another key is shown without it', () => {
-  const [now, before] = [makeSealer(Buffer.alloc(32, 1), 'outbox'), makeSealer(Buffer.alloc(32, 2), 'outbox')]
+  const [now, before] = [testEnvelope().under('outbox'), testEnvelope(Buffer.alloc(32, 2)).under('outbox')]
   const texts = { text: 'Password: ••••', html: '<p>••••</p>' }
   const mail = {
     ...texts,
     id: 1n,
     customerId: 1n,
     lastReply: null,
+    messageId: '<1@example.com>',
     template: 'welcome',
     to: 'a@example.com',
     subject: 'Welcome',
@@ -57,10 +58,17 @@ test('a mail whose secret was sealed under another key is shown without it', () 
     createdAt: '2027-01-01T00:00:00.000Z',
     sentAt: null,
   } as const
-  const sealedBy = (sealer: typeof now) => ({ ...mail, sealed: sealer.seal(JSON.stringify({ text: 'Password: x' })) })
-  expect(readableMail(sealedBy(now), now, true).text).toBe('Password: x')
-  expect(readableMail(sealedBy(now), now, false).text).toBe(texts.text)
-  expect(readableMail(sealedBy(before), now, true).text).toBe(texts.text)
+  const sealedBy = (sealer: typeof now) => ({
+    ...mail,
+    sealed: sealer.seal(
+      1n,
+      { table: 'outbox', column: 'sealed_bodies', row: '<1@example.com>' },
+      JSON.stringify({ text: 'Password: x' }),
+    ),
+  })
+  expect(readableMail(1n, sealedBy(now), now, true).text).toBe('Password: x')
+  expect(readableMail(1n, sealedBy(now), now, false).text).toBe(texts.text)
+  expect(readableMail(1n, sealedBy(before), now, true).text).toBe(texts.text)
 })
 
 describe('the mail with an invoice', () => {

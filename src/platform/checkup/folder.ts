@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Config, keyFromText } from '../config.ts'
+import { type Config, keysFromText } from '../config.ts'
+import { keyFileOf } from '../envelope/encryption-key.ts'
 import { findBinariesPackage } from '../postgres/binaries.ts'
 import { type DataFolder, dataFolderAt } from '../postgres/data-folder.ts'
 import { chooseIdentity } from '../postgres/identity.ts'
@@ -21,7 +22,7 @@ const NETWORK_FILE_SYSTEMS: Record<number, string> = {
   0x517b: 'SMB',
 }
 
-export function checkFolder(config: Pick<Config, 'dataDir' | 'encryptionKey' | 'databaseUrl'>): Finding[] {
+export function checkFolder(config: Pick<Config, 'dataDir' | 'encryptionKeys' | 'databaseUrl'>): Finding[] {
   const folder = dataFolderAt(config.dataDir)
   const usable = checkUse(folder)
   if (usable.state === 'fail') return [usable]
@@ -82,15 +83,15 @@ function checkRoom({ root }: DataFolder): Finding[] {
 
 function checkKey(
   folder: DataFolder,
-  { encryptionKey, databaseUrl }: Pick<Config, 'encryptionKey' | 'databaseUrl'>,
+  { encryptionKeys, databaseUrl }: Pick<Config, 'encryptionKeys' | 'databaseUrl'>,
 ): Finding {
   const about = 'encryption key'
-  const path = join(folder.root, 'encryption.key')
+  const path = keyFileOf(folder.root)
   const restore = `restore ${path} from a backup, or set ENCRYPTION_KEY`
   const stored = readText(path)
-  if (encryptionKey) {
-    const other = stored === undefined ? undefined : keyFromText(stored)
-    if (other && !other.equals(encryptionKey))
+  if (encryptionKeys) {
+    const others = (stored === undefined ? undefined : keysFromText(stored)) ?? []
+    if (others.some((other) => !encryptionKeys.some((key) => key.equals(other))))
       return doubtful(
         about,
         `ENCRYPTION_KEY is another key than ${path}`,
@@ -103,7 +104,7 @@ function checkKey(
     if (existsSync(folder.cluster))
       return broken(
         about,
-        `${path} is missing beside a database: the next start would make a new key, and what is sealed would be lost`,
+        `${path} is missing beside a database: what is sealed in it cannot be opened, and the service does not start`,
         restore,
       )
     if (databaseUrl !== undefined)
@@ -114,7 +115,7 @@ function checkKey(
       )
     return fine(about, 'is not there yet; the first start makes it')
   }
-  if (!keyFromText(stored)) return broken(about, `${path} holds no key of 32 bytes`, restore)
+  if (!keysFromText(stored)) return broken(about, `${path} holds no key of 32 bytes`, restore)
   const open = statSync(path).mode & 0o077
   if (open !== 0) return doubtful(about, `${path} can be read by other users`, `chmod 600 ${path}`)
   return fine(about, `lies in ${path}; keep a copy with your backups`)

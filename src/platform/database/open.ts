@@ -3,6 +3,8 @@ import type { Config } from '../config.ts'
 import { dataFolderAt, hasDatabase } from '../postgres/data-folder.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
+import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
+import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
 import { type Connection, type Database, openDatabase } from './database.ts'
@@ -17,6 +19,8 @@ export interface OpenDatabase {
   connection: Connection
   /** Names of the migrations that ran just now. */
   migrated: string[]
+  /** Opens what is sealed; the first time in a new database makes its keys. Throws a StartFailure. */
+  openEnvelope(): Promise<Envelope>
   close(): Promise<void>
 }
 
@@ -63,7 +67,10 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
   }
 }
 
-/** Finds or starts the database, makes roles and schema where they are missing, and opens the pool of the service's role. */
+/**
+ * Finds or starts the database, makes roles and schema where they are missing, and opens the pool of the service's role. Throws a
+ * StartFailure also when what is sealed cannot be opened with the keys that are there.
+ */
 export async function openService(
   config: Config,
   options: { root: string; ownership: Ownership; log: PostgresLog; onDatabaseGone?: (reason: string) => void },
@@ -89,7 +96,11 @@ export async function openService(
       await db.close()
       await home.stop()
     }
-    return { db, connection: home.connection, migrated, close }
+    await checkEncryptionKeys(db.unscoped, config).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
+    return { db, connection: home.connection, migrated, openEnvelope: () => openEnvelope(db.unscoped, config), close }
   } catch (error) {
     await home.stop()
     throw error

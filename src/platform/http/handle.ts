@@ -14,10 +14,9 @@ import { checkIfMatch } from './etag.ts'
 import {
   findKeptAnswer,
   idempotencyKeyOf,
-  keyLease,
   type KeyedRequest,
+  keyedRequest,
   keepAnswer,
-  requestHash,
   runUnderKey,
   takeKey,
 } from './idempotency.ts'
@@ -174,14 +173,11 @@ async function findMissing(
 }
 
 /** Returns the request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */
-function keyedRequest(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
+function keyedRequestOf(deps: HttpDeps, sent: Sent): KeyedRequest | undefined {
   const key = idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key !== 'string') return undefined
-  return {
-    key,
-    hash: requestHash(deps.secrets, sent.operation.method, addressIdentity(sent), bodyIdentity(sent.body)),
-    lease: keyLease(deps.secrets, key),
-  }
+  const { method } = sent.operation
+  return keyedRequest(deps.secrets, key, { method, path: addressIdentity(sent), body: bodyIdentity(sent.body) })
 }
 
 /**
@@ -198,7 +194,7 @@ async function handleWrite(
   caller: Caller,
   sent: Sent,
 ): Promise<Answer> {
-  const keyed = keyedRequest(deps, sent)
+  const keyed = keyedRequestOf(deps, sent)
   const account = caller.account.id
   if (keyed && operation.prepare) {
     const kept = await findKeptAnswer(
@@ -275,7 +271,7 @@ async function handleLong(
     problems.throwIfAny()
     return deps.longPlaces.run(account, () => operation.run(context, input), operation.refusal)
   }
-  const keyed = keyedRequest(deps, sent)
+  const keyed = keyedRequestOf(deps, sent)
   return keyed ? runUnderKey(deps, account, keyed, run) : run()
 }
 

@@ -1,4 +1,3 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { Fault, type Problem } from '../../kernel/fault.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -7,38 +6,45 @@ import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { oneRow } from '../database/database.ts'
 import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
+import type { Envelope, Place, Sealer } from '../envelope/envelope.ts'
 import type { Answer } from './operation.ts'
 
 /** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it reports, and given again for the same request. */
 
 export const KEPT_HOURS = 24
 
-/** Keys made from ENCRYPTION_KEY: the database alone can neither guess a request from its hash nor read a kept secret. */
+/** Hashes and seals under stored data keys: the database alone can neither guess a key or request from its hash nor read a kept secret. */
 export interface IdempotencySecrets {
-  hashKey: Buffer
-  bodyKey: Buffer
+  hash(text: string): Buffer
+  sealer: Sealer
 }
 
-export function idempotencySecrets(encryptionKey: Buffer): IdempotencySecrets {
-  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', encryptionKey, '', `perennial ${purpose}`, 32))
-  return { hashKey: derive('idempotency hash'), bodyKey: derive('idempotency body') }
-}
-
-export function requestHash(secrets: IdempotencySecrets, method: string, path: string, body: string): Buffer {
-  return createHmac('sha256', secrets.hashKey).update(`${method}\n${path}\n${body}`).digest()
-}
+export const idempotencySecrets = (envelope: Envelope): IdempotencySecrets => ({
+  hash: envelope.keyedHash('idempotency hash'),
+  sealer: envelope.under('idempotency body'),
+})
 
 /** A request under its key: the hash is of all that must be equal when the key is used again. */
 export interface KeyedRequest {
+  /** The keyed hash of the key, in hex: a key may hold whatever a client takes for unique, so it is kept nowhere. */
   key: string
+  /** The key as versions before have kept it; their answers are found for the day that they are kept. */
+  sentKey: string
   hash: Buffer
-  /** The name of the key's lease, from which nobody learns the key. */
-  lease: string
 }
 
+export const keyedRequest = (
+  { hash }: IdempotencySecrets,
+  key: string,
+  sent: { method: string; path: string; body: string },
+): KeyedRequest => ({
+  key: hash(`key\n${key}`).toString('hex'),
+  sentKey: key,
+  hash: hash(`${sent.method}\n${sent.path}\n${sent.body}`),
+})
+
 /** Returns the lease of a key in the account. */
-export const keyLease = ({ hashKey }: IdempotencySecrets, key: string): string =>
-  `key ${createHmac('sha256', hashKey).update(`key\n${key}`).digest('hex')}`
+const leaseOf = ({ key }: KeyedRequest): string => `key ${key}`
 
 /** Returns the key of a request's header, what is wrong with it, or undefined when none is sent. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | Problem | undefined {
@@ -91,17 +97,17 @@ export async function takeKey(
     findKept(tx, tx.account, keyed, realNow),
   ])
   if (!taken || kept.isLeased) throw keyInUse()
-  return answerOf(kept, keyed, secrets)
+  return answerOf(tx.account, kept, keyed, secrets)
 }
 
-const findKept = (db: Queryable, account: AccountId, { key, lease }: KeyedRequest, realNow: Instant) =>
+const findKept = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) =>
   oneRow<KeptRow>(
     db,
     sql`select exists (select 1 from leases
-                        where leases.account_id = ${account} and leases.name = ${lease} and ${IS_HELD}) as "isLeased",
+                        where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${IS_HELD}) as "isLeased",
                k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
           from (values (1)) always
-          left join idempotency_keys k on k.account_id = ${account} and k.key = ${key}
+          left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})
             and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
   )
 
@@ -118,12 +124,19 @@ export async function findKeptAnswer(
 ): Promise<Answer | undefined> {
   const kept = await findKept(db, account, keyed, realNow)
   if (kept.isLeased) throw keyInUse()
-  return answerOf(kept, keyed, secrets)
+  return answerOf(account, kept, keyed, secrets)
 }
 
-function answerOf(kept: KeptRow, { hash }: KeyedRequest, secrets: IdempotencySecrets): Answer | undefined {
+const placeOf = ({ key }: KeyedRequest): Place => ({ table: 'idempotency_keys', column: 'body', row: key })
+
+function answerOf(
+  account: AccountId,
+  kept: KeptRow,
+  keyed: KeyedRequest,
+  { sealer }: IdempotencySecrets,
+): Answer | undefined {
   if (kept.status === null) return undefined
-  if (!kept.requestHash.equals(hash)) {
+  if (!kept.requestHash.equals(keyed.hash)) {
     throw new Fault('reused', [
       {
         code: 'idempotency_key_reused',
@@ -132,7 +145,8 @@ function answerOf(kept: KeptRow, { hash }: KeyedRequest, secrets: IdempotencySec
       },
     ])
   }
-  const body = kept.body !== null && kept.isEncrypted ? decrypt(kept.body, secrets.bodyKey) : kept.body
+  const isSealed = kept.body !== null && kept.isEncrypted
+  const body = isSealed ? sealer.open(account, placeOf(keyed), Buffer.from(kept.body ?? '', 'base64')) : kept.body
   return {
     status: kept.status,
     headers: { ...kept.headers, 'idempotency-replayed': 'true' },
@@ -143,17 +157,18 @@ function answerOf(kept: KeptRow, { hash }: KeyedRequest, secrets: IdempotencySec
 /** Keeps a 2xx answer with the change that it reports; only the commit waits for this. */
 export function keepAnswer(
   tx: Transaction,
-  { key, hash }: KeyedRequest,
+  keyed: KeyedRequest,
   answer: Answer,
   secrets: IdempotencySecrets,
   realNow: Instant,
 ): void {
   const text = answer.body?.toString() ?? null
-  const body = text !== null && answer.isSecret ? encrypt(text, secrets.bodyKey) : text
+  const isSealed = text !== null && answer.isSecret
+  const body = isSealed ? secrets.sealer.seal(tx.account, placeOf(keyed), text).toString('base64') : text
   const headers = { ...answer.headers, ...(answer.etag ? { etag: answer.etag } : {}) }
   tx.send(sql`
     insert into idempotency_keys (account_id, key, request_hash, status, headers, body, is_encrypted, created_at)
-    values (${tx.account}, ${key}, ${hash}, ${answer.status}, ${JSON.stringify(headers)}, ${body}, ${answer.isSecret ?? false}, ${realNow})
+    values (${tx.account}, ${keyed.key}, ${keyed.hash}, ${answer.status}, ${JSON.stringify(headers)}, ${body}, ${answer.isSecret ?? false}, ${realNow})
     on conflict (account_id, key) do update set request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers,
       body = excluded.body, is_encrypted = excluded.is_encrypted, created_at = excluded.created_at`)
 }
@@ -178,7 +193,7 @@ export async function runUnderKey(
   const begun = await db.transaction(account, async (tx) => {
     const kept = await takeKey(tx, keyed, secrets, realNow)
     if (kept) return { kept }
-    const lease = await takeLease(tx, keyed.lease)
+    const lease = await takeLease(tx, leaseOf(keyed))
     if (!lease) throw keyInUse()
     return { lease }
   })
@@ -201,17 +216,3 @@ export const anonymiseKeptAnswers = (tx: Transaction, customerId: bigint, neutra
   tx.rows(sql`
     update idempotency_keys set body = anonymised_record(body::jsonb, ${customerId}::bigint, ${neutral})::text
      where account_id = ${tx.account} and not is_encrypted and body like '%"customerID":' || ${customerId}::bigint || '%'`)
-
-function encrypt(text: string, key: Buffer): string {
-  const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce)
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
-}
-
-function decrypt(text: string, key: Buffer): string {
-  const bytes = Buffer.from(text, 'base64')
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
-  decipher.setAuthTag(bytes.subarray(12, 28))
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
-}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import type { Config, Keys } from '../config.ts'
+import type { Queryable } from '../database/database.ts'
+import { StartFailure } from '../postgres/start-failure.ts'
+import { KEY_BYTES } from './cipher.ts'
+import { findEncryptionKeys, findOrMakeEncryptionKeys, keyFileOf } from './encryption-key.ts'
+import { type Envelope, makeEnvelope, type Purpose, PURPOSES } from './envelope.ts'
+import { KeyRing, UnknownKey } from './key-ring.ts'
+import { byteaText, keepDataKeys, listDataKeys, listWrappingKeys } from './queries.ts'
+
+/** What every process does with keys when it starts: it makes sure that it can open all that the database keeps. */
+
+type KeyConfig = Pick<Config, 'encryptionKeys' | 'dataDir'>
+
+const sourceOf = (config: KeyConfig): string =>
+  config.encryptionKeys ? 'ENCRYPTION_KEY' : `the file ${keyFileOf(config.dataDir)}`
+
+/**
+ * Returns the keys, undefined where there are none and nothing is sealed yet. Throws a StartFailure when something is wrapped by a key that
+ * is not among them.
+ */
+export async function checkEncryptionKeys(db: Queryable, config: KeyConfig): Promise<KeyRing | undefined> {
+  const keys = findEncryptionKeys(config)
+  const wrapping = await listWrappingKeys(db)
+  if (keys) return fittingRing(keys, wrapping, config)
+  // A new key would open nothing, and hide that the old one is missed.
+  if (wrapping.length > 0 || (await listDataKeys(db)).length > 0)
+    throw new StartFailure(
+      `There is no encryption key, and the database holds what was sealed under one: set ENCRYPTION_KEY to it, or restore ${keyFileOf(config.dataDir)} from a backup.`,
+    )
+  return undefined
+}
+
+function fittingRing(keys: Keys, wrapping: readonly string[], config: KeyConfig): KeyRing {
+  const ring = new KeyRing(...keys)
+  const missing = wrapping.filter((id) => !ring.ids.includes(id))
+  if (missing.length === 0) return ring
+  if (missing.length === wrapping.length)
+    throw new StartFailure(
+      `The key in ${sourceOf(config)} is not the one that this database was sealed under (${missing.join(', ')}): set ENCRYPTION_KEY to that one.`,
+    )
+  throw new StartFailure(
+    `Some of what the database keeps is sealed under the key ${missing.join(', ')}, which is not in ${sourceOf(config)}: name both keys, as new,old, until "perennial encryption rotate" has run.`,
+  )
+}
+
+/**
+ * Opens the envelope, and makes what is missing of it: the key file where there is no key and nothing is sealed, and data keys of purposes.
+ * Throws a StartFailure as the check does.
+ */
+export async function openEnvelope(db: Queryable, config: KeyConfig): Promise<Envelope> {
+  const ring = (await checkEncryptionKeys(db, config)) ?? new KeyRing(...findOrMakeEncryptionKeys(config))
+  return envelopeUnder(db, ring)
+}
+
+/** Opens the envelope of a database under keys that are known to fit. */
+export async function envelopeUnder(db: Queryable, ring: KeyRing): Promise<Envelope> {
+  const stored = await storedKeys(db)
+  const missing = PURPOSES.filter((purpose) => !stored.get(purpose))
+  if (missing.length > 0) {
+    const made = missing.map((purpose) => {
+      const key = stored.has(purpose) ? derivedOfBefore(ring, purpose) : randomBytes(KEY_BYTES)
+      return { purpose, wrapped: byteaText(ring.wrap(key)) }
+    })
+    await keepDataKeys(db, made)
+  }
+  // Another process may have been first; its keys count.
+  const kept = missing.length === 0 ? stored : await storedKeys(db)
+  const dataKeys = new Map<Purpose, Buffer>()
+  for (const purpose of PURPOSES) dataKeys.set(purpose, unwrapped(ring, kept.get(purpose) ?? Buffer.alloc(0)))
+  return makeEnvelope(ring, dataKeys)
+}
+
+const storedKeys = async (db: Queryable) =>
+  new Map((await listDataKeys(db)).map(({ purpose, wrapped }) => [purpose, wrapped]))
+
+function derivedOfBefore(ring: KeyRing, purpose: Purpose): Buffer {
+  if (ring.ids.length > 1)
+    throw new StartFailure(
+      'The first start of this version takes one key: set ENCRYPTION_KEY to the one that was used so far, and a new one afterwards.',
+    )
+  return ring.derivedOfBefore(purpose)
+}
+
+function unwrapped(ring: KeyRing, wrapped: Buffer): Buffer {
+  try {
+    return ring.unwrap(wrapped)
+  } catch (error) {
+    if (!(error instanceof UnknownKey)) throw error
+    throw new StartFailure(
+      'Another process has just sealed this database under another key: set the same ENCRYPTION_KEY for all.',
+    )
+  }
+}
