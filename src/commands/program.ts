@@ -46,6 +46,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addChecking(program, run, deps)
   addAccounts(program, run)
   addKeys(program, run)
+  addEncryption(program, run)
   addSeeding(program, run)
   return program
 }
@@ -210,6 +211,24 @@ function addKeys(program: Command, run: Runner): void {
       const wish = { account: options.account, key, isForced: options.force === true }
       return run(options, async (context) => (await import('./key.ts')).revokeKeyCommand(context, wish))
     })
+}
+
+function addEncryption(program: Command, run: Runner): void {
+  const encryption = program.command('encryption').description('the keys of ENCRYPTION_KEY')
+  encryption
+    .command('status')
+    .description('count what each key wraps')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./encryption.ts')).encryptionStatusCommand(context)),
+    )
+  encryption
+    .command('rotate')
+    .description('wrap all data keys by the first key of ENCRYPTION_KEY, while the service runs')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./encryption.ts')).rotateEncryptionCommand(context)),
+    )
 }
 
 interface SeedWords {

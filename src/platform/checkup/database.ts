@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Config } from '../config.ts'
+import { type Config, ConfigFailure } from '../config.ts'
 import { clientConfig, type Connection, CONNECTIONS_BESIDE_POOL } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
@@ -8,10 +8,12 @@ import { readMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
 import { APP_ROLE } from '../database/roles.ts'
 import { ServerClient } from '../database/server-client.ts'
+import type { Statement } from '../database/sql.ts'
+import { checkEncryptionKeys } from '../envelope/open.ts'
 import { connectionTo, tryConnection } from '../postgres/connection.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
-import { errorCodeOf } from '../postgres/start-failure.ts'
+import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
 /** The database as it is: reached, new enough, with the rights it takes, up to date and with the same idea of the time. Only read. */
@@ -141,6 +143,7 @@ async function checkServer(client: pg.Client, sentMs: number, config: Config, ro
     ...checkServerSettings(server, config),
     checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
     ...(await checkMigrations(client, server, root)),
+    ...(await checkSealed(client, server, config)),
   ]
 }
 
@@ -299,4 +302,29 @@ async function checkMigrations(
       ),
     ]
   return [fine(about, `all ${known.length} have run`)]
+}
+
+/** The keys that are there open what is sealed; nothing is asked of a database of a version that sealed without stored data keys. */
+async function checkSealed(
+  client: pg.Client,
+  { isSuperuser, isAppMember }: Server,
+  config: Config,
+): Promise<Finding[]> {
+  const about = 'what is sealed'
+  if (!isSuperuser && !isAppMember) return []
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.list_wrapping_keys()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
+  try {
+    const ring = await checkEncryptionKeys({ rows }, config)
+    return [fine(about, ring ? 'opens with the encryption key' : 'is nothing yet')]
+  } catch (error) {
+    // A file that holds no key is told by the check of the folder.
+    if (error instanceof ConfigFailure) return []
+    if (!(error instanceof StartFailure)) throw error
+    const [says = '', mend = ''] = error.message.split(/: (?=set |name )/)
+    return [broken(about, says, mend.replace(/\.$/, ''))]
+  }
 }

@@ -11,7 +11,7 @@ import {
 
 /** Rotation of ENCRYPTION_KEY: data keys are wrapped anew, what they seal stays as it is. Killed at any moment it leaves everything readable. */
 
-const BATCH = 500
+const BATCH = 2000
 
 export interface KeyUse {
   id: string
@@ -28,7 +28,7 @@ export async function countKeyUse(db: Queryable, ring: KeyRing): Promise<KeyUse[
   return uses
 }
 
-/** Wraps all data keys by the first key, some hundred at a time, each time in a transaction of its own. Returns how many there were. */
+/** Wraps all data keys by the first key, 2,000 at a time, each time in a transaction of its own. Returns how many there were. */
 export async function rotateKeys(db: Queryable, ring: KeyRing): Promise<number> {
   let rotated = 0
   const others = (await listWrappingKeys(db)).filter((id) => id !== ring.ids[0])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { probeServer } from '../../../test/support/probe.ts'
-import { startTestService } from '../../../test/support/app.ts'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
 import { sql } from '../database/sql.ts'
@@ -253,6 +253,54 @@ describe('what a probe shows', () => {
       )
     expect(kept).toHaveLength(1)
     expect(kept[0]?.text).not.toMatch(/top-secret|hunter2/)
+  })
+
+  test('a kept secret that somebody put under another key, or into another account, is not answered', async () => {
+    const [{ id }, other] = [await service.newAccount(), await service.newAccount()]
+    const operation = writeOperation({
+      ...declared('secret'),
+      write: async () => ({ status: 201, body: '{"ApiKey":"top-secret"}', isSecret: true }),
+    })
+    const [client, stranger] = [id, other.id].map((account) => probeServer(service.db, account, [operation]).client)
+    const sent = async (who: TestClient | undefined, name: string) => who!.post('/secret', undefined, key(name))
+    for (const [who, name] of [
+      [client, 'a'],
+      [client, 'b'],
+      [stranger, 'a'],
+    ] as const)
+      await sent(who, name)
+    const bodyOf = (account: bigint) =>
+      sql`select body from idempotency_keys where account_id = ${account} order by created_at`
+    const [first] = await service.db.reader(id).rows<{ body: string }>(bodyOf(id))
+    for (const account of [id, other.id])
+      await service.db.transaction(account, (tx) =>
+        tx.rows(sql`update idempotency_keys set body = ${first?.body} where account_id = ${account}`),
+      )
+    expect((await sent(client, 'a')).text).toContain('top-secret')
+    for (const reply of [await sent(client, 'b'), await sent(stranger, 'a')]) {
+      expect(reply.status).toBe(500)
+      expect(reply.text).not.toContain('top-secret')
+    }
+  })
+
+  test('a key itself is kept nowhere; one of a version that kept it in clear is found for its day', async () => {
+    const { id } = await service.newAccount()
+    let made = 0
+    const operation = writeOperation({
+      ...declared('once'),
+      write: async () => ({ status: 201, body: `${(made += 1)}` }),
+    })
+    const { client } = probeServer(service.db, id, [operation])
+    const number = '4242 4242 4242 4242'
+    await client.post('/once', undefined, key(number))
+    const rows = await service.db
+      .reader(id)
+      .rows<{ text: string }>(sql`select k::text as "text" from idempotency_keys k where account_id = ${id}`)
+    expect(rows.map(({ text }) => text.includes('4242'))).toEqual([false])
+    await service.db.transaction(id, (tx) =>
+      tx.rows(sql`update idempotency_keys set key = ${number} where account_id = ${id}`),
+    )
+    expect((await client.post('/once', undefined, key(number))).text).toBe('1')
   })
 
   test('a change and its key commit together: one that fails at the end keeps neither', async () => {
