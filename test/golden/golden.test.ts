@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { addBankDays, type BankCalendar, bankDayOnOrAfter, isBankDay } from '../../src/kernel/bank-days.ts'
 import { addDays, daysBetween, type TermType } from '../../src/kernel/calendar.ts'
 import { add, decimal, decimalText, ONE, ZERO } from '../../src/kernel/decimal.ts'
 import { amountOf, decimalToMinor, minorText } from '../../src/kernel/money.ts'
@@ -215,4 +216,23 @@ test('no two rows of a table have the same name', () => {
     const ids = goldenRows(name).map((row) => row['id']!)
     expect(new Set(ids).size, name).toBe(ids.length)
   }
+})
+
+describe('the weekdays of a year on which banks are closed', () => {
+  test.each(rowsOf('bankholidays'))('%s', (_, row) => {
+    const year = row['year']!
+    const days = Array.from({ length: 366 }, (_, index) => addDays(`${year}-01-01`, index))
+    const closed = days
+      .filter((day) => day.startsWith(year) && isBankDay('weekdays', day))
+      .filter((day) => !isBankDay(row['calendar'] as BankCalendar, day))
+    expect(closed.map((day) => day.slice(5))).toEqual(listOf(row['closed']!, ','))
+  })
+})
+
+describe('counting bank days', () => {
+  test.each(rowsOf('bankdays'))('%s', (_, row) => {
+    const [calendar, day, count] = [row['calendar'] as BankCalendar, row['day']!, Number(row['count'])]
+    expect(bankDayOnOrAfter(calendar, day)).toBe(row['on or after'])
+    expect(addBankDays(calendar, day, count)).toBe(row['counted'])
+  })
 })

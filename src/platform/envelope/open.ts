@@ -8,7 +8,7 @@ import { type Envelope, makeEnvelope, type Purpose, PURPOSES } from './envelope.
 import { KeyRing, UnknownKey } from './key-ring.ts'
 import { byteaText, keepDataKeys, listDataKeys, listWrappingKeys } from './queries.ts'
 
-/** What every process does with keys when it starts: it makes sure that it can open all that the database keeps. */
+/** The start of every process, as far as keys go: it makes sure that it can open all that the database keeps. */
 
 type KeyConfig = Pick<Config, 'encryptionKeys' | 'dataDir'>
 
