@@ -31,7 +31,7 @@ export async function rotateEncryptionCommand(context: CommandContext): Promise<
   return EXIT.done
 }
 
-/** Undefined where there is no key because nothing is sealed yet. */
+/** Runs work with the keys; undefined where there are none because nothing is sealed yet. */
 const withKeys = <T>(
   context: CommandContext,
   work: (db: Queryable, ring: KeyRing) => Promise<T>,

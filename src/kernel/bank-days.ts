@@ -13,10 +13,10 @@ const MONDAY = 1
 const THURSDAY = 4
 const SATURDAY = 6
 
-/** The day of the week, 0 for Sunday: 1970-01-01 was a Thursday. */
+/** Returns the day of the week, 0 for Sunday: 1970-01-01 was a Thursday. */
 const weekdayOf = (date: IsoDate): number => (((dayNumberOf(date) + THURSDAY) % 7) + 7) % 7
 
-/** Easter Sunday of the Gregorian calendar, by the golden number and the epact (Lilius and Clavius). */
+/** Returns Easter Sunday of the Gregorian calendar, by the golden number and the epact (Lilius and Clavius). */
 function easterSunday(year: number): IsoDate {
   const golden = year % 19
   const century = Math.floor(year / 100)
@@ -29,7 +29,7 @@ function easterSunday(year: number): IsoDate {
   return dateOfDayNumber(fullMoon + daysToSunday)
 }
 
-/** The first, second, … such weekday of a month. */
+/** Returns the first, second, … such weekday of a month. */
 function nthWeekday(year: number, month: number, weekday: number, nth: number): IsoDate {
   const first = dateOf(year, month, 1)
   return addDays(first, ((weekday - weekdayOf(first) + 7) % 7) + (nth - 1) * 7)
@@ -40,7 +40,7 @@ const lastMondayOfMay = (year: number): IsoDate => addDays(nthWeekday(year, 6, M
 const goodFriday = (year: number): IsoDate => addDays(easterSunday(year), -2)
 const easterMonday = (year: number): IsoDate => addDays(easterSunday(year), 1)
 
-/** A holiday on a Sunday closes the Monday after it; one on a Saturday closes nothing else. */
+/** Moves a holiday from Sunday to Monday; one on a Saturday closes nothing else. */
 const sundayToMonday = (date: IsoDate): IsoDate => (weekdayOf(date) === SUNDAY ? addDays(date, 1) : date)
 
 const inYear = (year: number, ...monthsAndDays: readonly (readonly [number, number])[]): IsoDate[] =>
@@ -52,7 +52,7 @@ const targetHolidays = (year: number): IsoDate[] => [
   easterMonday(year),
 ]
 
-/** Juneteenth is a holiday of the Federal Reserve since 2022. */
+/** Lists the holidays of the Federal Reserve; Juneteenth is one since 2022. */
 const fedHolidays = (year: number): IsoDate[] => [
   ...inYear(year, [1, 1], ...(year >= 2022 ? [[6, 19] as const] : []), [7, 4], [11, 11], [12, 25]).map(sundayToMonday),
   nthWeekday(year, 1, MONDAY, 3),
@@ -66,7 +66,7 @@ const fedHolidays = (year: number): IsoDate[] => [
 /** Elections, Christmas on a Sunday, and a won world cup: declared by the President for one year. */
 const DECLARED_IN_ZA: readonly IsoDate[] = ['2021-11-01', '2022-12-27', '2023-12-15', '2024-05-29']
 
-/** Public Holidays Act 36 of 1994. */
+/** Lists the holidays of the Public Holidays Act 36 of 1994. */
 const southAfricanHolidays = (year: number): IsoDate[] => [
   ...inYear(year, [1, 1], [3, 21], [4, 27], [5, 1], [6, 16], [8, 9], [9, 24], [12, 16], [12, 25], [12, 26]).map(
     sundayToMonday,
@@ -94,7 +94,7 @@ function holidaysOf(calendar: BankCalendar, year: number): ReadonlySet<IsoDate> 
   return holidays
 }
 
-/** True for a day on which the banks of the calendar settle. */
+/** Returns true for a day on which the banks of the calendar settle. */
 export function isBankDay(calendar: BankCalendar, date: IsoDate): boolean {
   const weekday = weekdayOf(date)
   return weekday !== SATURDAY && weekday !== SUNDAY && !holidaysOf(calendar, partsOf(date).year).has(date)

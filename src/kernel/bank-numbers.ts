@@ -4,13 +4,13 @@ import { IBAN_FORMS, SEPA_SINCE } from './iban-table.ts'
 /** Numbers of banks, accounts and cards: whether they are well formed. None of these functions knows whether an account exists. */
 
 /**
- * The number without white space and with capital letters, as IBAN, BIC and creditor identifier are stored and answered. Only ASCII letters
+ * Returns the number without white space and with capital letters, as IBAN, BIC and creditor identifier are stored and answered. Only ASCII letters
  * change: "ß" must not become a valid "SS".
  */
 export const compactNumber = (text: string): string =>
   text.replace(/\s+/g, '').replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 
-/** Remainder by 97 of the digits that a text stands for, letters counting as 10 to 35 (ISO 7064, MOD 97-10). */
+/** Returns the remainder by 97 of the digits that a text stands for, letters counting as 10 to 35 (ISO 7064, MOD 97-10). */
 function remainderBy97(text: string): number {
   let remainder = 0
   for (const character of text) {
@@ -55,20 +55,20 @@ export function ibanProblem(iban: string): IbanProblem | null {
   return remainderBy97(iban.slice(4) + iban.slice(0, 4)) === 1 ? null : 'checksum'
 }
 
-/** True for a compact IBAN without a problem. */
+/** Returns true for a compact IBAN without a problem. */
 export const isIban = (iban: string): boolean => ibanProblem(iban) === null
 
-/** True when accounts of the country (the first two letters of an IBAN) can be debited by SEPA on the day. */
+/** Returns true when accounts of the country (the first two letters of an IBAN) can be debited by SEPA on the day. */
 export function isInSepa(country: string, on: IsoDate): boolean {
   const since = SEPA_SINCE.get(country)
   return since !== undefined && (since === null || since <= on)
 }
 
-/** True for the shape of a compact BIC (ISO 9362): bank, country and place, and for some a branch. */
+/** Returns true for the shape of a compact BIC (ISO 9362): bank, country and place, and for some a branch. */
 export const isBic = (bic: string): boolean => /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/.test(bic)
 
 /**
- * True for a compact SEPA creditor identifier (EPC262-08): country, check digits, three characters of the creditor's own that the check
+ * Returns true for a compact SEPA creditor identifier (EPC262-08): country, check digits, three characters of the creditor's own that the check
  * digits leave out, and the national number; 35 characters at most.
  */
 export const isCreditorIdentifier = (identifier: string): boolean =>
@@ -77,7 +77,7 @@ export const isCreditorIdentifier = (identifier: string): boolean =>
 
 const ROUTING_WEIGHTS = [3, 7, 1]
 
-/** True for an ABA routing number: nine digits whose sum, weighted 3, 7, 1 in turn, is a multiple of 10. */
+/** Returns true for an ABA routing number: nine digits whose sum, weighted 3, 7, 1 in turn, is a multiple of 10. */
 export function isRoutingNumber(routingNumber: string): boolean {
   if (!/^[0-9]{9}$/.test(routingNumber)) return false
   const sum = [...routingNumber].reduce(
@@ -87,7 +87,7 @@ export function isRoutingNumber(routingNumber: string): boolean {
   return sum % 10 === 0
 }
 
-/** True for digits whose last is the check digit of the others by the Luhn algorithm (ISO/IEC 7812-1). */
+/** Returns true for digits whose last is the check digit of the others by the Luhn algorithm (ISO/IEC 7812-1). */
 export function passesLuhn(digits: string): boolean {
   if (!/^[0-9]+$/.test(digits)) return false
   let sum = 0

@@ -53,3 +53,23 @@ test('0009 carries over where billing of every subscription stands, and an end a
     await client.end()
   }
 })
+
+test.each([
+  ['0027 notes that a database with kept answers has derived keys, which the next start stores', true],
+  ['0027 leaves the keys of a database that has sealed nothing to be drawn', false],
+])('%s', async (_, hasKept) => {
+  const { client, finish } = await databaseBefore('0027')
+  try {
+    if (hasKept)
+      await client.query(`
+        set session_replication_role = replica;
+        insert into idempotency_keys (account_id, key, request_hash, status, headers, created_at) values (1, 'k', '\\x00', 201, '{}', now());
+        set session_replication_role = default`)
+    await finish()
+    const { rows } = await client.query('select purpose, wrapped from data_keys order by purpose')
+    const noted = ['idempotency body', 'idempotency hash', 'outbox'].map((purpose) => ({ purpose, wrapped: null }))
+    expect(rows).toEqual(hasKept ? noted : [])
+  } finally {
+    await client.end()
+  }
+})

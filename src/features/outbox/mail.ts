@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Place, Sealer } from '../../platform/envelope/envelope.ts'
+import type { SealedPlace, Sealer } from '../../platform/envelope/envelope.ts'
 import {
   type AttachedDocument,
   getSender,
@@ -30,7 +30,7 @@ function newMessageId({ mailFrom, email }: Sender): string {
   return `<${randomUUID()}@${domain || 'perennial.invalid'}>`
 }
 
-const placeOf = (messageId: string): Place => ({ table: 'outbox', column: 'sealed_bodies', row: messageId })
+const placeOf = (messageId: string): SealedPlace => ({ table: 'outbox', column: 'sealed_bodies', row: messageId })
 
 /** Puts the mail with a contact's credentials into the outbox. The password is kept encrypted, and only until the mail is sent. */
 export async function queueWelcomeMail(

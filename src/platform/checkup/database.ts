@@ -304,7 +304,7 @@ async function checkMigrations(
   return [fine(about, `all ${known.length} have run`)]
 }
 
-/** The keys that are there open what is sealed; nothing is asked of a database of a version that sealed without stored data keys. */
+/** Checks that the keys open what is sealed; a database without stored data keys has nothing that could show it. */
 async function checkSealed(
   client: pg.Client,
   { isSuperuser, isAppMember }: Server,
@@ -321,10 +321,10 @@ async function checkSealed(
     const ring = await checkEncryptionKeys({ rows }, config)
     return [fine(about, ring ? 'opens with the encryption key' : 'is nothing yet')]
   } catch (error) {
-    // A file that holds no key is told by the check of the folder.
+    // A file that holds no key is a finding of the folder.
     if (error instanceof ConfigFailure) return []
     if (!(error instanceof StartFailure)) throw error
-    const [says = '', mend = ''] = error.message.split(/: (?=set |name )/)
-    return [broken(about, says, mend.replace(/\.$/, ''))]
+    const [text = '', mend = ''] = error.message.split(/: (?=set |name )/)
+    return [broken(about, text, mend.replace(/\.$/, ''))]
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
-import { type Envelope, type Place, PURPOSES } from '../envelope/envelope.ts'
+import { type Envelope, type SealedPlace, PURPOSES } from '../envelope/envelope.ts'
 import { KeyRing } from '../envelope/key-ring.ts'
 import { checkEncryptionKeys, envelopeUnder, openEnvelope } from '../envelope/open.ts'
 import { listWrappingKeys } from '../envelope/queries.ts'
@@ -40,7 +40,7 @@ const idOf = (key: Buffer): string => new KeyRing(key).ids[0]!
 const openWith = (...keys: Buffer[]): Promise<Envelope> => openEnvelope(db.unscoped, config(...keys))
 const rotate = (queryable: Queryable = db.unscoped) => rotateKeys(queryable, new KeyRing(newKey, oldKey))
 
-const placeOf = (row: bigint): Place => ({ table: 'secrets', column: 'sealed', row })
+const placeOf = (row: bigint): SealedPlace => ({ table: 'secrets', column: 'sealed', row })
 
 async function sealRows(envelope: Envelope, account: bigint, rows: number): Promise<void> {
   for (let row = 1n; row <= BigInt(rows); row += 1n)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { testEnvelope } from '../../../test/support/envelope.ts'
-import { makeEnvelope, type Place, PURPOSES, type Sealer } from './envelope.ts'
+import { makeEnvelope, type SealedPlace, PURPOSES, type Sealer } from './envelope.ts'
 import { KeyRing, UnknownKey } from './key-ring.ts'
 
 const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-const place: Place = { table: 'gateways', column: 'settings', row: 7n }
+const place: SealedPlace = { table: 'gateways', column: 'settings', row: 7n }
 const text = 'Łódź 🔑'
 
 const flipped = (sealed: Buffer, at: number): Buffer => {
@@ -24,7 +24,7 @@ describe.each<[string, Sealer]>([
     expect(seal(1n, place, 'visible').includes('visible')).toBe(false)
   })
 
-  test.each<[string, bigint, Place]>([
+  test.each<[string, bigint, SealedPlace]>([
     ['account', 2n, place],
     ['table', 1n, { ...place, table: 'webhooks' }],
     ['column', 1n, { ...place, column: 'secret' }],

@@ -13,16 +13,16 @@ export const PURPOSES = ['idempotency hash', 'idempotency body', 'outbox', 'bank
 export type Purpose = (typeof PURPOSES)[number]
 
 /** The column of a table, and a row by an identifier or text that it keeps for ever. */
-export interface Place {
+export interface SealedPlace {
   table: string
   column: string
   row: Id | string
 }
 
 export interface Sealer {
-  seal(account: AccountId, place: Place, text: string): Buffer
+  seal(account: AccountId, place: SealedPlace, text: string): Buffer
   /** Throws UnknownKey when a key is missing here, and an Error when the bytes were changed or come from another place. */
-  open(account: AccountId, place: Place, sealed: Buffer): string
+  open(account: AccountId, place: SealedPlace, sealed: Buffer): string
 }
 
 /** Seals each text under a new data key, which lies wrapped before it. A migration names the column by `sealed_column`. */
@@ -36,10 +36,10 @@ export interface Envelope extends Sealer {
   keyedHash(purpose: Purpose): (text: string) => Buffer
 }
 
-const associatedWith = (account: AccountId, { table, column, row }: Place): Buffer =>
+const associatedWith = (account: AccountId, { table, column, row }: SealedPlace): Buffer =>
   Buffer.from(JSON.stringify([table, column, String(row), String(account)]))
 
-function opened(place: Place, decrypted: () => Buffer): string {
+function opened(place: SealedPlace, decrypted: () => Buffer): string {
   try {
     return decrypted().toString('utf8')
   } catch (error) {

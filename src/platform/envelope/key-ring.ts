@@ -19,7 +19,7 @@ export class UnknownKey extends Error {
 }
 
 interface WrappingKey {
-  /** Eight bytes in hex that name the key and tell nothing of it. */
+  /** Eight bytes in hex that name the key and from which nobody learns it. */
   readonly id: string
   readonly wrapping: Buffer
   readonly given: Buffer
@@ -34,7 +34,7 @@ const wrappingKey = (given: Buffer): WrappingKey => ({
   given,
 })
 
-/** The name of the key that wrapped a data key, from the data key as it is stored. */
+/** Returns the name of the key that wrapped a data key, from the data key as it is stored. */
 const keyIdOf = (wrapped: Buffer): string => wrapped.subarray(1, HEAD_BYTES).toString('hex')
 
 export class KeyRing {

@@ -38,7 +38,7 @@ export interface WrappedKey {
   wrapped: Buffer
 }
 
-/** Some data keys that a key wraps. */
+/** Lists some data keys that a key wraps. */
 export const listWrappedBy = (db: Queryable, keyId: string, limit: number) =>
   db.rows<WrappedKey>(
     sql`select table_name as "table", column_name as "column", wrapped from list_wrapped_by(decode(${keyId}, 'hex'), ${limit})`,

@@ -6,7 +6,7 @@ import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { oneRow } from '../database/database.ts'
 import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
-import type { Envelope, Place, Sealer } from '../envelope/envelope.ts'
+import type { Envelope, SealedPlace, Sealer } from '../envelope/envelope.ts'
 import type { Answer } from './operation.ts'
 
 /** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it reports, and given again for the same request. */
@@ -127,7 +127,7 @@ export async function findKeptAnswer(
   return answerOf(account, kept, keyed, secrets)
 }
 
-const placeOf = ({ key }: KeyedRequest): Place => ({ table: 'idempotency_keys', column: 'body', row: key })
+const placeOf = ({ key }: KeyedRequest): SealedPlace => ({ table: 'idempotency_keys', column: 'body', row: key })
 
 function answerOf(
   account: AccountId,
