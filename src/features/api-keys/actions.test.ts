@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { addKey, endKey } from './actions.ts'
+import { listKeys } from './queries.ts'
 
 const service = await startTestService()
 const moment = {
@@ -25,4 +26,23 @@ test('an account has at most 50 keys that work; revoked and expired ones do not 
   await service.db.transaction(client.id, (tx) => endKey(tx, keys[0]!.id, moment, false))
   await add()
   await expect(add()).rejects.toMatchObject({ kind: 'invalid' })
+})
+
+test('the last key that may write ends only by force; read keys and expired ones do not count, and end freely', async () => {
+  const client = await service.newAccount()
+  const inAccount = <T>(work: Parameters<typeof service.db.transaction<T>>[1]) =>
+    service.db.transaction(client.id, work)
+  const [first] = await inAccount((tx) => listKeys(tx, client.id))
+  const add = (permission: 'full' | 'read', expiresAt: string | null = null) =>
+    inAccount((tx) => addKey(tx, { mode: 'test', name: 'another', permission, expiresAt }, moment))
+  const end = (id: bigint, isForced = false) => inAccount((tx) => endKey(tx, id, moment, isForced))
+  const read = await add('read')
+  const expired = await add('full', '2027-01-01T11:59:59.000Z')
+  await expect(end(first!.id)).rejects.toMatchObject({ kind: 'conflict', problems: [{ code: 'api_key_last' }] })
+  await end(expired.id)
+  const second = await add('full')
+  await end(first!.id)
+  await expect(end(second.id)).rejects.toMatchObject({ problems: [{ code: 'api_key_last' }] })
+  await end(second.id, true)
+  await end(read.id)
 })

@@ -50,7 +50,8 @@ export async function addKey(
 /**
  * Ends a key and notifies every process at commit; one that cannot be reached finds out within a second. Returns since when: a second try
  * changes nothing.
- * Throws a Fault when there is no such key, and for the last usable one unless `isLastAllowed`: a typing mistake must not lock an account out.
+ * Throws a Fault when there is no such key, and for the last usable one that may write unless `isLastAllowed`: a typing mistake must not lock
+ * an account out.
  */
 export async function endKey(
   tx: Transaction,
@@ -62,10 +63,11 @@ export async function endKey(
   const key = keys.find((candidate) => candidate.id === id)
   if (!key) throw missing('api_key_unknown', `Account ${tx.account} has no API key ${id}.`)
   if (key.revokedAt) return { revokedAt: key.revokedAt }
-  if (!isLastAllowed && !keys.some((other) => other !== key && isUsable(other, moment.realNow)))
+  const mayWrite = (candidate: ApiKey) => candidate.permission === 'full' && isUsable(candidate, moment.realNow)
+  if (!isLastAllowed && mayWrite(key) && !keys.some((other) => other !== key && mayWrite(other)))
     throw conflict(
       'api_key_last',
-      `API key ${id} is the last usable one of account ${tx.account}: make another first, or add --force.`,
+      `API key ${id} is the last usable one of account ${tx.account} that may change anything: make another first, or add --force.`,
     )
   await revokeKey(tx, tx.account, id, moment.realNow)
   await notifyAccountChange(tx)

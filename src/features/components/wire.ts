@@ -6,6 +6,7 @@ import { currencyCode, flag, longText, price, requiredReference, text, whole } f
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
+  described,
   type Field,
   listOf,
   objectOf,
@@ -193,7 +194,7 @@ const sharedFields = {
   Term: required(whole(1, DAYS_MAX)),
   TermType: required(word(TERM_TYPES)),
   Descrip: optional(longText()),
-  isActive: optional(flag()),
+  isActive: optional(described(flag(), 'Left out it is false; only an active component can be added to subscriptions')),
 } satisfies Properties
 
 const newComponentFields = { ComponentCode: required(text()), ...sharedFields } satisfies Properties

@@ -1,9 +1,22 @@
-import type { Problems } from '../../kernel/fault.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { holdCurrencies } from './queries.ts'
+import { Problems } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { hasCurrency, holdCurrencies } from './queries.ts'
 
 const noteUnknown = (problems: Problems, currency: string, field: string): void =>
   problems.add('currency_unknown', field, `This account does not have the currency ${currency}; add it first.`)
+
+/** Throws a Fault (400) for a currency that the account does not have: of what is only read. */
+export async function refuseUnknownCurrency(
+  db: Queryable,
+  account: AccountId,
+  currency: string,
+  field: string,
+): Promise<void> {
+  const problems = new Problems()
+  if (!(await hasCurrency(db, account, currency))) noteUnknown(problems, currency, field)
+  problems.throwIfAny()
+}
 
 /** Notes a CurrencyCode that the account does not have; keeps one that it has from being deleted until the commit. */
 export async function checkCurrencyHeld(

@@ -7,6 +7,10 @@ export const listCurrencies = (db: Queryable, account: AccountId) =>
     sql`select currency from account_currencies where account_id = ${account} order by currency collate "C"`,
   )
 
+export const hasCurrency = async (db: Queryable, account: AccountId, currency: string): Promise<boolean> =>
+  (await db.rows(sql`select from account_currencies where account_id = ${account} and currency = ${currency}`)).length >
+  0
+
 /** Lists which of some currencies the account has, and keeps these from being deleted until the commit. */
 export const holdCurrencies = (tx: Transaction, account: AccountId, currencies: readonly string[]) =>
   tx.rows<{ currency: string }>(sql`

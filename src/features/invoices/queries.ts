@@ -222,7 +222,10 @@ export interface Spread {
   quantity: Decimal
 }
 
-/** Lists the bases of spreads by charge. Lines that came to 0.00 stand on no invoice, and their units count here as well. */
+/**
+ * Lists the bases of spreads by charge, but for charges that are one amount by themselves: their own brackets have a quantity. Lines that came
+ * to 0.00 stand on no invoice, and their units count here as well.
+ */
 export async function listSpreads(db: Queryable, account: AccountId, invoice: InvoiceId): Promise<Map<Id, Spread>> {
   const rows = await db.rows<{ chargeId: Id; quantity: Decimal; stored: PricedBracketsJson }>(sql`
     select c.charge_id as "chargeId", sum(s.quantity) as "quantity",
@@ -231,7 +234,7 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
            and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part
      where c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
      group by c.charge_id
-    having bool_or(s.brackets is not null)`)
+    having bool_or(s.brackets is not null) and not coalesce(bool_or(s.brackets ? 'quantity'), false)`)
   return new Map(rows.map(({ chargeId, quantity, stored }) => [chargeId, { priceList: priceListOf(stored), quantity }]))
 }
 

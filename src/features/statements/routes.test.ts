@@ -90,6 +90,19 @@ test('a statement tells every movement with its running balance, and what was op
   expect(march.Movements).toMatchObject([{ ID: first }])
 })
 
+test('a statement in a currency that the account does not have is refused, whatever its form', async () => {
+  const { client, customerID } = await example()
+  const of = (query: string) => client.get(`/v1/customers/${customerID}/statement?${query}`)
+  for (const query of ['currency=GBP', 'currency=GBP&format=pdf']) {
+    const refused = await of(query)
+    expect(refused.status).toBe(400)
+    expect(refused.body.Errors).toMatchObject([{ Code: 'currency_unknown', Field: 'currency' }])
+  }
+  // The account has it, and the customer nothing in it.
+  expect((await of('currency=EUR')).body).toMatchObject({ CurrencyCode: 'EUR', Movements: [], ClosingBalance: 0 })
+  expect((await client.get('/v1/customers/999999/statement?currency=GBP')).status).toBe(404)
+})
+
 test('a payment that failed later paid until then, and cancelled invoices were owed until then', async () => {
   const { client, customerID, second, credit, pay } = await example()
   const list = [{ invoiceID: second, amountApplied: 100 }]

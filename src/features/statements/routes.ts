@@ -9,6 +9,7 @@ import { type Answer, type Operation, type PathParams, readOperation } from '../
 import { checkDates } from '../../platform/http/query.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { findLogo } from '../accounts/queries.ts'
+import { refuseUnknownCurrency } from '../currencies/held.ts'
 import { customerKind, foundCustomerId, ofCustomerInPath, unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
@@ -85,6 +86,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
       const period = periodOf(query, context)
       const isPdf = wantsForm('pdf', 'application/pdf', { format: query.format, accept: headers['accept'] })
       const customer = await foundCustomer(db, context, params)
+      if (query.currency) await refuseUnknownCurrency(db, account.id, query.currency, 'currency')
       if (isPdf) {
         const { document } = await loadStatementDocument(db, context, customer, period, PDF_MOVEMENTS_MAX)
         return drawnStatement(drawing, account, document)

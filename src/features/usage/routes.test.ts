@@ -101,6 +101,28 @@ describe('usage', () => {
     await checkBooks(service, client)
   })
 
+  test.each([
+    ['stairstep', 'price of 11 units (40.00) = 40.00 USD.'],
+    ['volume', '4.00 × 11 = 44.00 USD, for 11 units (volume).'],
+  ] as const)('of a %s is explained by all its units', async (scheme, text) => {
+    const { client, report } = await meteredShop({
+      scheme,
+      brackets: [
+        [25, 10],
+        [scheme === 'stairstep' ? 40 : 4, null],
+      ],
+    })
+    await report({ NumUnits: 11 })
+    await moveTo(client, '2027-02-01')
+    const [{ invoiceID }] = await invoicesOf(client)
+    expect((await client.get(`/v1/invoices/${invoiceID}/explanation`)).body.Lines).toMatchObject([
+      {
+        Facts: { Scheme: scheme, Quantity: 11, TotalQuantity: 11 },
+        Sentence: `Messages, usage from 2027-01-01 to 2027-01-31: ${text}`,
+      },
+    ])
+  })
+
   test('comes at once with the end: a cancellation charges what was used so far', async () => {
     const { client, id, report } = await meteredShop({}, { price: 31 })
     await moveTo(client, '2027-01-11')
