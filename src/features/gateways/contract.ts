@@ -1,0 +1,208 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { CardNumber } from '../../kernel/card-number.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { BankKind, CardType, DeclineClass, MethodKind } from '../../kernel/rails.ts'
+import type { Properties } from '../../platform/wire/read.ts'
+
+/**
+ * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
+ *
+ * Every call is made outside of any transaction, after its intent was committed, and says under which reference it is made. The same
+ * reference is the same charge, refund or card however often it arrives. A call never throws for what a gateway answers or fails to
+ * answer: `not_sent` where the request surely did not reach it, `unknown` where it may have. `ask…` and `find…` report the present truth.
+ */
+
+/** Facts of a call: whose gateway it is, and the clock of that account. */
+export interface GatewayCall {
+  accountId: AccountId
+  gatewayId: bigint
+  /** As they were accepted by `settings`, secrets included. */
+  settings: Readonly<Record<string, unknown>>
+  now: Instant
+  today: IsoDate
+  /** Aborted when the caller waits no longer: the call then answers `unknown`. */
+  signal: AbortSignal
+}
+
+/** Nobody knows yet what happened: the gateway is asked again. */
+export interface Unknown {
+  kind: 'unknown'
+}
+
+/** The request surely did not reach the gateway. */
+export interface NotSent {
+  kind: 'not_sent'
+}
+
+/** The gateway knows nothing under the reference. */
+export interface None {
+  kind: 'none'
+}
+
+export interface Declined {
+  kind: 'declined'
+  class: DeclineClass
+  /** The gateway's own code, and its sentence for a person; neither holds a number of a card or account. */
+  code: string
+  message: string
+  /** The day it is known. */
+  on: IsoDate
+}
+
+export interface Succeeded {
+  kind: 'succeeded'
+  /** The gateway's name of it, which a person finds in its console. */
+  gatewayReference: string
+  /** The day the money counts as moved. */
+  on: IsoDate
+}
+
+export interface Pending {
+  kind: 'pending'
+  gatewayReference: string
+}
+
+/** The customer has to confirm, at the url where there is one. */
+export interface RequiresAction {
+  kind: 'requires_action'
+  gatewayReference: string
+  url: string | null
+}
+
+export type Outcome = Succeeded | Pending | Declined | RequiresAction | Unknown | NotSent
+
+/** What befell a charge after it had succeeded. The references are unique within the gateway. */
+export interface ChargeChange {
+  kind: 'returned' | 'disputed' | 'dispute_won'
+  reference: string
+  on: IsoDate
+  /** May be less than the charge. */
+  amountMinor: bigint
+  class: DeclineClass
+  code: string
+  message: string
+}
+
+/** The present truth about a charge: its outcome, and what befell it since, oldest first. */
+export interface ChargeState {
+  outcome: Outcome | None
+  changes: readonly ChargeChange[]
+}
+
+export interface Charge {
+  /** The payment's identifier as text. */
+  reference: string
+  /** Of the stored card. */
+  token: string
+  /** In minor units of the currency, over 0. */
+  amountMinor: bigint
+  currency: string
+  isCustomerPresent: boolean
+}
+
+export interface Refund {
+  /** The refund's identifier as text; references of refunds are a sequence of their own. */
+  reference: string
+  chargeReference: string
+  amountMinor: bigint
+  currency: string
+}
+
+export interface CardToStore {
+  /** Random; what the gateway stores is found again by it. */
+  reference: string
+  number: CardNumber
+  cardType: CardType
+  expiryMonth: number
+  expiryYear: number
+  nameOnCard: string
+  lastNameOnCard: string
+}
+
+export interface StoredCard {
+  /** The gateway's name of the card, which charges it. */
+  token: string
+  /** Equal for the same card number, as the gateway says; null where it does not. */
+  fingerprint: string | null
+  cardType: CardType
+  lastFour: string
+  expiryMonth: number
+  expiryYear: number
+}
+
+export type StoreOutcome = ({ kind: 'stored' } & StoredCard) | Declined | Unknown | NotSent
+
+export interface AccountToVerify {
+  kind: BankKind
+  accountType: string
+  accountHolder: string
+  bank: string
+  accountNumber: string | null
+  branchCode: string | null
+  routingNumber: string | null
+  iban: string | null
+  bic: string | null
+}
+
+export type Verification = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
+
+/** A report of a gateway: nothing but a reason to ask it. */
+export interface GatewayReport {
+  /** Unique within the gateway: a repeated report has the same. */
+  id: string
+  about: 'charge' | 'refund' | 'stored'
+  /** The charge's or refund's reference; of a stored card its token. */
+  reference: string
+}
+
+export interface GatewayAdapter {
+  /** The GatewayType that callers write. */
+  type: string
+  /** The name it is shown under. */
+  name: string
+  takes: readonly MethodKind[]
+  /** Modes of accounts that can have it. */
+  modes: readonly ('test' | 'live')[]
+  /** Moves no real money. */
+  isTestMode: boolean
+  /** Results come by file or by hand. */
+  isManualRecon: boolean
+  /** Takes the raw number of a card from this service. */
+  takesCardNumbers: boolean
+  /** Declares its Settings. All are read as optional; those named in `needed` must be there before it is enabled. */
+  settings: Properties
+  needed: readonly string[]
+
+  /** Tries whether the gateway answers and accepts the Settings. */
+  check(call: GatewayCall): Promise<Verification>
+
+  storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
+  /** Reports what is stored under the reference of `storeCard`; none: it never arrived, and never will. */
+  findStored?(call: GatewayCall, reference: string): Promise<StoreOutcome | None>
+  /** Reports a stored card by its token, as the gateway has it now. */
+  askStored?(call: GatewayCall, token: string): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
+  /** Removes a stored card; one that is not there is removed. */
+  removeStored?(call: GatewayCall, token: string): Promise<{ kind: 'removed' } | Unknown | NotSent>
+
+  /** Asks the bank about an account; left out: there is no online check. */
+  verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<Verification>
+
+  charge?(call: GatewayCall, charge: Charge): Promise<Outcome>
+  askCharge?(call: GatewayCall, reference: string): Promise<ChargeState | Unknown | NotSent>
+  /** Ends a charge that waits for its customer; answers what it is then. */
+  cancelCharge?(call: GatewayCall, reference: string): Promise<Outcome | None>
+
+  refund?(call: GatewayCall, refund: Refund): Promise<Outcome>
+  askRefund?(call: GatewayCall, reference: string): Promise<Outcome | None>
+
+  /** Reads a signed report from its raw bytes; undefined: the signature is wrong or its time, compared with real time, too far away. */
+  readReport?(
+    raw: Buffer,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+    settings: Readonly<Record<string, unknown>>,
+    realNow: Instant,
+  ): GatewayReport | undefined
+}
+
+/** The gateways that this version has, by their type. */
+export type Adapters = ReadonlyMap<string, GatewayAdapter>
