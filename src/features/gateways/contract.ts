@@ -1,8 +1,8 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CardNumber } from '../../kernel/card-number.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { BankKind, CardType, DeclineClass, MethodKind } from '../../kernel/rails.ts'
-import type { Properties } from '../../platform/wire/read.ts'
+import type { BankKind, CardType, DeclineClass } from '../../kernel/rails.ts'
+import type { GatewayFacts } from './facts.ts'
 
 /**
  * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
@@ -155,24 +155,7 @@ export interface GatewayReport {
   reference: string
 }
 
-export interface GatewayAdapter {
-  /** The GatewayType that callers write. */
-  type: string
-  /** The name it is shown under. */
-  name: string
-  takes: readonly MethodKind[]
-  /** Modes of accounts that can have it. */
-  modes: readonly ('test' | 'live')[]
-  /** Moves no real money. */
-  isTestMode: boolean
-  /** Results come by file or by hand. */
-  isManualRecon: boolean
-  /** Takes the raw number of a card from this service. */
-  takesCardNumbers: boolean
-  /** Declares its Settings. All are read as optional; those named in `needed` must be there before it is enabled. */
-  settings: Properties
-  needed: readonly string[]
-
+export interface GatewayAdapter extends GatewayFacts {
   /** Tries whether the gateway answers and accepts the Settings. */
   check(call: GatewayCall): Promise<Verification>
 

@@ -1,0 +1,86 @@
+import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
+import { flag, text, whole } from '../../platform/wire/fields.ts'
+import { optional, type Properties, word } from '../../platform/wire/read.ts'
+
+/** Facts of the types of gateways that this version has: data, known without a call. */
+
+export interface GatewayFacts {
+  /** The GatewayType that callers write. */
+  type: string
+  /** The name it is shown under. */
+  name: string
+  takes: readonly MethodKind[]
+  /** Modes of accounts that can have it. */
+  modes: readonly ('test' | 'live')[]
+  /** An account has it from its beginning: it can be made inactive, not added or deleted. */
+  isGiven: boolean
+  /** Moves no real money. */
+  isTestMode: boolean
+  /** Results come by file or by hand. */
+  isManualRecon: boolean
+  /** Takes the raw number of a card from this service. */
+  takesCardNumbers: boolean
+  /** Its currencies can be chosen; else they are the account's. */
+  hasOwnCurrencies: boolean
+  /** Declares its Settings, each optional; those named in `needed` must be there before it is enabled. */
+  settings: Properties
+  needed: readonly string[]
+}
+
+const CUT_OFF = /^([01]\d|2[0-3]):[0-5]\d$/
+
+/** Settings of gateways that collect in batches: how many bank days ahead, until when, and how early the payer is warned. */
+const BATCH_SETTINGS = {
+  LeadDays: optional(whole(0, 30)),
+  SubmitDays: optional(whole(0, 30)),
+  CutOff: optional(
+    text({ max: 5, check: (time) => (CUT_OFF.test(time) ? undefined : 'must be a time of day such as 16:00') }),
+  ),
+  PreNotificationDays: optional(whole(0, 90)),
+  RetryNoticeDays: optional(whole(0, 90)),
+} satisfies Properties
+
+/** Calendars whose bank days a gateway may follow. */
+export const CALENDARS = ['Weekdays', 'TARGET', 'Fed', 'ZA'] as const
+
+export const SANDBOX: GatewayFacts = {
+  type: 'sandbox',
+  name: 'Sandbox',
+  takes: ['credit_card', ...BANK_KINDS],
+  modes: ['test'],
+  isGiven: true,
+  isTestMode: true,
+  isManualRecon: false,
+  takesCardNumbers: true,
+  hasOwnCurrencies: false,
+  settings: { ...BATCH_SETTINGS, AutoSubmit: optional(flag()) },
+  needed: [],
+}
+
+export const MANUAL: GatewayFacts = {
+  type: 'manual',
+  name: 'Manual',
+  takes: BANK_KINDS,
+  modes: ['test', 'live'],
+  isGiven: false,
+  isTestMode: false,
+  isManualRecon: true,
+  takesCardNumbers: false,
+  hasOwnCurrencies: true,
+  settings: { ...BATCH_SETTINGS, Calendar: optional(word(CALENDARS, { anyCase: true })) },
+  needed: [],
+}
+
+const FACTS = new Map([SANDBOX, MANUAL].map((facts) => [facts.type, facts]))
+
+export const GATEWAY_TYPES: readonly string[] = [...FACTS.keys()]
+
+/** Finds the facts of a type; undefined for one that this version does not have. */
+export const findFacts = (type: string): GatewayFacts | undefined => FACTS.get(type)
+
+/** Returns the facts of a type that a row names. Throws for one of a later version. */
+export function factsOf(type: string): GatewayFacts {
+  const facts = FACTS.get(type)
+  if (!facts) throw new Error(`assertion failed: this version knows no gateway of type ${type}`)
+  return facts
+}

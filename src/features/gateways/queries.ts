@@ -1,0 +1,138 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { BankKind, MethodKind } from '../../kernel/rails.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+
+/** Fields of a gateway that a caller can set, Settings apart. */
+export interface GatewayInput {
+  name: string
+  friendlyName: string
+  isActive: boolean
+  isFourEyes: boolean
+  /** Null: those of the account. */
+  currencies: string[] | null
+  /** Kinds of bank accounts that it takes; null: all that its type takes. */
+  debitMethods: BankKind[] | null
+}
+
+export interface Gateway extends GatewayInput {
+  id: Id
+  /** A random UUID, by which batches and reports of the gateway name it. */
+  token: string
+  type: string
+  /** Sealed JSON, null where nothing is set. */
+  settings: Buffer | null
+  settingNames: string[]
+  /** Kinds of methods for which it is the account's first choice. */
+  primaryKinds: MethodKind[]
+  accountCurrencies: string[]
+  isOfTestAccount: boolean
+  version: number
+}
+
+const columns = (account: AccountId): Fragment => fragment`
+  g.gateway_id as "id", g.token, g.type, g.name, g.friendly_name as "friendlyName", g.is_active as "isActive", g.is_four_eyes as "isFourEyes",
+  g.currencies, g.debit_methods as "debitMethods", g.settings, g.setting_names as "settingNames", g.version,
+  array(select p.kind from gateway_primaries p where p.account_id = ${account} and p.gateway_id = g.gateway_id order by p.kind) as "primaryKinds",
+  array(select c.currency from account_currencies c where c.account_id = ${account} order by c.currency collate "C") as "accountCurrencies",
+  (select a.mode = 'test' from accounts a where a.account_id = ${account}) as "isOfTestAccount"`
+
+export const findGateway = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Gateway>(
+    db,
+    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.gateway_id = ${id}`,
+  )
+
+export const findGatewayByToken = (db: Queryable, account: AccountId, token: string) =>
+  firstRow<Gateway>(
+    db,
+    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`,
+  )
+
+/** Locks which gateway is the first choice for what: changes of the gateways of an account come one after the other. */
+export const lockChoices = (tx: Transaction, account: AccountId) =>
+  tx.rows(sql`select 1 from accounts where account_id = ${account} for no key update`)
+
+export async function lockGateway(tx: Transaction, account: AccountId, id: Id): Promise<Gateway | undefined> {
+  await lockChoices(tx, account)
+  await tx.rows(sql`select 1 from gateways where account_id = ${account} and gateway_id = ${id} for update`)
+  return findGateway(tx, account, id)
+}
+
+export const listGateways = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
+  db.rows<Gateway>(sql`
+    select ${columns(account)} from gateways g where g.account_id = ${account} order by g.gateway_id offset ${start.skip} limit ${limit}`)
+
+/** Lists all gateways of the account, the oldest first; there are few. */
+export const listAllGateways = (db: Queryable, account: AccountId) =>
+  db.rows<Gateway>(
+    sql`select ${columns(account)} from gateways g where g.account_id = ${account} order by g.gateway_id`,
+  )
+
+export const countGateways = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from gateways where account_id = ${account}`)
+
+/** Draws the identifier of a gateway to be: its Settings are sealed for it before it is written. */
+export const drawGatewayId = async (tx: Transaction): Promise<Id> =>
+  (await oneRow<{ id: Id }>(tx, sql`select nextval('gateways_gateway_id_seq') as "id"`)).id
+
+export interface StoredSettings {
+  settings: Buffer | null
+  settingNames: readonly string[]
+}
+
+const list = (words: readonly string[] | null): string | null => (words === null ? null : arrayLiteral(words))
+
+export const insertGateway = (
+  tx: Transaction,
+  account: AccountId,
+  g: GatewayInput & StoredSettings & { id: Id; type: string },
+  createdAt: Instant,
+) =>
+  tx.rows(sql`
+    insert into gateways (account_id, gateway_id, type, name, friendly_name, is_active, is_four_eyes, currencies, debit_methods, settings,
+      setting_names, created_at)
+    values (${account}, ${g.id}, ${g.type}, ${g.name}, ${g.friendlyName}, ${g.isActive}, ${g.isFourEyes}, ${list(g.currencies)}::text[],
+      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${createdAt})`)
+
+export const updateGateway = (
+  tx: Transaction,
+  account: AccountId,
+  g: GatewayInput & StoredSettings & Pick<Gateway, 'id'>,
+) =>
+  tx.rows(sql`
+    update gateways set name = ${g.name}, friendly_name = ${g.friendlyName}, is_active = ${g.isActive}, is_four_eyes = ${g.isFourEyes},
+      currencies = ${list(g.currencies)}::text[], debit_methods = ${list(g.debitMethods)}::text[], settings = ${g.settings},
+      setting_names = ${arrayLiteral(g.settingNames)}::text[], version = version + 1
+    where account_id = ${account} and gateway_id = ${g.id}`)
+
+/** Makes a gateway the first choice for these kinds and for no other: another's choices of these kinds end. */
+export async function replacePrimaries(
+  tx: Transaction,
+  account: AccountId,
+  id: Id,
+  kinds: readonly MethodKind[],
+): Promise<void> {
+  await tx.rows(sql`
+    delete from gateway_primaries where account_id = ${account} and gateway_id = ${id} and kind <> all (${arrayLiteral(kinds)}::text[])`)
+  await tx.rows(sql`
+    insert into gateway_primaries (account_id, kind, gateway_id)
+    select ${account}, kind, ${id} from unnest(${arrayLiteral(kinds)}::text[]) as wanted(kind)
+    on conflict (account_id, kind) do update set gateway_id = excluded.gateway_id`)
+}
+
+export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
+  tx.rows(sql`delete from gateways where account_id = ${account} and gateway_id = ${id}`)
+
+/** Finds the documents that name a gateway: open ones that were written so by request. */
+export const gatewayUses = (db: Queryable, account: AccountId, id: Id) =>
+  oneRow<{ customers: boolean; invoices: boolean; subscriptions: boolean; recurring: boolean }>(
+    db,
+    sql`select exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
+               exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and cancelled_at is null
+                 and total_minor > applied_minor) as "invoices",
+               exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null) as "subscriptions",
+               exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null) as "recurring"`,
+  )

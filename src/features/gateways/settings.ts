@@ -1,0 +1,43 @@
+import type { Problems } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import { type Json, parseJson } from '../../platform/wire/json.ts'
+import { objectOf, REFUSED } from '../../platform/wire/read.ts'
+import type { GatewayFacts } from './facts.ts'
+
+/** Settings of gateways: merged by name, read as their type declares them, and never repeated in a message. */
+
+export type SentSettings = { [name: string]: Json }
+
+/** Returns the Settings after those sent: each name replaces its present value, null takes it away. */
+export function mergedSettings(present: SentSettings, sent: SentSettings): SentSettings {
+  const merged = Object.entries({ ...present, ...sent }).filter(([, value]) => value !== null)
+  return Object.fromEntries(merged)
+}
+
+/** Notes what is wrong with Settings, each under `Settings.<name>`; a name that the type does not have too. */
+export function checkSettings(
+  { settings, type }: GatewayFacts,
+  sent: SentSettings,
+  timeZone: string,
+  problems: Problems,
+): void {
+  const known = Object.keys(settings)
+  for (const name of Object.keys(sent).filter((name) => !known.includes(name)))
+    problems.add(
+      'setting_unknown',
+      `Settings.${name.slice(0, 100)}`,
+      `A gateway of type ${type} has the Settings ${sentenceList(known)}, and none of this name.`,
+    )
+  objectOf(settings).read(sent, 'Settings', { problems, timeZone, isStrict: false, isSecret: true })
+}
+
+/** Reads Settings that were accepted before, for a call. Throws where this version no longer accepts them. */
+export function readSettings({ settings }: GatewayFacts, text: string | null): Readonly<Record<string, unknown>> {
+  if (text === null) return {}
+  const problems: Problems['found'] = []
+  const noted = { found: problems, add: () => problems.push({ code: '', field: null, message: '' }), throwIfAny() {} }
+  const context = { problems: noted as unknown as Problems, timeZone: 'UTC', isStrict: false, isSecret: true }
+  const read = objectOf(settings).read(parseJson(text), 'Settings', context)
+  if (read === REFUSED || problems.length > 0) throw new Error('assertion failed: kept Settings can be read')
+  return read as Readonly<Record<string, unknown>>
+}
