@@ -25,6 +25,7 @@ const NO_KEY = Buffer.alloc(32)
 
 function openApiText(): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const envelope = makeEnvelope(new KeyRing(NO_KEY), new Map(PURPOSES.map((purpose) => [purpose, NO_KEY])))
   // The declarations alone are asked for; nothing of them runs.
   const operations = allOperations({
     db: {} as Database,
@@ -33,7 +34,8 @@ function openApiText(): string {
     realClock: () => 0,
     order: ORDER_OF_DAY,
     forgetAccount: () => {},
-    sealer: makeEnvelope(new KeyRing(NO_KEY), new Map(PURPOSES.map((purpose) => [purpose, NO_KEY]))).under('outbox'),
+    sealer: envelope.under('outbox'),
+    envelope,
     hasMailServer: false,
     hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),

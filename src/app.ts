@@ -14,6 +14,7 @@ import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
+import { gatewayOperations } from './features/gateways/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -103,6 +104,8 @@ interface FeatureDeps {
   runFinished?: Metrics['runFinished']
   /** Keeps the secrets of mails that wait. */
   sealer: Sealer
+  /** Seals secrets that are opened again. */
+  envelope: Envelope
   /** Mail leaves the house; else it stays readable in the outbox. */
   hasMailServer: boolean
   hashing: Hashing
@@ -143,6 +146,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...packageGroupOperations(),
   ...componentOperations(),
   ...ledgerOperations(),
+  ...gatewayOperations(deps),
   ...taxSettingOperations(),
   ...currencyOperations(),
   ...countryOperations(),
@@ -189,6 +193,7 @@ export async function buildApp({ db, envelope, log, realClock, clock = steadyClo
     forgetAccount: authenticator.forget,
     runFinished: metrics.runFinished,
     sealer: envelope.under('outbox'),
+    envelope,
     hasMailServer: settings.hasMailServer,
     hashing,
   })

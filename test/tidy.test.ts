@@ -71,8 +71,8 @@ const FEATURE_ORDER: string[] = (/^ground .+?(?=\n```)/ms.exec(read('ARCHITECTUR
   .split('\n')
   .flatMap((band) => band.replace(/^\w+ +/, '').split(' · '))
 
-/** Making an account makes its first key and currency with it; ARCHITECTURE.md says so. */
-const UPWARD = new Set(['accounts → api-keys', 'accounts → currencies'])
+/** Making an account makes its first key, its currency and its sandbox with it; ARCHITECTURE.md says so. */
+const UPWARD = new Set(['accounts → api-keys', 'accounts → currencies', 'accounts → gateways'])
 
 describe('arrows', () => {
   test('a layer imports only what lies below it', () => {

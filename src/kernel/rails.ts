@@ -27,18 +27,3 @@ export const DECLINE_CLASSES = [
   'not_sent',
 ] as const
 export type DeclineClass = (typeof DECLINE_CLASSES)[number]
-
-/** Brands of cards as the interface spells them. */
-export const CARD_TYPES = [
-  'Visa',
-  'Mastercard',
-  'American Express',
-  'Diners Club',
-  'Discover',
-  'JCB',
-  'Dankort',
-  'Maestro',
-  'Forbrugsforeningen',
-  'Unknown',
-] as const
-export type CardType = (typeof CARD_TYPES)[number]

@@ -31,6 +31,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   creditNoteID: { id: 'addCredit' },
   AdjustmentID: { id: 'addAdjustment' },
   adjustmentID: { id: 'addAdjustment', answered: 'AdjustmentID' },
+  gatewayID: { id: 'addGateway' },
   taxSettingID: { id: 'addTaxSetting' },
 }
 const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }

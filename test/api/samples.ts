@@ -66,6 +66,9 @@ const VALUES: Record<string, () => unknown> = {
   WebPage: () => 'https://example.org',
   // What they may name depends on customer and currency; recipes do.
   Allocations: () => [],
+  GatewayType: () => 'manual',
+  CurrencyCodes: () => ['USD'],
+  Settings: () => ({ CutOff: '16:00' }),
   LinkedAllocations: () => [],
 }
 
@@ -90,6 +93,7 @@ const OMITTED = new Set([
 const BY_OPERATION: Record<string, () => Record<string, unknown>> = {
   addCurrency: () => ({ CurrencyCode: FRESH_CURRENCIES[(counter += 1) % FRESH_CURRENCIES.length] }),
   deleteCurrency: () => ({ CurrencyCode: 'JPY' }),
+  editGateway: () => ({ GatewayType: undefined }),
   editAccount: () => ({ CurrencyCode: undefined }),
 }
 

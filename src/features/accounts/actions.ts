@@ -6,6 +6,7 @@ import type { RealClock } from '../../kernel/context.ts'
 import { insertKey } from '../api-keys/queries.ts'
 import { newSecret, secretHash } from '../api-keys/secret.ts'
 import { KeyRecordOut } from '../api-keys/wire.ts'
+import { addSandbox } from '../gateways/actions.ts'
 import { insertCurrency } from '../currencies/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { anyAccountExists, drawAccountId, insertAccount } from './queries.ts'
@@ -70,6 +71,7 @@ export async function createAccount(
         record: KeyRecordOut.write({ Name: 'first key', Permission: 'full' }),
       },
     ])
+    if (wish.mode === 'test') await addSandbox(tx, happenedAt, actor)
   })
   return { id, secret }
 }

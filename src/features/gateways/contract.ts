@@ -1,7 +1,8 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { CardNumber } from '../../kernel/card-number.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { BankKind, CardType, DeclineClass } from '../../kernel/rails.ts'
+import type { BankKind, DeclineClass } from '../../kernel/rails.ts'
 import type { GatewayFacts } from './facts.ts'
 
 /**
@@ -112,7 +113,7 @@ export interface CardToStore {
   /** Random; what the gateway stores is found again by it. */
   reference: string
   number: CardNumber
-  cardType: CardType
+  cardType: CardBrand
   expiryMonth: number
   expiryYear: number
   nameOnCard: string
@@ -124,7 +125,7 @@ export interface StoredCard {
   token: string
   /** Equal for the same card number, as the gateway says; null where it does not. */
   fingerprint: string | null
-  cardType: CardType
+  cardType: CardBrand
   lastFour: string
   expiryMonth: number
   expiryYear: number

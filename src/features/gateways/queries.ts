@@ -1,4 +1,4 @@
-import type { Instant } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -126,13 +126,18 @@ export async function replacePrimaries(
 export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
   tx.rows(sql`delete from gateways where account_id = ${account} and gateway_id = ${id}`)
 
-/** Finds the documents that name a gateway: open ones that were written so by request. */
-export const gatewayUses = (db: Queryable, account: AccountId, id: Id) =>
-  oneRow<{ customers: boolean; invoices: boolean; subscriptions: boolean; recurring: boolean }>(
+/** Finds the uses of a gateway: methods that are kept there, and what names it by request, as far as it is open. */
+export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
+  oneRow<Record<'methods' | 'customers' | 'invoices' | 'subscriptions' | 'recurring', boolean>>(
     db,
-    sql`select exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
-               exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and cancelled_at is null
-                 and total_minor > applied_minor) as "invoices",
-               exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null) as "subscriptions",
-               exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null) as "recurring"`,
+    sql`select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
+               or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
+               or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null) as "methods",
+               exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
+               exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and is_method_requested
+                 and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
+               exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
+                 and (end_date is null or end_date > ${today})) as "subscriptions",
+               exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
+                 and (end_date is null or end_date > ${today})) as "recurring"`,
   )

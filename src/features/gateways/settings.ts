@@ -1,4 +1,5 @@
-import type { Problems } from '../../kernel/fault.ts'
+import { assert } from '../../kernel/assert.ts'
+import { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import { type Json, parseJson } from '../../platform/wire/json.ts'
 import { objectOf, REFUSED } from '../../platform/wire/read.ts'
@@ -31,13 +32,11 @@ export function checkSettings(
   objectOf(settings).read(sent, 'Settings', { problems, timeZone, isStrict: false, isSecret: true })
 }
 
-/** Reads Settings that were accepted before, for a call. Throws where this version no longer accepts them. */
-export function readSettings({ settings }: GatewayFacts, text: string | null): Readonly<Record<string, unknown>> {
-  if (text === null) return {}
-  const problems: Problems['found'] = []
-  const noted = { found: problems, add: () => problems.push({ code: '', field: null, message: '' }), throwIfAny() {} }
-  const context = { problems: noted as unknown as Problems, timeZone: 'UTC', isStrict: false, isSecret: true }
-  const read = objectOf(settings).read(parseJson(text), 'Settings', context)
-  if (read === REFUSED || problems.length > 0) throw new Error('assertion failed: kept Settings can be read')
-  return read as Readonly<Record<string, unknown>>
+/** Reads Settings that were accepted before, for a call. */
+export function readSettings({ settings }: GatewayFacts, text: string): Readonly<Record<string, unknown>> {
+  const problems = new Problems()
+  const context = { problems, timeZone: 'UTC', isStrict: false, isSecret: true }
+  const read = objectOf(settings).read(parseJson(text) ?? null, 'Settings', context)
+  assert(read !== REFUSED && problems.found.length === 0, 'kept Settings can be read')
+  return read
 }

@@ -3,7 +3,16 @@ import { etagOf } from '../../platform/http/etag.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, flag, text } from '../../platform/wire/fields.ts'
 import { isJsonObject, type Json } from '../../platform/wire/json.ts'
-import { type BodyOf, type Field, listOf, objectOf, optional, REFUSED, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  type Field,
+  listOf,
+  objectOf,
+  optional,
+  REFUSED,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import { outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
 import { factsOf, GATEWAY_TYPES } from './facts.ts'
 import type { Gateway, GatewayInput } from './queries.ts'
@@ -54,7 +63,15 @@ const inputs = {
   DebitMethods: optional(listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' })),
   Settings: optional(sentSettings),
 }
-const computed = ['gatewayID', 'GatewayToken', 'isTestMode', 'isAcceptCC', 'isAcceptBankDD', 'isEnabled', 'isManualRecon']
+const computed = [
+  'gatewayID',
+  'GatewayToken',
+  'isTestMode',
+  'isAcceptCC',
+  'isAcceptBankDD',
+  'isEnabled',
+  'isManualRecon',
+]
 
 const newInputs = { GatewayType: required(text({ max: 40 })), ...inputs }
 const editInputs = { GatewayType: optional(text({ max: 40 })), ...inputs }

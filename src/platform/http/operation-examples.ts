@@ -101,6 +101,14 @@ const ADJUSTMENT = {
 }
 const USAGE = { componentID: 1, NumUnits: 12.5, Date: '2027-01-01', UsageKey: 'meter-7-2027-01-01' }
 const TAX = { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber: '4123456789' }] }
+const GATEWAY = {
+  GatewayType: 'manual',
+  FriendlyName: 'Our bank',
+  isPrimary: true,
+  CurrencyCodes: ['USD'],
+  DebitMethods: ['ach'],
+  Settings: { LeadDays: 2, CutOff: '16:00' },
+}
 
 export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addCustomer: CUSTOMER,
@@ -146,6 +154,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   editComponent: COMPONENT,
   addComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   editComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
+  addGateway: GATEWAY,
+  editGateway: { FriendlyName: 'Main bank', Settings: { CutOff: '15:00' } },
   addTaxSetting: TAX,
   editTaxSetting: TAX,
   addCurrency: { CurrencyCode: 'EUR' },

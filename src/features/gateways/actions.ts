@@ -1,0 +1,158 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import { dateIn } from '../../kernel/zone.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { canonicalJson, parseJson } from '../../platform/wire/json.ts'
+import { sendEvents } from '../events/queries.ts'
+import { recordChange } from '../events/record.ts'
+import { factsOf, type GatewayFacts, GATEWAY_TYPES, SANDBOX } from './facts.ts'
+import {
+  countGateways,
+  deleteGateway,
+  drawGatewayId,
+  findGateway,
+  type Gateway,
+  gatewayUses,
+  insertGateway,
+  lockChoices,
+  replacePrimaries,
+  type StoredSettings,
+  updateGateway,
+} from './queries.ts'
+import { gatewayKind } from './record.ts'
+import { primaryKindsAfter } from './rules.ts'
+import { checkSettings, mergedSettings, type SentSettings } from './settings.ts'
+import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
+
+/** Changes of gateways, each in one transaction. */
+
+/** Gateways that an account may have. */
+const GATEWAYS_MAX = 20
+
+const placeOf = (row: Id) => ({ table: 'gateways', column: 'settings', row })
+
+/** Opens the Settings of a gateway as they were sent. */
+export function openSettings(envelope: Envelope, account: AccountId, { id, settings }: Gateway): SentSettings {
+  return settings === null ? {} : (parseJson(envelope.open(account, placeOf(id), settings)) as SentSettings)
+}
+
+function sealedSettings(envelope: Envelope, account: AccountId, id: Id, settings: SentSettings): StoredSettings {
+  const settingNames = Object.keys(settings).sort()
+  if (settingNames.length === 0) return { settings: null, settingNames }
+  return { settings: envelope.seal(account, placeOf(id), canonicalJson(settings)), settingNames }
+}
+
+/** Notes what is wrong with a body for a gateway of a type. */
+export function checkGateway(
+  facts: GatewayFacts | undefined,
+  body: Partial<GatewayBody>,
+  present: SentSettings,
+  timeZone: string,
+  problems: Problems,
+): void {
+  if (!facts) {
+    if (body.GatewayType != null)
+      problems.add('gateway_type_unknown', 'GatewayType', `GatewayType must be ${sentenceList(GATEWAY_TYPES, 'or')}.`)
+    return
+  }
+  const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
+  if (strange.length > 0)
+    problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
+  if (body.Settings) checkSettings(facts, mergedSettings(present, body.Settings), timeZone, problems)
+}
+
+function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
+  if (!facts.modes.includes(mode))
+    throw conflict('gateway_mode', `A ${mode} account cannot have a gateway of type ${facts.type}.`, 'GatewayType')
+  if (facts.isGiven)
+    throw conflict('gateway_given', `The account has its gateway of type ${facts.type} already.`, 'GatewayType')
+}
+
+export async function addGateway(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  body: GatewayBody & { GatewayType: string },
+): Promise<Gateway> {
+  const facts = factsOf(body.GatewayType)
+  refuseNew(facts, context.account)
+  await lockChoices(tx, tx.account)
+  if ((await countGateways(tx, tx.account)) >= GATEWAYS_MAX)
+    throw invalid('too_many_gateways', `An account may have at most ${GATEWAYS_MAX} gateways.`)
+  const id = await drawGatewayId(tx)
+  const input = gatewayFromWire(body, facts.type)
+  const sealed = sealedSettings(envelope, tx.account, id, mergedSettings({}, body.Settings ?? {}))
+  await insertGateway(tx, tx.account, { ...input, ...sealed, id, type: facts.type }, context.moment.now)
+  const kinds = primaryKindsAfter({ ...input, type: facts.type }, [], body.isPrimary ?? null)
+  await replacePrimaries(tx, tx.account, id, kinds)
+  return recorded(tx, context, 'gateway.created', id)
+}
+
+/** Gives a new test account its sandbox; `now` is the account's own clock. */
+export async function addSandbox(tx: Transaction, now: Instant, actor: string): Promise<void> {
+  const id = await drawGatewayId(tx)
+  const { type } = SANDBOX
+  await insertGateway(tx, tx.account, { ...gatewayFromWire({}, type), settings: null, settingNames: [], id, type }, now)
+  const row = await findGateway(tx, tx.account, id)
+  assert(row, `gateway ${id} was written`)
+  // No field of a gateway depends on the zone or the day.
+  const record = gatewayShape.write(row, { timeZone: 'UTC', today: dateIn(now, 'UTC') })
+  const about = { recordId: id, customerId: null, happenedAt: now, actor, reason: null }
+  sendEvents(tx, [{ ...about, type: 'gateway.created', record }])
+}
+
+export async function editGateway(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  present: Gateway,
+  body: GatewayBody,
+): Promise<Gateway> {
+  if (body.GatewayType != null && body.GatewayType !== present.type)
+    throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
+  const input = gatewayFromWire(body, present.type, present)
+  const settings = body.Settings
+    ? mergedSettings(openSettings(envelope, tx.account, present), body.Settings)
+    : undefined
+  const sealed = settings ? sealedSettings(envelope, tx.account, present.id, settings) : present
+  const { settings: stored, settingNames } = sealed
+  await updateGateway(tx, tx.account, { ...input, settings: stored, settingNames, id: present.id })
+  const kinds = primaryKindsAfter({ ...input, type: present.type }, present.primaryKinds, body.isPrimary ?? null)
+  await replacePrimaries(tx, tx.account, present.id, kinds)
+  return recorded(tx, context, 'gateway.updated', present.id)
+}
+
+/** Deletes a gateway that nothing names. Methods stored there keep it by their foreign key, which is refused as a use. */
+export async function removeGateway(tx: Transaction, context: RequestContext, gateway: Gateway): Promise<void> {
+  const { id, type } = gateway
+  if (factsOf(type).isGiven)
+    throw conflict('gateway_given', `The gateway of type ${type} stays with its account; set isActive false.`)
+  const uses = await gatewayUses(tx, tx.account, id, context.moment.today)
+  const used = [
+    uses.methods && 'a payment method',
+    uses.customers && 'a customer',
+    uses.invoices && 'an open invoice',
+    uses.subscriptions && 'a subscription',
+    uses.recurring && 'a recurring invoice',
+  ].find(Boolean)
+  if (used) throw conflict('gateway_used', `The gateway ${id} is used by ${used}; set isActive false instead.`)
+  await recordChange(tx, context, gatewayKind, { type: 'gateway.deleted', row: gateway })
+  await deleteGateway(tx, tx.account, id)
+}
+
+async function recorded(
+  tx: Transaction,
+  context: RequestContext,
+  type: 'gateway.created' | 'gateway.updated',
+  id: Id,
+): Promise<Gateway> {
+  const row = await findGateway(tx, tx.account, id)
+  assert(row, `gateway ${id} was written`)
+  await recordChange(tx, context, gatewayKind, { type, row })
+  return row
+}

@@ -1,0 +1,68 @@
+import { listOperation } from '../../platform/http/list.ts'
+import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { addGateway, checkGateway, editGateway, openSettings, removeGateway } from './actions.ts'
+import { factsOf, findFacts } from './facts.ts'
+import { countGateways, listGateways } from './queries.ts'
+import { gatewayKind } from './record.ts'
+import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
+
+const tag = 'Gateways'
+
+export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => [
+  listOperation({
+    id: 'listGateways',
+    path: '/v1/gateways',
+    tag,
+    summary: 'List the gateways of the account',
+    out: gatewayShape,
+    rows: listGateways,
+    count: countGateways,
+  }),
+  gatewayKind.readOperation({ id: 'getGateway', tag, summary: 'Read a gateway' }),
+  writeOperation({
+    id: 'addGateway',
+    method: 'POST',
+    path: '/v1/gateways',
+    tag,
+    summary: 'Add a gateway',
+    body: GatewayIn,
+    success: { status: 201, schema: gatewayShape.schema },
+    refusals: { 409: 'The account cannot have a gateway of this type, or has it from its beginning' },
+    references: async (_tx, { account }, { body }, problems) =>
+      checkGateway(
+        body.GatewayType === undefined ? undefined : findFacts(body.GatewayType),
+        body,
+        {},
+        account.timeZone,
+        problems,
+      ),
+    write: async (tx, context, { body }) =>
+      gatewayKind.created(await addGateway(tx, context, deps.envelope, body), context),
+  }),
+  writeOperation({
+    ...gatewayKind.editing,
+    id: 'editGateway',
+    tag,
+    summary: 'Change a gateway: only what is sent; Settings are merged by name',
+    body: GatewayEditIn,
+    refusals: { 409: 'The GatewayType would change' },
+    references: async (tx, { account }, { body }, problems, present) => {
+      const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
+      checkGateway(factsOf(present.type), body, settings, account.timeZone, problems)
+    },
+    write: async (tx, context, { body }, present) =>
+      noContent(gatewayEtag(await editGateway(tx, context, deps.envelope, present, body))),
+  }),
+  writeOperation({
+    ...gatewayKind.deleting,
+    id: 'deleteGateway',
+    tag,
+    summary: 'Delete a gateway that nothing uses',
+    refusals: { 409: 'The gateway is used, or stays with its account: set isActive false' },
+    write: async (tx, context, _input, gateway) => {
+      await removeGateway(tx, context, gateway)
+      return noContent()
+    },
+  }),
+]
