@@ -3,14 +3,13 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { sentenceList } from '../../kernel/text.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { canonicalJson, parseJson } from '../../platform/wire/json.ts'
 import { sendEvents } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
-import { factsOf, type GatewayFacts, GATEWAY_TYPES, SANDBOX } from './facts.ts'
+import { factsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
 import {
   countGateways,
   deleteGateway,
@@ -55,11 +54,7 @@ export function checkGateway(
   timeZone: string,
   problems: Problems,
 ): void {
-  if (!facts) {
-    if (body.GatewayType != null)
-      problems.add('gateway_type_unknown', 'GatewayType', `GatewayType must be ${sentenceList(GATEWAY_TYPES, 'or')}.`)
-    return
-  }
+  if (!facts) return
   const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
   if (strange.length > 0)
     problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
@@ -77,7 +72,7 @@ export async function addGateway(
   tx: Transaction,
   context: RequestContext,
   envelope: Envelope,
-  body: GatewayBody & { GatewayType: string },
+  body: GatewayBody & { GatewayType: GatewayType },
 ): Promise<Gateway> {
   const facts = factsOf(body.GatewayType)
   refuseNew(facts, context.account)

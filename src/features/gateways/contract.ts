@@ -3,7 +3,7 @@ import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { CardNumber } from '../../kernel/card-number.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { BankKind, DeclineClass } from '../../kernel/rails.ts'
-import type { GatewayFacts } from './facts.ts'
+import type { GatewayFacts, GatewayType } from './facts.ts'
 
 /**
  * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
@@ -72,7 +72,7 @@ export interface RequiresAction {
 
 export type Outcome = Succeeded | Pending | Declined | RequiresAction | Unknown | NotSent
 
-/** What befell a charge after it had succeeded. The references are unique within the gateway. */
+/** An event in the life of a charge after it had succeeded. The references are unique within the gateway. */
 export interface ChargeChange {
   kind: 'returned' | 'disputed' | 'dispute_won'
   reference: string
@@ -189,4 +189,4 @@ export interface GatewayAdapter extends GatewayFacts {
 }
 
 /** The gateways that this version has, by their type. */
-export type Adapters = ReadonlyMap<string, GatewayAdapter>
+export type Adapters = ReadonlyMap<GatewayType, GatewayAdapter>

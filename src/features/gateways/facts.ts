@@ -4,9 +4,12 @@ import { optional, type Properties, word } from '../../platform/wire/read.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
 
+/** The types of gateways that are built, as callers write them. */
+export const GATEWAY_TYPES = ['sandbox', 'manual'] as const
+export type GatewayType = (typeof GATEWAY_TYPES)[number]
+
 export interface GatewayFacts {
-  /** The GatewayType that callers write. */
-  type: string
+  type: GatewayType
   /** The name it is shown under. */
   name: string
   takes: readonly MethodKind[]
@@ -71,16 +74,6 @@ export const MANUAL: GatewayFacts = {
   needed: [],
 }
 
-const FACTS = new Map([SANDBOX, MANUAL].map((facts) => [facts.type, facts]))
+const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = { sandbox: SANDBOX, manual: MANUAL }
 
-export const GATEWAY_TYPES: readonly string[] = [...FACTS.keys()]
-
-/** Finds the facts of a type; undefined for one that this version does not have. */
-export const findFacts = (type: string): GatewayFacts | undefined => FACTS.get(type)
-
-/** Returns the facts of a type that a row names. Throws for one of a later version. */
-export function factsOf(type: string): GatewayFacts {
-  const facts = FACTS.get(type)
-  if (!facts) throw new Error(`assertion failed: this version knows no gateway of type ${type}`)
-  return facts
-}
+export const factsOf = (type: GatewayType): GatewayFacts => FACTS[type]

@@ -4,6 +4,7 @@ import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { GatewayType } from './facts.ts'
 
 /** Fields of a gateway that a caller can set, Settings apart. */
 export interface GatewayInput {
@@ -21,7 +22,7 @@ export interface Gateway extends GatewayInput {
   id: Id
   /** A random UUID, by which batches and reports of the gateway name it. */
   token: string
-  type: string
+  type: GatewayType
   /** Sealed JSON, null where nothing is set. */
   settings: Buffer | null
   settingNames: string[]
@@ -88,7 +89,7 @@ const list = (words: readonly string[] | null): string | null => (words === null
 export const insertGateway = (
   tx: Transaction,
   account: AccountId,
-  g: GatewayInput & StoredSettings & { id: Id; type: string },
+  g: GatewayInput & StoredSettings & { id: Id; type: GatewayType },
   createdAt: Instant,
 ) =>
   tx.rows(sql`

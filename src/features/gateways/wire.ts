@@ -14,7 +14,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
-import { factsOf, GATEWAY_TYPES } from './facts.ts'
+import { factsOf, GATEWAY_TYPES, type GatewayType } from './facts.ts'
 import type { Gateway, GatewayInput } from './queries.ts'
 import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 
@@ -22,10 +22,10 @@ const bankKindsOf = (gateway: Gateway) => BANK_KINDS.filter((kind) => kindsOf(ga
 
 export const gatewayShape = recordShape<Gateway>()('Gateway', {
   gatewayID: [outId(), ({ id }) => id],
-  GatewayToken: [outText({ format: 'uuid' }), ({ token }) => token],
+  GatewayToken: [outText({ description: 'A UUID' }), ({ token }) => token],
   GatewayName: [outText(), ({ name }) => name],
   FriendlyName: [outText(), ({ friendlyName }) => friendlyName],
-  GatewayType: [outText({ examples: GATEWAY_TYPES }), ({ type }) => type],
+  GatewayType: [outWord(GATEWAY_TYPES), ({ type }) => type],
   isActive: [outFlag(), ({ isActive }) => isActive],
   isTestMode: [outFlag(), ({ type, isOfTestAccount }) => isOfTestAccount || factsOf(type).isTestMode],
   isAcceptCC: [outFlag(), (gateway) => kindsOf(gateway).includes('credit_card')],
@@ -73,14 +73,14 @@ const computed = [
   'isManualRecon',
 ]
 
-const newInputs = { GatewayType: required(text({ max: 40 })), ...inputs }
-const editInputs = { GatewayType: optional(text({ max: 40 })), ...inputs }
+const newInputs = { GatewayType: required(word(GATEWAY_TYPES)), ...inputs }
+const editInputs = { GatewayType: optional(word(GATEWAY_TYPES)), ...inputs }
 export const GatewayIn = objectOf(newInputs, { name: 'GatewayInput', ignored: computed })
 export const GatewayEditIn = objectOf(editInputs, { name: 'GatewayEditInput', ignored: computed })
 export type GatewayBody = BodyOf<typeof editInputs>
 
 /** Returns the fields of a gateway after a body: only what is sent changes; null returns to the default. */
-export function gatewayFromWire(body: GatewayBody, type: string, present?: GatewayInput): GatewayInput {
+export function gatewayFromWire(body: GatewayBody, type: GatewayType, present?: GatewayInput): GatewayInput {
   const facts = factsOf(type)
   const name = body.GatewayName === undefined ? (present?.name ?? facts.name) : (body.GatewayName ?? facts.name)
   const kept = <T>(sent: T | null | undefined, before: T | null | undefined): T | null =>
