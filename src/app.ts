@@ -50,6 +50,7 @@ import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import type { Operation } from './platform/http/operation.ts'
+import { OUTWARD } from './platform/http/outward.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
@@ -210,6 +211,7 @@ export async function buildApp({ db, envelope, log, realClock, clock = steadyClo
       db,
       longDb,
       longPlaces: new Places(LONG_OPERATIONS),
+      outwardPlaces: new Places(OUTWARD),
       log,
       realClock,
       publicUrl: settings.publicUrl,

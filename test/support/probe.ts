@@ -7,6 +7,7 @@ import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
+import { OUTWARD } from '../../src/platform/http/outward.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
 import { buildServer } from '../../src/platform/http/server.ts'
 import { type TestClient, clientOf } from './app.ts'
@@ -48,6 +49,7 @@ export function probeServer(
       longDb: db,
       bodies: new Bodies(),
       longPlaces: new Places({ running: 2, waiting: 50, perOwner: 1 }),
+      outwardPlaces: new Places(OUTWARD),
       log: pino({ level: 'silent' }),
       realClock: Date.now,
       publicUrl: undefined,

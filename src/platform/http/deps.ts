@@ -15,6 +15,8 @@ export interface HttpDeps {
   longDb: Database
   /** Bounds how many long operations run and wait, one an account. */
   longPlaces: Places
+  /** Bounds how many calls of gateways wait for their answer. */
+  outwardPlaces: Pick<Places, 'take'>
   realClock: RealClock
   secrets: IdempotencySecrets
   publicUrl: string | undefined

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { assert } from '../../kernel/assert.ts'
 import { Fault, Problems } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -20,7 +21,17 @@ import {
   runUnderKey,
   takeKey,
 } from './idempotency.ts'
-import type { Answer, Input, LongOperation, Operation, PathParams, ReadOperation, WriteOperation } from './operation.ts'
+import type {
+  Answer,
+  Input,
+  LongOperation,
+  Operation,
+  OutwardOperation,
+  PathParams,
+  ReadOperation,
+  WriteOperation,
+} from './operation.ts'
+import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
@@ -63,6 +74,7 @@ export async function handleOperation(
   }
   if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
   if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
+  if (operation.kind === 'outward') return handleOutward(deps, operation, caller, sent)
   return handleWrite(deps, operation, caller, sent)
 }
 
@@ -281,6 +293,28 @@ function bodyIdentity(body: SentBody): string {
   return 'problem' in body ? body.problem : ''
 }
 
+async function handleOutward(
+  deps: HttpDeps,
+  operation: OutwardOperation<any, any, any, any>,
+  caller: Caller,
+  sent: Sent,
+): Promise<Answer> {
+  let asked: Checked | undefined
+  const known = (): Checked => {
+    assert(asked, 'an outward operation is checked before it calls')
+    return asked
+  }
+  return runOutward(deps, caller.account.id, keyedRequest(deps, sent), {
+    begin: async (tx, key) => {
+      asked = await checked(deps, operation, caller, sent, tx)
+      return operation.begin(tx, asked.context, asked.input, asked.record, asked.found, key)
+    },
+    call: (call) => operation.call(known().context, known().input, call),
+    finish: async (tx, call, result) =>
+      operation.finish(tx, await deps.freshContext(tx, caller), known().input, call, result),
+  })
+}
+
 async function runWrite(
   deps: HttpDeps,
   operation: WriteOperation<any, any, any, any, any>,
@@ -288,17 +322,37 @@ async function runWrite(
   sent: Sent & { prepared: unknown },
   tx: Transaction,
 ): Promise<Answer> {
+  const { context, input, record, found } = await checked(deps, operation, caller, sent, tx)
+  return operation.write(tx, context, input, record, found, sent.prepared)
+}
+
+interface Checked {
+  context: RequestContext
+  input: Input<any, any>
+  record: unknown
+  found: unknown
+}
+
+/** Makes the checks that come before the work, in the transaction of the work: the record (404), If-Match (412), the input (400). */
+async function checked(
+  deps: HttpDeps,
+  operation: WriteOperation<any, any, any, any, any> | OutwardOperation<any, any, any, any>,
+  caller: Caller,
+  sent: Sent,
+  tx: Transaction,
+): Promise<Checked> {
   const context = await deps.freshContext(tx, caller)
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
   const record = await operation.record?.(tx, context, input)
-  if (operation.etag) checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
+  if (operation.kind === 'write' && operation.etag)
+    checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
   // The fields of a body that could not be read cannot be checked.
   if (operation.body && 'problem' in sent.body) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   nameAsSent(problems, sent)
   problems.throwIfAny()
-  return operation.write(tx, context, input, record, found, sent.prepared)
+  return { context, input, record, found }
 }
 
 /** Reads everything that was sent, as declared. Fields with a problem are left out, so that what they refer to can still be checked. */

@@ -68,7 +68,7 @@ interface KeptRow {
   isEncrypted: boolean
 }
 
-const keyInUse = () =>
+export const keyInUse = () =>
   new Fault(
     'busy',
     [

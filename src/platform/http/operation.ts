@@ -6,6 +6,7 @@ import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from '../../kernel/context.ts'
+import type { Asked, Begun } from './outward.ts'
 
 /** Operations of the interface, each declared once: routing, checks, documentation and handler. */
 
@@ -141,7 +142,47 @@ export interface LongOperation<Body = never, Query = never> extends Described {
   run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
-export type Operation = ReadOperation<any, any, any> | WriteOperation<any, any, any, any, any> | LongOperation<any, any>
+/**
+ * Work that calls somebody outside, as a gateway: an intent is committed, then comes the call, then its result with the answer. Its checks are
+ * those of a write and stand before the intent. See outward.ts.
+ */
+export interface OutwardOperation<
+  Record = unknown,
+  Body = never,
+  Query = never,
+  Found = unknown,
+  Call = unknown,
+  Result = unknown,
+> extends Described {
+  kind: 'outward'
+  record?: WriteOperation<Record, Body, Query, Found>['record']
+  references?: WriteOperation<Record, Body, Query, Found>['references']
+  /** Refuses what the state forbids (409), and writes the intent or takes up the one that was begun. */
+  begin(
+    tx: Transaction,
+    context: RequestContext,
+    input: Input<Body, Query>,
+    record: Record,
+    found: Found,
+    asked: Asked,
+  ): Promise<Begun<Call>>
+  /** Calls, without a transaction or a connection. */
+  call(context: RequestContext, input: Input<Body, Query>, call: Call): Promise<Result>
+  /** Writes what came of it; see OutwardSteps. The intent may have been ended by another meanwhile. */
+  finish(
+    tx: Transaction,
+    context: RequestContext,
+    input: Input<Body, Query>,
+    call: Call,
+    result: Result,
+  ): Promise<Answer | Fault>
+}
+
+export type Operation =
+  | ReadOperation<any, any, any>
+  | WriteOperation<any, any, any, any, any>
+  | LongOperation<any, any>
+  | OutwardOperation<any, any, any, any, any, any>
 
 /** Ties the declared fields to the handler's types. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
@@ -171,6 +212,20 @@ export const writeOperation = <Record = undefined, Body = undefined, Query = obj
 export const longOperation = <Body = undefined, Query = object>(
   operation: Omit<LongOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
 ): Operation => ({ kind: 'long', ...operation }) as Operation
+
+export const outwardOperation = <
+  Record = undefined,
+  Body = undefined,
+  Query = object,
+  Found = void,
+  Call = unknown,
+  Result = unknown,
+>(
+  operation: Omit<OutwardOperation<Record, Body, Query, Found, Call, Result>, 'kind' | 'body' | 'query'> & {
+    body?: Field<Body>
+    query?: Field<Query>
+  },
+): Operation => ({ kind: 'outward', ...operation }) as Operation
 
 export const permissionOf = (operation: Operation): Permission =>
   operation.permission ?? (operation.method === 'GET' ? 'read' : 'full')
