@@ -36,6 +36,7 @@ function openApiText(): string {
     forgetAccount: () => {},
     sealer: envelope.under('outbox'),
     envelope,
+    adapters: new Map(),
     hasMailServer: false,
     hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),

@@ -14,6 +14,7 @@ import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
+import type { Adapters } from './features/gateways/contract.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
@@ -37,6 +38,7 @@ import { ledgerOperations } from './features/ledger/routes.ts'
 import { statementOperations } from './features/statements/routes.ts'
 import { subscriptionComponentOperations } from './features/usage/component-routes.ts'
 import { usageOperations } from './features/usage/routes.ts'
+import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
@@ -75,6 +77,7 @@ export interface AppSettings {
 export interface AppDeps {
   db: Database
   envelope: Envelope
+  adapters: Adapters
   log: Logger
   realClock: RealClock
   /** Measures spans; left out: that of the process. */
@@ -107,6 +110,8 @@ interface FeatureDeps {
   sealer: Sealer
   /** Seals secrets that are opened again. */
   envelope: Envelope
+  /** Calls gateways, by their type. */
+  adapters: Adapters
   /** Mail leaves the house; else it stays readable in the outbox. */
   hasMailServer: boolean
   hashing: Hashing
@@ -131,6 +136,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations(CALLS_BACK.customers),
   ...customerRemovalOperations(),
   ...statementOperations(deps),
+  ...paymentMethodOperations(deps),
   ...contactOperations(deps),
   ...noteOperations(),
   ...customFieldOperations(),
@@ -169,7 +175,7 @@ const EXPENSIVE_READS = { running: 4, waiting: 100 }
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
-export async function buildApp({ db, envelope, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
+export async function buildApp({ db, envelope, adapters, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({
@@ -195,6 +201,7 @@ export async function buildApp({ db, envelope, log, realClock, clock = steadyClo
     runFinished: metrics.runFinished,
     sealer: envelope.under('outbox'),
     envelope,
+    adapters,
     hasMailServer: settings.hasMailServer,
     hashing,
   })

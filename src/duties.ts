@@ -2,6 +2,8 @@ import { instantOf } from './kernel/zone.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
+import type { GatewayDeps } from './features/gateways/call.ts'
+import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
@@ -33,7 +35,15 @@ const forgettingDuty: Duty = {
 }
 
 /** Returns every duty of a worker. */
-export const workerDuties = (about: Omit<RunDutyDeps, 'order'>): Duty[] => {
+export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
-  return [scheduleDuty(runs), runDuty(runs), sealingDuty, forgettingDuty, verificationDuty]
+  return [
+    scheduleDuty(runs),
+    runDuty(runs),
+    sealingDuty,
+    forgettingDuty,
+    verificationDuty,
+    abandoningDuty,
+    removalDuty(about),
+  ]
 }

@@ -92,3 +92,80 @@ select own_by_account('card_removals', 'select, insert, update, delete');
 alter table invoices add column is_method_requested boolean not null default false;
 
 grant usage on all sequences in schema perennial to perennial_app;
+
+-- 100 of each at a look: those who look come again at once while there are more.
+create function list_abandoned_card_intents() returns table (account_id bigint, card_intent_id bigint)
+  language plpgsql stable security definer set search_path = perennial, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+    select i.account_id, i.card_intent_id from card_intents i
+     where i.closed_at is null
+       and (i.created_at < clock_timestamp() - interval '24 hours' or not i.is_keyed and i.held_until < clock_timestamp())
+     order by i.created_at limit 100;
+end $$;
+revoke all on function list_abandoned_card_intents() from public;
+grant execute on function list_abandoned_card_intents() to perennial_app;
+
+create function delete_old_card_intents(before_instant timestamptz) returns bigint
+  language plpgsql security definer set search_path = perennial, pg_temp as $$
+declare
+  gone bigint;
+begin
+  delete from card_intents where closed_at < before_instant;
+  get diagnostics gone = row_count;
+  return gone;
+end $$;
+revoke all on function delete_old_card_intents(timestamptz) from public;
+grant execute on function delete_old_card_intents(timestamptz) to perennial_app;
+
+create function list_waiting_card_removals() returns table (account_id bigint, card_removal_id bigint)
+  language plpgsql stable security definer set search_path = perennial, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+    select r.account_id, r.card_removal_id from card_removals r
+     where r.finished_at is null
+       and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+       and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
+     order by r.created_at limit 100;
+end $$;
+revoke all on function list_waiting_card_removals() from public;
+grant execute on function list_waiting_card_removals() to perennial_app;
+
+-- As before, and the names and banks that events show of a payment method.
+create or replace function anonymised_record(record jsonb, customer bigint, neutral text) returns jsonb
+  language plpgsql immutable set search_path = perennial, pg_temp as $$
+declare
+  result jsonb;
+  entry record;
+  is_theirs boolean;
+begin
+  if jsonb_typeof(record) = 'array' then
+    select coalesce(jsonb_agg(anonymised_record(item, customer, neutral) order by place), '[]') into result
+      from jsonb_array_elements(record) with ordinality as list(item, place);
+    return result;
+  elsif jsonb_typeof(record) <> 'object' then
+    return record;
+  end if;
+  is_theirs := record -> 'customerID' = to_jsonb(customer);
+  result := '{}';
+  for entry in select key, value from jsonb_each(record) loop
+    result := result || jsonb_build_object(entry.key, case
+      when is_theirs and entry.value <> 'null' and entry.key in ('Name', 'LastName', 'CustomerName', 'Note') then to_jsonb(neutral)
+      when is_theirs and entry.key in ('Company', 'RegistrationNumber', 'VatNo', 'Email', 'EmailCC', 'Cell', 'Tel', 'Fax', 'Address1', 'Address2',
+        'City', 'State', 'Country', 'CountryState', 'ZipCode', 'Username') then 'null'::jsonb
+      when is_theirs and entry.key = 'CustomFields' and jsonb_typeof(entry.value) = 'array' then (
+        select coalesce(jsonb_agg(case when field ->> 'Value' is null then field else field || jsonb_build_object('Value', neutral) end
+                                  order by place), '[]')
+          from jsonb_array_elements(entry.value) with ordinality as list(field, place))
+      when is_theirs and entry.key in ('CreditCard', 'BankAccount') and jsonb_typeof(entry.value) = 'object' then (
+        select jsonb_object_agg(part.key, case
+            when part.key in ('NameOnCard', 'LastNameOnCard', 'AccountHolder') and part.value <> 'null' then to_jsonb(neutral)
+            when part.key in ('Bank', 'BranchCode', 'RoutingNumber', 'BIC', 'MandateReference') then 'null'::jsonb
+            else part.value end)
+          from jsonb_each(entry.value) as part)
+      else anonymised_record(entry.value, customer, neutral) end);
+  end loop;
+  return result;
+end $$;

@@ -5,6 +5,8 @@ import pino, { type Logger } from 'pino'
 import { afterAll, expect, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
+import { makeAdapters } from '../../src/features/gateways/adapters.ts'
+import type { Adapters } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
@@ -73,6 +75,8 @@ export async function startTestService(
     rateLimitPerMinute?: number
     publicUrl?: string
     hasMailServer?: boolean
+    /** Left out: those of this version. */
+    adapters?: Adapters
     log?: Logger
   } = {},
 ): Promise<TestService> {
@@ -82,6 +86,7 @@ export async function startTestService(
   const app = await buildApp({
     db,
     envelope: await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY)),
+    adapters: options.adapters ?? makeAdapters(),
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     ...(options.clock ? { clock: options.clock } : {}),

@@ -8,6 +8,8 @@ import { recordCustomerEvent } from '../customers/record.ts'
 import { anonymiseEvents } from '../events/queries.ts'
 import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
+import { removeMethodsOf } from '../payment-methods/actions.ts'
+import { abandonIntentsOf } from '../payment-methods/removal.ts'
 import { anonymiseStatements } from '../statements/kept-queries.ts'
 
 /** Stands where a name or an address was. No mail can ever reach that address (RFC 2606). */
@@ -15,11 +17,13 @@ const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
 
 /**
  * Makes a locked customer nobody, everywhere at once and for good: in its row, contacts, notes and values, in what its documents froze,
- * in events, mails and kept answers. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
+ * in events, mails and kept answers. Its payment methods are removed, here and at their gateways. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
  */
 export async function anonymiseCustomer(tx: Transaction, context: RequestContext, id: CustomerId): Promise<void> {
   await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
   await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)
+  await removeMethodsOf(tx, context, id)
+  await abandonIntentsOf(tx, id)
   await anonymiseContacts(tx, tx.account, id, NEUTRAL)
   await anonymiseNotes(tx, tx.account, id, NEUTRAL.text)
   await deleteUnsentMail(tx, tx.account, id)

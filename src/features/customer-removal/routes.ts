@@ -5,6 +5,8 @@ import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/manual.ts'
+import { removeMethodsOf } from '../payment-methods/actions.ts'
+import { abandonIntentsOf } from '../payment-methods/removal.ts'
 import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
 import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
@@ -30,6 +32,8 @@ export const customerRemovalOperations = (): Operation[] => [
       await deleteDraftsOf(tx, id)
       await deleteRecurringOf(tx, id)
       await deleteEndedSubscriptions(tx, tx.account, id)
+      await removeMethodsOf(tx, context, id)
+      await abandonIntentsOf(tx, id)
       await deleteCustomer(tx, tx.account, id)
       await recordEvent(tx, context, { type: 'customer.deleted', recordId: id, customerId: id, record })
       return noContent()

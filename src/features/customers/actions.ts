@@ -8,6 +8,7 @@ import {
   type Customer,
   customerUses,
   type CustomerView,
+  holdGateway,
   insertCustomer,
   insertCustomerVersion,
   updateCustomer,
@@ -25,8 +26,16 @@ export async function checkCustomerBody(
 ): Promise<CustomValues | null | undefined> {
   checkCustomer(body, problems)
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
+  if (body.PrimaryGatewayID && !(await holdGateway(tx, tx.account, body.PrimaryGatewayID)))
+    problems.add('gateway_unknown', 'PrimaryGatewayID', `This account has no gateway ${body.PrimaryGatewayID}.`)
   const labels = body.CustomFields?.length ? await holdCustomLabels(tx, tx.account) : []
   return customValuesOf(body, labels, problems)
+}
+
+/** Refuses a gateway that is switched off, unless the customer has it already. */
+async function refuseInactiveGateway(tx: Transaction, wanted: bigint | null, present: bigint | null): Promise<void> {
+  if (wanted === null || wanted === present || (await holdGateway(tx, tx.account, wanted))?.isActive) return
+  throw conflict('gateway_inactive', `The gateway ${wanted} is not active.`, 'PrimaryGatewayID')
 }
 
 const referenceTaken = (reference: string | null) => () =>
@@ -40,10 +49,17 @@ export async function addCustomer(
   customValues?: CustomValues | null,
 ): Promise<CustomerView> {
   const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
+  await refuseInactiveGateway(tx, input.primaryGatewayId, null)
   const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment), {
     customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
   })
-  const view = { ...customer, activeSubscriptions: 0, balanceMinor: 0n }
+  const view = {
+    ...customer,
+    activeSubscriptions: 0,
+    balanceMinor: 0n,
+    primaryMethodId: null,
+    primaryMethodToken: null,
+  }
   await recordCustomerEvent(tx, context, 'customer.created', customer.id, view)
   return view
 }
@@ -59,6 +75,7 @@ export async function editCustomer(
   const defaults = { currency: context.account.currency, ...placeOf(body), customValues }
   const wanted = customerFromWire(body, defaults, present)
   const edited: Customer = { ...present, ...wanted, reference: wanted.reference ?? present.reference }
+  await refuseInactiveGateway(tx, edited.primaryGatewayId, present.primaryGatewayId)
   if (edited.currency !== present.currency) await checkCurrencyChange(tx, context, present)
   if (JSON.stringify(frozenOf(edited)) !== JSON.stringify(frozenOf(present))) {
     await insertCustomerVersion(tx, tx.account, present.id, present.version, frozenOf(present))

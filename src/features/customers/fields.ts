@@ -34,6 +34,7 @@ export interface CustomerInput {
   paymentTermDays: number | null
   locale: string | null
   isCollectionHold: boolean
+  primaryGatewayId: bigint | null
   customValues: CustomValues | null
 }
 
@@ -80,6 +81,7 @@ export const CUSTOMER_FIELDS = {
   paymentTermDays: { column: 'payment_term_days', type: 'integer', isFrozen: false, isPersonal: false },
   locale: { column: 'locale', type: 'text', isFrozen: true, isPersonal: false },
   isCollectionHold: { column: 'is_collection_hold', type: 'boolean', isFrozen: false, isPersonal: false },
+  primaryGatewayId: { column: 'primary_gateway_id', type: 'bigint', isFrozen: false, isPersonal: false },
   customValues: { column: 'custom_values', type: 'jsonb', isFrozen: false, isPersonal: false },
 } as const satisfies Record<keyof CustomerInput, SetField>
 

@@ -1,5 +1,5 @@
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -8,7 +8,6 @@ import { type CustomerInput, CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fie
 
 export interface Customer extends CustomerInput {
   id: CustomerId
-  primaryGatewayId: bigint | null
   createdAt: Instant
   suspendedAt: Instant | null
   archivedAt: Instant | null
@@ -22,6 +21,9 @@ export interface Customer extends CustomerInput {
 export interface CustomerView extends Customer {
   activeSubscriptions: number
   balanceMinor: bigint
+  /** The primary payment method and its token; null without one. */
+  primaryMethodId: Id | null
+  primaryMethodToken: string | null
 }
 
 const SET_COLUMNS = namesOf(
@@ -29,7 +31,7 @@ const SET_COLUMNS = namesOf(
 )
 
 export const CUSTOMER_COLUMNS = fragment`
-  c.customer_id as "id", ${SET_COLUMNS}, c.primary_gateway_id as "primaryGatewayId", c.created_at as "createdAt",
+  c.customer_id as "id", ${SET_COLUMNS}, c.created_at as "createdAt",
   c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
   c.statement_last_sent_on as "statementLastSentOn", c.version`
 
@@ -40,12 +42,17 @@ const counted = (account: AccountId, today: IsoDate): Fragment => fragment`
       and (s.end_date is null or s.end_date > ${today})
       and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today})) as "activeSubscriptions",
   coalesce((select t.receivable_minor - t.unapplied_minor from customer_totals t
-    where t.account_id = ${account} and t.customer_id = c.customer_id and t.currency = c.currency), 0) as "balanceMinor"`
+    where t.account_id = ${account} and t.customer_id = c.customer_id and t.currency = c.currency), 0) as "balanceMinor",
+  m.payment_method_id as "primaryMethodId", m.token as "primaryMethodToken"`
+
+const primaryMethod = (account: AccountId): Fragment =>
+  fragment`left join payment_methods m on m.account_id = ${account} and m.customer_id = c.customer_id and m.is_primary`
 
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,
-    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
+    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from customers c ${primaryMethod(account)}
+         where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
 /** Finds the customer of an invoice, for a look-up that does not know whose it is. */
@@ -53,7 +60,7 @@ export const findCustomerOfInvoice = (db: Queryable, account: AccountId, invoice
   firstRow<CustomerView>(
     db,
     sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
-          from invoices i join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
+          from invoices i join customers c on c.account_id = ${account} and c.customer_id = i.customer_id ${primaryMethod(account)}
          where i.account_id = ${account} and i.invoice_id = ${invoice}`,
   )
 
@@ -113,6 +120,7 @@ export const listCustomers = (
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from (
       select * from customers c where c.account_id = ${account} and c.customer_id >= ${start.fromId} ${conditions(filter)}
        order by c.customer_id offset ${start.skip} limit ${limit}) c
+      ${primaryMethod(account)}
      order by c.customer_id`)
 
 export const countCustomers = (db: Queryable, account: AccountId, filter: CustomerFilter) =>
@@ -123,7 +131,7 @@ export const listCustomersByIds = (db: Queryable, account: AccountId, ids: reado
   db.rows<CustomerView>(sql`
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
-      join customers c on c.account_id = ${account} and c.customer_id = wanted.id order by wanted.place`)
+      join customers c on c.account_id = ${account} and c.customer_id = wanted.id ${primaryMethod(account)} order by wanted.place`)
 
 type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 
@@ -215,3 +223,10 @@ export async function deleteCustomer(tx: Transaction, account: AccountId, id: Cu
   await tx.rows(sql`delete from customers where account_id = ${account} and customer_id = ${id}`)
   sendUncount(tx, 'customers', [id])
 }
+
+/** Finds whether a gateway of the account is switched on, and keeps it from being deleted until the commit; undefined without such a gateway. */
+export const holdGateway = (tx: Transaction, account: AccountId, id: Id) =>
+  firstRow<{ isActive: boolean }>(
+    tx,
+    sql`select is_active as "isActive" from gateways where account_id = ${account} and gateway_id = ${id} for key share`,
+  )

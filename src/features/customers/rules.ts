@@ -25,8 +25,6 @@ export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): 
   if (!body.isCompany && body.LastName == null && !isRefused('LastName') && !isRefused('isCompany')) {
     problems.add('required', 'LastName', 'LastName is required for an individual (isCompany false).')
   }
-  if (body.PrimaryGatewayID)
-    problems.add('not_available', 'PrimaryGatewayID', `This account has no gateway ${body.PrimaryGatewayID}.`)
 }
 
 type CustomField = NonNullable<CustomerBody['CustomFields']>[number]

@@ -90,7 +90,7 @@ const ENTRIES = {
   CountryState: setText('countryState'),
   countryID: set('countryId', optional(reference()), orNull(outId('ISO 3166-1 numeric code'))),
   countryStateID: set('countryStateId', optional(reference()), orNull(outId())),
-  PrimaryGatewayID: { ...computed(orNull(outId()), (c) => c.primaryGatewayId), in: optional(reference()) },
+  PrimaryGatewayID: set('primaryGatewayId', optional(reference()), orNull(outId())),
   CurrencyCode: set('currency', optional(currencyCode()), outText()),
   CreatedDate: computed(outDate('Instant'), (c) => c.createdAt),
   isSuspended: computed(outFlag(), (c) => c.suspendedAt !== null),
@@ -113,7 +113,11 @@ const ENTRIES = {
   StatementLastSentDate: computed(orNull(outDate('Calendar date')), ({ statementLastSentOn: day }, { timeZone }) =>
     day === null ? null : dateWithOffset(day, timeZone),
   ),
-  PrimaryPaymentMethodInfo: computed(orNull(outObject({ paymentMethodID: outId(), Token: outText() })), () => null),
+  PrimaryPaymentMethodInfo: computed(orNull(outObject({ paymentMethodID: outId(), Token: outText() })), (c) =>
+    c.primaryMethodId === null || c.primaryMethodToken === null
+      ? null
+      : { paymentMethodID: c.primaryMethodId, Token: c.primaryMethodToken },
+  ),
   PaymentTermDays: set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
   Locale: set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
   isCollectionHold: set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
@@ -131,7 +135,7 @@ export const customerShape = recordShape<CustomerView>()('Customer', columns)
 
 export const customerByIdShape = recordShape<CustomerView>()('CustomerById', {
   ...columns,
-  PrimaryPaymentMethod: [outFlag(), () => false],
+  PrimaryPaymentMethod: [outFlag(), ({ primaryMethodId }) => primaryMethodId !== null],
 })
 
 /** A customer with the labels of its account, which CustomFields shows with the customer's values. */

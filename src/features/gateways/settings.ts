@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import { type Json, parseJson } from '../../platform/wire/json.ts'
+import type { Json } from '../../platform/wire/json.ts'
 import { objectOf, REFUSED } from '../../platform/wire/read.ts'
 import type { GatewayFacts } from './facts.ts'
 
@@ -33,10 +33,13 @@ export function checkSettings(
 }
 
 /** Reads Settings that were accepted before, for a call. */
-export function readSettings({ settings }: GatewayFacts, text: string): Readonly<Record<string, unknown>> {
+export function readSettings(
+  { settings }: Pick<GatewayFacts, 'settings'>,
+  kept: SentSettings,
+): Readonly<Record<string, unknown>> {
   const problems = new Problems()
   const context = { problems, timeZone: 'UTC', isStrict: false, isSecret: true }
-  const read = objectOf(settings).read(parseJson(text) ?? null, 'Settings', context)
+  const read = objectOf(settings).read(kept, 'Settings', context)
   assert(read !== REFUSED && problems.found.length === 0, 'kept Settings can be read')
   return read
 }

@@ -35,6 +35,7 @@ import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
+import { refuseStrayNumbers } from './stray-numbers.ts'
 
 /** Handling of a request by its operation, in the order of checks that the whole interface keeps. */
 
@@ -361,13 +362,16 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     problems,
     timeZone: context.account.timeZone,
     isStrict: sent.isStrict,
-    isSecret: false,
+    isSecret: sent.operation.cardNumberAt !== undefined,
   }
   const key = sent.operation.kind === 'read' ? undefined : idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key === 'object') problems.add(key.code, key.field, key.message)
   const declared = sent.operation.query ?? NO_QUERY
   const query = declared.read(queryAsJson(sent.query, declared, problems), '', reading)
   const body = sent.operation.body ? readBody(sent, reading) : undefined
+  const { cardNumberAt } = sent.operation
+  // Thrown before anything looks for what the body names, and could repeat a number that stands there.
+  if (cardNumberAt !== undefined && 'json' in sent.body) refuseStrayNumbers(sent.body.json, cardNumberAt)
   return {
     params: sent.params,
     query: query === REFUSED ? {} : query,

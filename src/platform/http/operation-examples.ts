@@ -109,11 +109,33 @@ const GATEWAY = {
   DebitMethods: ['ach'],
   Settings: { LeadDays: 2, CutOff: '16:00' },
 }
+const CARD = {
+  CardType: 'Visa',
+  Number: '4242424242424242',
+  NameOnCard: 'Ada',
+  LastNameOnCard: 'Lovelace',
+  ExpiryMonth: 12,
+  ExpiryYear: 2029,
+}
+const BANK_ACCOUNT = {
+  Method: 'debit_order',
+  AccountType: 'Savings',
+  AccountHolder: 'Ada Lovelace',
+  Bank: 'Example Bank',
+  AccountNumber: '62001871490',
+  BranchCode: '250655',
+}
+const BANK_METHOD = { customerID: 1, isPrimary: false, BankAccount: BANK_ACCOUNT }
 
 export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addCustomer: CUSTOMER,
   editCustomer: CUSTOMER,
   listCustomersByIds: { ids: [1] },
+  addCreditCard: { customerID: 1, isPrimary: true, CreditCard: CARD },
+  addBankAccount: BANK_METHOD,
+  editBankAccount: BANK_METHOD,
+  validateBankAccount: { customerID: 1, BankAccount: BANK_ACCOUNT },
+  validateBankAccountByPut: { customerID: 1, BankAccount: BANK_ACCOUNT },
   addContact: CONTACT,
   editContact: CONTACT,
   addNote: { customerID: 1, Note: 'Asked for yearly billing' },

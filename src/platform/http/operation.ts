@@ -75,6 +75,11 @@ interface Described {
   /** Schema of the 200 answer to ?preview=true, which changes nothing. */
   preview?: Schema
   bodyBytesMax?: number
+  /**
+   * The field of the body that takes the number of a card. Nowhere else in the request may one stand, and nothing of the request is repeated in
+   * an answer or kept in a log.
+   */
+  cardNumberAt?: string
   /** A body that is no JSON, an image: its media types and size. It arrives as bytes. */
   rawBody?: { types: readonly string[]; bytesMax: number }
   /** Default: GET is read, everything else is full. */

@@ -9,6 +9,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { Fault, missing } from '../../kernel/fault.ts'
+import { holdsCardNumber } from '../../kernel/card-number.ts'
 import type { Caller } from '../../kernel/context.ts'
 import { type CountedBody, LARGE_BYTES } from './body-bounds.ts'
 import { arrivalOptions, boundConnections, boundUnread } from './connection-bounds.ts'
@@ -55,8 +56,15 @@ class OwnLog extends LogController {
   }
 }
 
+/** Makes the test whether a request is for an operation that takes the number of a card. */
+function cardPaths(operations: readonly Operation[]): (url: string) => boolean {
+  const paths = new Set(operations.filter(({ cardNumberAt }) => cardNumberAt).map(({ path }) => path.toLowerCase()))
+  return (url) => paths.has((url.split('?', 1)[0] ?? '').toLowerCase().replace(/\/+$/, ''))
+}
+
 /** Builds the server with all operations; plain routes (pages, health) may be added before it listens. */
 export function buildServer(deps: HttpDeps, operations: readonly Operation[]): FastifyInstance {
+  const isForCards = cardPaths(operations)
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new OwnLog({ disableRequestLogging: true }),
@@ -64,7 +72,8 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     requestIdHeader: false,
     genReqId: (request) => {
       const sent = request.headers['x-request-id']
-      return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID()
+      if (typeof sent !== 'string' || !REQUEST_ID.test(sent)) return randomUUID()
+      return isForCards(request.url ?? '') && holdsCardNumber(sent) ? randomUUID() : sent
     },
     routerOptions: { ignoreTrailingSlash: true, caseSensitive: false, maxParamLength: 300 },
     forceCloseConnections: 'idle',

@@ -150,11 +150,14 @@ function checkNames(value: { [name: string]: Json }, path: string, context: Read
   for (const name of Object.keys(value)) {
     if (names.spellings.has(name) || names.ignored.has(name)) continue
     const meant = names.byLowerCase.get(name.toLowerCase())
+    // Whatever stands where a name should: a secret is repeated nowhere.
+    const isHidden = context.isSecret && meant === undefined
     if (meant !== undefined) {
       const place = at(path, name)
       context.problems.add('wrong_letter_case', place, `The field ${place} is not known; did you mean ${meant}?`)
     } else if (context.isStrict) {
-      const place = at(path, name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…` : name)
+      const shownName = isHidden ? '…' : name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…` : name
+      const place = at(path, shownName)
       context.problems.add('unknown_field', place, `The field ${place} is not known.`)
     }
   }

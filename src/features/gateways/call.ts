@@ -1,0 +1,35 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Account, Moment } from '../../kernel/context.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
+import type { Gateway } from './queries.ts'
+import { openSettings } from './actions.ts'
+import { readSettings } from './settings.ts'
+
+/** Calling a gateway: never inside of a transaction. */
+
+/** A gateway that has not answered by then is asked again later. */
+const ANSWER_MS = 60_000
+
+export interface GatewayDeps {
+  adapters: Adapters
+  envelope: Envelope
+}
+
+/** Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. */
+export async function askGateway<Answer>(
+  { adapters, envelope }: GatewayDeps,
+  { account, moment }: { account: Pick<Account, 'id'>; moment: Moment },
+  gateway: Gateway,
+  ask: (adapter: GatewayAdapter, call: GatewayCall) => Promise<Answer>,
+): Promise<Answer | Unknown> {
+  const adapter = adapters.get(gateway.type)
+  assert(adapter, `there is an adapter of type ${gateway.type}`)
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  const late = new Promise<Unknown>((resolve) =>
+    signal.addEventListener('abort', () => resolve({ kind: 'unknown' }), { once: true }),
+  )
+  const settings = readSettings(adapter, openSettings(envelope, account.id, gateway))
+  const call: GatewayCall = { accountId: account.id, gatewayId: gateway.id, settings, ...moment, signal }
+  return Promise.race([ask(adapter, call), late])
+}

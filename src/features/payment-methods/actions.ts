@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { sentenceList } from '../../kernel/text.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { recordChange } from '../events/record.ts'
+import type { CheckedAccount } from './checks.ts'
+import {
+  type BankFields,
+  type CardFields,
+  clearPrimary,
+  deleteMethod,
+  drawMethodId,
+  insertMethod,
+  listMethodsOf,
+  methodUses,
+  type PaymentMethod,
+  setPrimary,
+  updateBankAccount,
+} from './queries.ts'
+import { methodKind, recordMethod } from './record.ts'
+import { removeAtGateway } from './removal.ts'
+import { isOtherAccount, mandateAfter, stateAfter } from './rules.ts'
+import { type BankAccountBody, fullView, mandateFromWire, type MethodView } from './wire.ts'
+
+/** Changes of payment methods, each in one transaction, with the customer locked. */
+
+export const NO_CARD: CardFields = {
+  gatewayId: null,
+  gatewayToken: null,
+  fingerprint: null,
+  cardBrand: null,
+  nameOnCard: null,
+  lastNameOnCard: null,
+  expiryMonth: null,
+  expiryYear: null,
+}
+
+export const NO_ACCOUNT: BankFields = {
+  accountType: null,
+  accountHolder: null,
+  bank: null,
+  number: null,
+  numberHash: null,
+  branchCode: null,
+  routingNumber: null,
+  bic: null,
+  mandateReference: null,
+  mandateDate: null,
+  mandateToken: null,
+}
+
+type NewMethod = Omit<PaymentMethod, 'id' | 'token' | 'version'>
+
+/** Adds a method of a locked customer; the first one becomes primary whatever is asked for. */
+export async function addMethod(
+  tx: Transaction,
+  context: RequestContext,
+  id: Id,
+  method: NewMethod,
+): Promise<MethodView> {
+  const others = await listMethodsOf(tx, tx.account, method.customerId)
+  const isPrimary = method.isPrimary || others.length === 0
+  if (isPrimary && others.length > 0) await clearPrimary(tx, method.customerId)
+  const token = randomBytes(24).toString('base64url')
+  await insertMethod(tx, { ...method, id, token, isPrimary }, context.moment.now)
+  return recordMethod(tx, context, 'payment_method.created', id)
+}
+
+const placeOf = (row: Id) => ({ table: 'payment_methods', column: 'number', row })
+
+/** Opens the whole number of a bank account. */
+export const openNumber = (envelope: Envelope, account: AccountId, { id, number }: PaymentMethod): string | null =>
+  number === null ? null : envelope.open(account, placeOf(id), number)
+
+/** Hashes a number for the account that keeps it, so that it is found again and two accounts cannot be compared. */
+export const numberHash = (envelope: Envelope, account: AccountId, { kind, number }: CheckedAccount): Buffer =>
+  envelope.keyedHash('bank number')(`${account} ${kind} ${number}`)
+
+function sealedAccount(envelope: Envelope, account: AccountId, id: Id, checked: CheckedAccount, body: BankAccountBody) {
+  const { kind, number, branchCode, routingNumber, bic } = checked
+  return {
+    kind,
+    branchCode,
+    routingNumber,
+    bic,
+    lastFour: number.slice(-4),
+    number: envelope.seal(account, placeOf(id), number),
+    numberHash: numberHash(envelope, account, checked),
+    accountType: body.AccountType,
+    accountHolder: body.AccountHolder,
+    bank: body.Bank,
+  }
+}
+
+export async function addBankAccount(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  { customerId, isPrimary }: Pick<PaymentMethod, 'customerId' | 'isPrimary'>,
+  checked: CheckedAccount,
+  body: BankAccountBody,
+): Promise<MethodView> {
+  const id = await drawMethodId(tx)
+  return addMethod(tx, context, id, {
+    ...NO_CARD,
+    ...sealedAccount(envelope, tx.account, id, checked, body),
+    customerId,
+    isPrimary,
+    state: 'unverified',
+    mandateReference: body.MandateReference ?? null,
+    mandateDate: body.MandateDate ?? null,
+    mandateToken: null,
+  })
+}
+
+/** Replaces the bank account of a locked method. */
+export async function editBankAccount(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  present: PaymentMethod,
+  { customerId, isPrimary }: Pick<PaymentMethod, 'customerId' | 'isPrimary'>,
+  checked: CheckedAccount,
+  body: BankAccountBody,
+): Promise<MethodView> {
+  if (present.kind === 'credit_card')
+    throw conflict(
+      'payment_method_is_card',
+      `Payment method ${present.id} is a card; add the bank account as a new one.`,
+    )
+  if (customerId !== present.customerId)
+    throw conflict(
+      'customer_fixed',
+      `Payment method ${present.id} stays with customer ${present.customerId}.`,
+      'customerID',
+    )
+  const sealed = sealedAccount(envelope, tx.account, present.id, checked, body)
+  const isOther = isOtherAccount(sealed, present)
+  await updateBankAccount(tx, {
+    ...present,
+    ...sealed,
+    ...mandateAfter(present, mandateFromWire(body), isOther),
+    state: stateAfter(present.state, isOther),
+  })
+  if (isPrimary && !present.isPrimary) await movePrimary(tx, present)
+  return recordMethod(tx, context, 'payment_method.updated', present.id)
+}
+
+async function movePrimary(tx: Transaction, { id, customerId }: PaymentMethod): Promise<void> {
+  await clearPrimary(tx, customerId)
+  await setPrimary(tx, id)
+}
+
+/** Makes a locked method the primary one of its customer; one that is already stays so, without an event. */
+export async function makePrimary(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+  if (method.isPrimary) return
+  await movePrimary(tx, method)
+  await recordMethod(tx, context, 'payment_method.primary_set', method.id)
+}
+
+/** Deletes a locked method that is not primary and that nothing open names by request. */
+export async function removeMethod(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+  const { id, isPrimary } = method
+  if (isPrimary)
+    throw conflict('payment_method_primary', `Payment method ${id} is primary; make another one primary first.`)
+  const uses = await methodUses(tx, tx.account, id, context.moment.today)
+  const users = [
+    uses.invoices && 'an unpaid invoice',
+    uses.subscriptions && 'a subscription',
+    uses.recurring && 'a recurring invoice',
+  ].filter((user) => user !== false)
+  if (users.length > 0)
+    throw conflict('payment_method_used', `Payment method ${id} is named by ${sentenceList(users)}.`)
+  await forget(tx, context, method)
+}
+
+async function forget(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+  await recordChange(tx, context, methodKind, {
+    type: 'payment_method.deleted',
+    row: fullView(method),
+    customerId: method.customerId,
+  })
+  await deleteMethod(tx, method.id)
+  await removeAtGateway(tx, method)
+}
+
+/** Removes all methods of a locked customer who is deleted or made anonymous, the primary one too. */
+export async function removeMethodsOf(tx: Transaction, context: RequestContext, customer: CustomerId): Promise<void> {
+  for (const method of await listMethodsOf(tx, tx.account, customer)) await forget(tx, context, method)
+}

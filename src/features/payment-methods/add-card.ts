@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { assert } from '../../kernel/assert.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict, Fault, invalid } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Answer } from '../../platform/http/operation.ts'
+import type { Asked, Begun } from '../../platform/http/outward.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { unknownCustomer } from '../customers/record.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
+import { factsOf } from '../gateways/facts.ts'
+import { type Gateway, listAllGateways } from '../gateways/queries.ts'
+import { addMethod, NO_ACCOUNT } from './actions.ts'
+import { closeIntent, holdIntent, insertIntent, lockIntent, type CardIntent } from './intent-queries.ts'
+import { drawMethodId } from './queries.ts'
+import { methodKind } from './record.ts'
+import { abandonIntent, removeAtGateway } from './removal.ts'
+import { cardGateway } from './rules.ts'
+import type { CardMethodBody } from './wire.ts'
+
+/** Adding a card: the gateway stores it under the reference of an intent, and answers the token that is kept. */
+
+/** The facts of a call to store a card; the card itself stays in the body, which no row holds. */
+export interface CardCall {
+  intentId: Id
+  gateway: Gateway
+  reference: string
+  /** The intent was begun before: the gateway is first asked what it holds under it. */
+  isBegun: boolean
+}
+
+/** Takes up the intent that the same request has begun, or writes one. */
+export async function beginCard(tx: Transaction, customer: Customer, asked: Asked): Promise<Begun<CardCall>> {
+  const gateways = await listAllGateways(tx, tx.account)
+  const begun = asked.begunIntent === null ? undefined : await lockIntent(tx, asked.begunIntent)
+  const keeper = begun?.isOpen ? gateways.find(({ id }) => id === begun.gatewayId) : undefined
+  if (begun && keeper) {
+    await holdIntent(tx, begun.id)
+    const { id: intentId, reference } = begun
+    return { intent: intentId, call: { intentId, gateway: keeper, reference, isBegun: true } }
+  }
+  const gateway = cardGateway(gateways, customer)
+  if (!gateway || !factsOf(gateway.type).takesCardNumbers)
+    throw conflict(
+      'gateway_missing',
+      'This account has no gateway that takes card numbers. A test account has its sandbox (make it active); no gateway of this version takes them on a live account.',
+      'gatewayID',
+    )
+  const reference = randomBytes(18).toString('base64url')
+  const { isKeyed } = asked
+  const intentId = await insertIntent(tx, { customerId: customer.id, gatewayId: gateway.id, reference, isKeyed })
+  return { intent: intentId, call: { intentId, gateway, reference, isBegun: false } }
+}
+
+/** Has the gateway store the card, without a transaction. */
+export const storeCard = (
+  deps: GatewayDeps,
+  context: RequestContext,
+  { CreditCard: card }: CardMethodBody,
+  { gateway, reference, isBegun }: CardCall,
+): Promise<StoreOutcome> =>
+  askGateway<StoreOutcome>(deps, context, gateway, async (adapter, call) => {
+    assert(adapter.storeCard, `a gateway of type ${gateway.type} stores cards`)
+    const held: StoreOutcome | None = isBegun
+      ? ((await adapter.findStored?.(call, reference)) ?? { kind: 'none' })
+      : { kind: 'none' }
+    if (held.kind !== 'none') return held
+    return adapter.storeCard(call, {
+      reference,
+      number: card.Number,
+      cardType: card.CardType,
+      expiryMonth: card.ExpiryMonth,
+      expiryYear: card.ExpiryYear,
+      nameOnCard: card.NameOnCard,
+      lastNameOnCard: card.LastNameOnCard,
+    })
+  })
+
+const noAnswer = () =>
+  new Fault(
+    'unavailable',
+    [
+      {
+        code: 'gateway_no_answer',
+        message: 'The gateway gave no answer, so no payment method was made; try again.',
+        field: null,
+      },
+    ],
+    5,
+  )
+
+/** Writes what came of the call: the method, or the end of the intent with its refusal. */
+export async function finishCard(
+  tx: Transaction,
+  context: RequestContext,
+  body: CardMethodBody,
+  { intentId }: CardCall,
+  outcome: StoreOutcome,
+): Promise<Answer | Fault> {
+  const customer = await lockCustomer(tx, tx.account, body.customerID)
+  const intent = await lockIntent(tx, intentId)
+  // Whoever closed it meanwhile has seen to it that the gateway keeps nothing.
+  if (!intent?.isOpen) return noAnswer()
+  switch (outcome.kind) {
+    case 'stored':
+      return customer ? keepCard(tx, context, body, intent, outcome) : withoutCustomer(tx, body, intent, outcome)
+    case 'declined':
+      await closeIntent(tx, intent.id)
+      return invalid('card_declined', `The gateway refused the card: ${outcome.message}`, 'CreditCard.Number')
+    default:
+      // With a key the caller can come back and go on; without one nobody can.
+      if (!intent.isKeyed) await abandonIntent(tx, intent)
+      return noAnswer()
+  }
+}
+
+async function keepCard(
+  tx: Transaction,
+  context: RequestContext,
+  { customerID, isPrimary, CreditCard }: CardMethodBody,
+  intent: CardIntent,
+  stored: StoredCard,
+): Promise<Answer> {
+  await closeIntent(tx, intent.id)
+  const method = await addMethod(tx, context, await drawMethodId(tx), {
+    ...NO_ACCOUNT,
+    customerId: customerID,
+    kind: 'credit_card',
+    isPrimary,
+    state: 'verified',
+    lastFour: stored.lastFour,
+    gatewayId: intent.gatewayId,
+    gatewayToken: stored.token,
+    fingerprint: stored.fingerprint,
+    cardBrand: stored.cardType,
+    nameOnCard: CreditCard.NameOnCard,
+    lastNameOnCard: CreditCard.LastNameOnCard,
+    expiryMonth: stored.expiryMonth,
+    expiryYear: stored.expiryYear,
+  })
+  return methodKind.answer(method, context)
+}
+
+/** Has the card removed again, because its customer was deleted while the gateway answered. */
+async function withoutCustomer(
+  tx: Transaction,
+  { customerID }: CardMethodBody,
+  { id, gatewayId }: CardIntent,
+  { token }: StoredCard,
+): Promise<Fault> {
+  await closeIntent(tx, id)
+  await removeAtGateway(tx, { gatewayId, gatewayToken: token })
+  return new Fault('invalid', unknownCustomer(customerID).problems)
+}

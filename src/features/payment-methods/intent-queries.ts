@@ -1,0 +1,113 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { leasedRows, CLAIMED, IS_FREE } from '../../platform/database/leased.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+/** Intents to store a card, and cards that are to be removed at their gateway. Instants are real time, by the database's clock. */
+
+export interface CardIntent {
+  id: Id
+  customerId: CustomerId
+  gatewayId: Id
+  /** Random; what the gateway stores is found again by it. */
+  reference: string
+  isKeyed: boolean
+  isOpen: boolean
+}
+
+const INTENT = fragment`
+  i.card_intent_id as "id", i.customer_id as "customerId", i.gateway_id as "gatewayId", i.reference, i.is_keyed as "isKeyed",
+  i.closed_at is null as "isOpen"`
+
+/** A request waits for its gateway no longer than this; until then nobody else looks after its intent. */
+const HELD = fragment`clock_timestamp() + interval '5 minutes'`
+
+export const insertIntent = async (tx: Transaction, intent: Omit<CardIntent, 'id' | 'isOpen'>): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, held_until, created_at)
+          values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${HELD}, clock_timestamp())
+          returning card_intent_id as "id"`,
+    )
+  ).id
+
+/** Locks an intent; undefined for one that was forgotten. */
+export const lockIntent = (tx: Transaction, id: Id) =>
+  firstRow<CardIntent>(
+    tx,
+    sql`select ${INTENT} from card_intents i where i.account_id = ${tx.account} and i.card_intent_id = ${id} for update`,
+  )
+
+/** Holds an open intent for a request that goes on with it. */
+export const holdIntent = (tx: Transaction, id: Id) =>
+  tx.rows(sql`update card_intents set held_until = ${HELD} where account_id = ${tx.account} and card_intent_id = ${id}`)
+
+export const closeIntent = (tx: Transaction, id: Id) =>
+  tx.rows(
+    sql`update card_intents set closed_at = clock_timestamp() where account_id = ${tx.account} and card_intent_id = ${id}`,
+  )
+
+/** Locks the open intents of a customer. */
+export const lockIntentsOf = (tx: Transaction, customer: CustomerId) =>
+  tx.rows<CardIntent>(
+    sql`select ${INTENT} from card_intents i where i.account_id = ${tx.account} and i.customer_id = ${customer} and i.closed_at is null for update`,
+  )
+
+/** Lists open intents that nobody comes back for, of all accounts: 24 hours old, or without a key and no longer held. */
+export const listAbandonedIntents = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", card_intent_id as "id" from list_abandoned_card_intents()`,
+  )
+
+/** Forgets intents that were closed long ago. */
+export const deleteOldIntents = (db: Queryable, before: Instant) =>
+  db.rows(sql`select delete_old_card_intents(${before}::timestamptz) as "n"`)
+
+/** A card to be removed at its gateway: by its token, or whatever is stored under the reference of an intent. */
+export interface CardRemoval {
+  id: Id
+  gatewayId: Id
+  gatewayToken: string | null
+  reference: string | null
+}
+
+export const insertRemoval = (tx: Transaction, removal: Omit<CardRemoval, 'id'>) =>
+  tx.rows(sql`
+    insert into card_removals (account_id, gateway_id, gateway_token, reference, created_at)
+    values (${tx.account}, ${removal.gatewayId}, ${removal.gatewayToken}, ${removal.reference}, clock_timestamp())`)
+
+/** The channel on which workers learn of cards to be removed. */
+export const REMOVAL_CHANNEL = 'card_removal'
+
+export const announceRemoval = (tx: Transaction) => tx.rows(sql`select pg_notify(${REMOVAL_CHANNEL}, '')`)
+
+/** True when another method is kept at the gateway under the same token. */
+export const isTokenShared = async (tx: Transaction, gateway: Id, token: string): Promise<boolean> =>
+  (
+    await oneRow<{ exists: boolean }>(
+      tx,
+      sql`select exists (select 1 from payment_methods
+                          where account_id = ${tx.account} and gateway_id = ${gateway} and gateway_token = ${token}) as "exists"`,
+    )
+  ).exists
+
+/** Lists removals that wait for a worker, of all accounts. */
+export const listWaitingRemovals = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", card_removal_id as "id" from list_waiting_card_removals()`,
+  )
+
+/** Claims a removal under a lease; undefined when another has it or it is done. */
+export const claimRemoval = (tx: Transaction, id: Id) =>
+  firstRow<CardRemoval>(
+    tx,
+    sql`update card_removals set ${CLAIMED} where account_id = ${tx.account} and card_removal_id = ${id} and ${IS_FREE}
+        returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference`,
+  )
+
+export const deleteRemoval = (tx: Transaction, id: Id) =>
+  tx.rows(sql`delete from card_removals where account_id = ${tx.account} and card_removal_id = ${id}`)
+
+export const removals = leasedRows({ relation: 'card_removals', id: 'card_removal_id' })

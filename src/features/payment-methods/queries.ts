@@ -1,0 +1,150 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { CardBrand } from '../../kernel/bank-numbers.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { MethodKind } from '../../kernel/rails.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+
+export type MethodState = 'unverified' | 'verified' | 'rejected'
+
+/** What a gateway keeps of a card; null in every field of a bank account. */
+export interface CardFields {
+  gatewayId: Id | null
+  /** The gateway's name of the card; it never leaves the service. */
+  gatewayToken: string | null
+  fingerprint: string | null
+  cardBrand: CardBrand | null
+  nameOnCard: string | null
+  lastNameOnCard: string | null
+  expiryMonth: number | null
+  expiryYear: number | null
+}
+
+/** A bank account; null in every field of a card. */
+export interface BankFields {
+  accountType: string | null
+  accountHolder: string | null
+  bank: string | null
+  /** AccountNumber or IBAN, sealed. */
+  number: Buffer | null
+  /** A keyed hash of kind and number, by which the number is found again. */
+  numberHash: Buffer | null
+  branchCode: string | null
+  routingNumber: string | null
+  bic: string | null
+  mandateReference: string | null
+  mandateDate: IsoDate | null
+  mandateToken: string | null
+}
+
+export interface PaymentMethod extends CardFields, BankFields {
+  id: Id
+  customerId: CustomerId
+  kind: MethodKind
+  /** Our own random name of it. */
+  token: string
+  isPrimary: boolean
+  state: MethodState
+  lastFour: string
+  version: number
+}
+
+const COLUMNS = fragment`
+  m.payment_method_id as "id", m.customer_id as "customerId", m.kind, m.token, m.is_primary as "isPrimary", m.state, m.last_four as "lastFour",
+  m.version, m.gateway_id as "gatewayId", m.gateway_token as "gatewayToken", m.fingerprint, m.card_brand as "cardBrand",
+  m.name_on_card as "nameOnCard", m.last_name_on_card as "lastNameOnCard", m.expiry_month as "expiryMonth", m.expiry_year as "expiryYear",
+  m.account_type as "accountType", m.account_holder as "accountHolder", m.bank, m.number, m.number_hash as "numberHash",
+  m.branch_code as "branchCode", m.routing_number as "routingNumber", m.bic, m.mandate_reference as "mandateReference",
+  m.mandate_date as "mandateDate", m.mandate_token as "mandateToken"`
+
+export const findMethod = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<PaymentMethod>(
+    db,
+    sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
+  )
+
+/** Locks a method, after its customer: methods of a customer change one after the other. */
+export async function lockMethod(tx: Transaction, account: AccountId, id: Id): Promise<PaymentMethod | undefined> {
+  await tx.rows(sql`
+    select 1 from customers c where c.account_id = ${account} and c.customer_id = (
+      select m.customer_id from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}) for no key update`)
+  return firstRow<PaymentMethod>(
+    tx,
+    sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id} for update`,
+  )
+}
+
+/** Conditions of a list of methods; null: those of all customers. */
+export interface MethodFilter {
+  customerId: CustomerId | null
+}
+
+const conditions = ({ customerId }: MethodFilter): Fragment =>
+  customerId == null ? NOTHING : fragment`and m.customer_id = ${customerId}`
+
+export const listMethods = (db: Queryable, account: AccountId, filter: MethodFilter, start: PageStart, limit: number) =>
+  db.rows<PaymentMethod>(sql`
+    select ${COLUMNS} from payment_methods m where m.account_id = ${account} ${conditions(filter)}
+     order by m.payment_method_id offset ${start.skip} limit ${limit}`)
+
+export const countMethods = (db: Queryable, account: AccountId, filter: MethodFilter) =>
+  countOf(db, sql`select count(*) as "n" from payment_methods m where m.account_id = ${account} ${conditions(filter)}`)
+
+/** Lists all methods of a customer, the oldest first. */
+export const listMethodsOf = (db: Queryable, account: AccountId, customer: CustomerId) =>
+  db.rows<PaymentMethod>(sql`
+    select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.customer_id = ${customer} order by m.payment_method_id`)
+
+/** Draws the identifier of a method to be: its number is sealed for it before it is written. */
+export const drawMethodId = async (tx: Transaction): Promise<Id> =>
+  (await oneRow<{ id: Id }>(tx, sql`select nextval('payment_methods_payment_method_id_seq') as "id"`)).id
+
+export const insertMethod = (tx: Transaction, m: Omit<PaymentMethod, 'version'>, createdAt: Instant) =>
+  tx.rows(sql`
+    insert into payment_methods (account_id, payment_method_id, customer_id, kind, token, is_primary, state, last_four, created_at, gateway_id,
+      gateway_token, fingerprint, card_brand, name_on_card, last_name_on_card, expiry_month, expiry_year, account_type, account_holder, bank,
+      number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, mandate_token)
+    values (${tx.account}, ${m.id}, ${m.customerId}, ${m.kind}, ${m.token}, ${m.isPrimary}, ${m.state}, ${m.lastFour}, ${createdAt},
+      ${m.gatewayId}, ${m.gatewayToken}, ${m.fingerprint}, ${m.cardBrand}, ${m.nameOnCard}, ${m.lastNameOnCard}, ${m.expiryMonth},
+      ${m.expiryYear}, ${m.accountType}, ${m.accountHolder}, ${m.bank}, ${m.number}, ${m.numberHash}, ${m.branchCode}, ${m.routingNumber},
+      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.mandateToken})`)
+
+export const updateBankAccount = (tx: Transaction, m: PaymentMethod) =>
+  tx.rows(sql`
+    update payment_methods set kind = ${m.kind}, state = ${m.state}, last_four = ${m.lastFour}, account_type = ${m.accountType},
+      account_holder = ${m.accountHolder}, bank = ${m.bank}, number = ${m.number}, number_hash = ${m.numberHash},
+      branch_code = ${m.branchCode}, routing_number = ${m.routingNumber}, bic = ${m.bic}, mandate_reference = ${m.mandateReference},
+      mandate_date = ${m.mandateDate}, mandate_token = ${m.mandateToken}, version = version + 1
+    where account_id = ${tx.account} and payment_method_id = ${m.id}`)
+
+export const updateMethodState = (tx: Transaction, id: Id, state: MethodState) =>
+  tx.rows(sql`
+    update payment_methods set state = ${state}, version = version + 1
+     where account_id = ${tx.account} and payment_method_id = ${id}`)
+
+/** Unsets the primary method of a locked customer, so that another can be it. */
+export const clearPrimary = (tx: Transaction, customer: CustomerId) =>
+  tx.rows(sql`
+    update payment_methods set is_primary = false, version = version + 1
+     where account_id = ${tx.account} and customer_id = ${customer} and is_primary`)
+
+export const setPrimary = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update payment_methods set is_primary = true, version = version + 1
+     where account_id = ${tx.account} and payment_method_id = ${id}`)
+
+export const deleteMethod = (tx: Transaction, id: Id) =>
+  tx.rows(sql`delete from payment_methods where account_id = ${tx.account} and payment_method_id = ${id}`)
+
+/** Finds what names a method by request, as far as it is open; a default that was taken does not count. */
+export const methodUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
+  oneRow<Record<'invoices' | 'subscriptions' | 'recurring', boolean>>(
+    db,
+    sql`select exists (select 1 from invoices where account_id = ${account} and payment_method_id = ${id} and is_method_requested
+                 and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
+               exists (select 1 from subscriptions where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
+                 and (end_date is null or end_date > ${today})) as "subscriptions",
+               exists (select 1 from recurring_invoices where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
+                 and (end_date is null or end_date > ${today})) as "recurring"`,
+  )

@@ -1,0 +1,134 @@
+import { momentOf } from '../../kernel/context.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Duty, DutyDeps } from '../../platform/duty.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import { getAccount } from '../accounts/queries.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { GatewayAdapter, GatewayCall } from '../gateways/contract.ts'
+import { findGateway } from '../gateways/queries.ts'
+import {
+  announceRemoval,
+  type CardIntent,
+  type CardRemoval,
+  claimRemoval,
+  closeIntent,
+  deleteOldIntents,
+  deleteRemoval,
+  insertRemoval,
+  isTokenShared,
+  listAbandonedIntents,
+  listWaitingRemovals,
+  lockIntent,
+  lockIntentsOf,
+  REMOVAL_CHANNEL,
+  removals,
+} from './intent-queries.ts'
+import type { PaymentMethod } from './queries.ts'
+
+/** Removing cards at their gateways: written down with the change that asks for it, done by a job that tries again. */
+
+const DAY_MS = 86_400_000
+const LOOK_EVERY_MS = 30_000
+/** The number of rows that a look returns at most. */
+const ROWS_A_LOOK = 100
+
+/** Asks for the card of a method that was deleted to be removed, unless another method is kept under the same token. */
+export async function removeAtGateway(
+  tx: Transaction,
+  { gatewayId, gatewayToken }: Pick<PaymentMethod, 'gatewayId' | 'gatewayToken'>,
+): Promise<void> {
+  if (gatewayId === null || gatewayToken === null || (await isTokenShared(tx, gatewayId, gatewayToken))) return
+  await insertRemoval(tx, { gatewayId, gatewayToken, reference: null })
+  await announceRemoval(tx)
+}
+
+/** Closes a locked intent that nobody waits for, and asks for what the gateway may hold under it to be removed. */
+export async function abandonIntent(tx: Transaction, { id, gatewayId, reference }: CardIntent): Promise<void> {
+  await closeIntent(tx, id)
+  await insertRemoval(tx, { gatewayId, gatewayToken: null, reference })
+  await announceRemoval(tx)
+}
+
+/** Abandons the open intents of a customer who is deleted or made anonymous. */
+export async function abandonIntentsOf(tx: Transaction, customer: CustomerId): Promise<void> {
+  for (const intent of await lockIntentsOf(tx, customer)) await abandonIntent(tx, intent)
+}
+
+/** Abandons intents to store a card that nobody comes back for: 24 hours old, or without a key and left by a process that died. */
+export const abandoningDuty: Duty = {
+  name: 'abandon card intents',
+  everyMs: LOOK_EVERY_MS,
+  run: async ({ db, realClock }, goOn) => {
+    await deleteOldIntents(db.unscoped, instantOf(realClock() - 7 * DAY_MS))
+    const found = await listAbandonedIntents(db.unscoped)
+    for (const { account, id } of found) {
+      goOn()
+      await db.transaction(account, async (tx) => {
+        const intent = await lockIntent(tx, id)
+        if (intent?.isOpen) await abandonIntent(tx, intent)
+      })
+    }
+    return found.length < ROWS_A_LOOK ? undefined : 'again'
+  },
+}
+
+/** Removes cards at their gateways, each under a lease; what a gateway does not answer is tried again, later each time. */
+export const removalDuty = (deps: GatewayDeps): Duty => ({
+  name: 'remove cards',
+  everyMs: LOOK_EVERY_MS,
+  wakesOn: REMOVAL_CHANNEL,
+  run: async (duty, goOn) => {
+    const found = await listWaitingRemovals(duty.db.unscoped)
+    for (const { account, id } of found) {
+      goOn()
+      await removeOne(duty, deps, account, id)
+    }
+    return found.length < ROWS_A_LOOK ? undefined : 'again'
+  },
+})
+
+async function removeOne(
+  { db, realClock, log }: DutyDeps,
+  deps: GatewayDeps,
+  accountId: AccountId,
+  id: Id,
+): Promise<void> {
+  const claimed = await db.transaction(accountId, async (tx) => {
+    const removal = await claimRemoval(tx, id)
+    const gateway = removal && (await findGateway(tx, accountId, removal.gatewayId))
+    return removal && gateway && { removal, gateway, account: await getAccount(tx, accountId) }
+  })
+  if (!claimed) return
+  const { removal, gateway, account } = claimed
+  const about = { account, moment: momentOf(account, realClock) }
+  const outcome = await askGateway(deps, about, gateway, (adapter, call) => removed(adapter, call, removal)).catch(
+    (error: unknown) => {
+      log.error({ err: errorFacts(error), account: String(accountId) }, 'a card could not be removed at its gateway')
+      return { kind: 'unknown' as const }
+    },
+  )
+  await db.transaction(accountId, async (tx) => {
+    if (outcome.kind === 'removed') await deleteRemoval(tx, id)
+    else await removals.fail(tx, id)
+  })
+}
+
+type Removed = { kind: 'removed' } | { kind: 'unknown' } | { kind: 'not_sent' }
+
+async function removed(adapter: GatewayAdapter, call: GatewayCall, removal: CardRemoval): Promise<Removed> {
+  const { gatewayToken, reference } = removal
+  if (!adapter.removeStored) return { kind: 'removed' }
+  if (gatewayToken !== null) return adapter.removeStored(call, gatewayToken)
+  const found = await adapter.findStored?.(call, reference ?? '')
+  switch (found?.kind) {
+    case 'stored':
+      return adapter.removeStored(call, found.token)
+    case 'unknown':
+    case 'not_sent':
+      return found
+    default:
+      return { kind: 'removed' }
+  }
+}

@@ -1,0 +1,207 @@
+import { assert } from '../../kernel/assert.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Problems } from '../../kernel/fault.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import {
+  noContent,
+  type Operation,
+  outwardOperation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
+import type { Verification } from '../gateways/contract.ts'
+import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import { gatewayKind } from '../gateways/record.ts'
+import { addBankAccount, editBankAccount, makePrimary, openNumber, removeMethod } from './actions.ts'
+import { beginCard, finishCard, storeCard } from './add-card.ts'
+import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
+import { countMethods, listMethods } from './queries.ts'
+import { methodKind, recordMethod } from './record.ts'
+import { finishValidation, refuseGateway, verifyAccount } from './validate.ts'
+import {
+  type BankMethodBody,
+  BankMethodIn,
+  CardMethodIn,
+  methodEtag,
+  methodShape,
+  shortView,
+  ValidationIn,
+} from './wire.ts'
+
+const tag = 'Payment methods'
+
+interface Deps extends GatewayDeps {
+  db: Database
+}
+
+const list = { tag, out: methodShape, rows: listMethods, count: countMethods }
+
+const lists: Operation[] = [
+  listOperation({
+    ...list,
+    id: 'listPaymentMethodsOfCustomer',
+    path: '/v1/customers/{customerID}/paymentmethods',
+    summary: 'List the payment methods of a customer',
+    parent: ofCustomerInPath,
+    complete: async (_db, _context, rows) => rows.map((row) => shortView(row, null)),
+  }),
+  listOperation({
+    ...list,
+    id: 'listPaymentMethods',
+    path: '/v1/paymentmethods',
+    summary: 'List the payment methods of all customers',
+    complete: async (_db, { caller }, rows) =>
+      rows.map((row) => shortView(row, caller.permission === 'full' ? row.mandateToken : null)),
+  }),
+]
+
+/** Reads one method. Whole numbers are for keys with full permission, and each such read is an event. */
+const reading = ({ db: database, envelope }: Deps): Operation =>
+  readOperation({
+    id: 'getPaymentMethod',
+    method: 'GET',
+    path: '/v1/paymentmethods/{paymentMethodID}',
+    tag,
+    summary: 'Read a payment method; a bank account with its number, for a key with full permission',
+    success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
+    read: async (db, context, { params }) => {
+      const method = await methodKind.found(db, context, params)
+      if (method.kind === 'credit_card' || context.caller.permission !== 'full')
+        return methodKind.answer(method, context)
+      await database.transaction(context.account.id, (tx) =>
+        recordMethod(tx, context, 'payment_method.revealed', method.id),
+      )
+      const shownNumber = openNumber(envelope, context.account.id, method)
+      return methodKind.answer({ ...method, shownNumber, shownMandate: method.mandateToken }, context)
+    },
+  })
+
+const cards = (deps: Deps): Operation =>
+  outwardOperation({
+    id: 'addCreditCard',
+    method: 'POST',
+    path: '/v1/paymentmethods/creditcard',
+    tag,
+    summary: 'Add a credit card: its number goes to the gateway and is never kept',
+    body: CardMethodIn,
+    cardNumberAt: 'CreditCard.Number',
+    success: { status: 200, schema: methodShape.schema },
+    refusals: { 409: 'The account has no gateway that takes card numbers' },
+    references: async (tx, { moment }, { body }, problems) => {
+      if (body.CreditCard) checkCard(body.CreditCard, moment.today, problems)
+      return checkCustomerReference(tx, body.customerID, problems)
+    },
+    begin: async (tx, _context, _input, _record, customer, asked) => {
+      assert(customer, 'a customer that was checked is there')
+      return beginCard(tx, customer, asked)
+    },
+    call: (context, { body }, call) => storeCard(deps, context, body, call),
+    finish: (tx, context, { body }, call, outcome) => finishCard(tx, context, body, call, outcome),
+  })
+
+const checkAccountBody = async (
+  tx: Transaction,
+  { moment }: RequestContext,
+  body: Partial<Pick<BankMethodBody, 'BankAccount'>> & { customerID?: bigint | null },
+  problems: Problems,
+): Promise<CheckedAccount | undefined> => {
+  await checkCustomerReference(tx, body.customerID, problems)
+  return body.BankAccount && checkBankAccount(body.BankAccount, moment.today, problems)
+}
+
+const bankAccounts = ({ envelope }: Deps): Operation[] => [
+  writeOperation({
+    id: 'addBankAccount',
+    method: 'POST',
+    path: '/v1/paymentmethods/bankaccount',
+    tag,
+    summary: 'Add a bank account',
+    body: BankMethodIn,
+    success: { status: 200, schema: methodShape.schema },
+    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
+    write: async (tx, context, { body }, _record, checked) => {
+      assert(checked, 'a bank account that was checked is whole')
+      const about = { customerId: body.customerID, isPrimary: body.isPrimary }
+      const method = await addBankAccount(tx, context, envelope, about, checked, body.BankAccount)
+      return methodKind.answer(method, context)
+    },
+  }),
+  writeOperation({
+    ...methodKind.editing,
+    path: '/v1/paymentmethods/bankaccount/{paymentMethodID}',
+    id: 'editBankAccount',
+    tag,
+    summary: 'Replace a bank account',
+    body: BankMethodIn,
+    refusals: { 409: 'The payment method is a card, or of another customer' },
+    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
+    write: async (tx, context, { body }, present, checked) => {
+      assert(checked, 'a bank account that was checked is whole')
+      const about = { customerId: body.customerID, isPrimary: body.isPrimary }
+      const edited = await editBankAccount(tx, context, envelope, present, about, checked, body.BankAccount)
+      return noContent(methodEtag(edited))
+    },
+  }),
+]
+
+const changes: Operation[] = [
+  writeOperation({
+    id: 'setPrimaryPaymentMethod',
+    method: 'PUT',
+    path: '/v1/paymentmethods/{paymentMethodID}/setprimary',
+    tag,
+    summary: 'Make a payment method the primary one of its customer',
+    success: { status: 204 },
+    record: methodKind.editing.record,
+    write: async (tx, context, _input, method) => {
+      await makePrimary(tx, context, method)
+      return noContent()
+    },
+  }),
+  writeOperation({
+    ...methodKind.deleting,
+    id: 'deletePaymentMethod',
+    tag,
+    summary: 'Delete a payment method that is not primary and not named by anything open',
+    refusals: { 409: 'The payment method is primary, or is named by something open' },
+    write: async (tx, context, _input, method) => {
+      await removeMethod(tx, context, method)
+      return noContent()
+    },
+  }),
+]
+
+const validation = (deps: Deps, method: 'POST' | 'PUT', id: string): Operation =>
+  outwardOperation({
+    id,
+    method,
+    path: '/v1/ValidateBankAccount/{gatewayID}',
+    tag,
+    summary: 'Ask a gateway about a bank account, and note the answer in the stored one of the customer',
+    body: ValidationIn,
+    success: { status: 204 },
+    refusals: { 409: 'The gateway takes no such accounts, or is not active' },
+    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
+    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
+    begin: async (_tx, _context, _input, gateway, checked) => {
+      assert(checked, 'a bank account that was checked is whole')
+      refuseGateway(gateway, checked)
+      // Asking changes nothing at the gateway: there is no intent to go on with.
+      return { intent: gateway.id, call: { gateway, checked } }
+    },
+    call: (context, { body }, { gateway, checked }) => verifyAccount(deps, context, gateway, checked, body),
+    finish: (tx, context, { body }, { checked }, outcome: Verification | { kind: 'not_checked' }) =>
+      finishValidation(tx, context, deps, body, checked, outcome),
+  })
+
+export const paymentMethodOperations = (deps: Deps): Operation[] => [
+  ...lists,
+  reading(deps),
+  cards(deps),
+  ...bankAccounts(deps),
+  ...changes,
+  validation(deps, 'POST', 'validateBankAccount'),
+  validation(deps, 'PUT', 'validateBankAccountByPut'),
+]
