@@ -181,9 +181,9 @@ export interface GatewayAdapter extends GatewayFacts {
 
   /** Reads a signed report from its raw bytes; undefined: the signature is wrong or its time, compared with real time, too far away. */
   readReport?(
+    whose: Pick<GatewayCall, 'accountId' | 'gatewayId' | 'settings'>,
     raw: Buffer,
     headers: Readonly<Record<string, string | string[] | undefined>>,
-    settings: Readonly<Record<string, unknown>>,
     realNow: Instant,
   ): GatewayReport | undefined
 }

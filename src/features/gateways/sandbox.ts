@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto'
+import type { CardType, DeclineClass } from '../../kernel/rails.ts'
+import { METHOD_KINDS } from '../../kernel/rails.ts'
+import { accountRefusalOf } from '../../sandbox/conduct.ts'
+import {
+  type ChargeView,
+  isSignedReport,
+  makeSandbox,
+  type NoAnswer,
+  type RefundView,
+  SANDBOX_FAULTS,
+  type SandboxCall,
+  type SandboxFault,
+  signReport,
+} from '../../sandbox/sandbox.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { flag, text, whole } from '../../platform/wire/fields.ts'
+import { optional, word } from '../../platform/wire/read.ts'
+import type {
+  ChargeChange,
+  ChargeState,
+  Declined,
+  GatewayAdapter,
+  GatewayCall,
+  GatewayReport,
+  None,
+  NotSent,
+  Outcome,
+  StoredCard,
+  Unknown,
+} from './contract.ts'
+
+/** Translates between the sandbox and the words of the contract. */
+
+const LATENCY_MS_MAX = 30_000
+
+const settings = {
+  /** Milliseconds before the sandbox answers anything. */
+  LatencyMs: optional(whole(0, LATENCY_MS_MAX)),
+  Fault: optional(word(SANDBOX_FAULTS)),
+  /** Batches that the service made for it are submitted by themselves on their last day. */
+  AutoSubmit: optional(flag()),
+  /** Signs reports in place of the sandbox's own secret. */
+  EventSecret: optional(text({ max: 200 })),
+}
+
+const CLASSES: Record<string, readonly [DeclineClass, string]> = {
+  card_declined: ['declined', 'The card was declined.'],
+  insufficient_funds: ['insufficient_funds', 'The card has too little money.'],
+  expired_card: ['method_expired', 'The card has expired.'],
+  no_such_card: ['invalid_account', 'The gateway does not hold this card.'],
+  cancelled: ['action_required', 'The customer did not confirm the payment.'],
+  refund_refused: ['declined', 'The refund was refused.'],
+  refund_failed: ['declined', 'The refund came back.'],
+  not_refundable: ['declined', 'There is not as much left of the charge.'],
+}
+const GENERIC = ['declined', 'The gateway declined.'] as const
+
+function declined(code: string, on: string): Declined {
+  const [declineClass, message] = CLASSES[code] ?? GENERIC
+  return { kind: 'declined', class: declineClass, code, message, on }
+}
+
+/** The sandbox as one of the gateways; `keyedHash` makes fingerprints of card numbers and the secret that its reports are signed with. */
+export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer): GatewayAdapter {
+  const sandbox = makeSandbox(db, (number) => keyedHash(`card ${number}`).toString('hex'))
+  return {
+    type: 'sandbox',
+    name: 'Sandbox',
+    takes: METHOD_KINDS,
+    modes: ['test'],
+    isTestMode: true,
+    isManualRecon: false,
+    takesCardNumbers: true,
+    settings,
+    needed: [],
+    check: async () => ({ kind: 'accepted' }),
+    storeCard: async (call, { cardType, ...card }) => {
+      const stored = await sandbox.storeCard(callOf(call), { ...card, brand: cardType })
+      switch (stored.kind) {
+        case 'declined':
+          return declined(stored.code, call.today)
+        // It was removed since.
+        case 'none':
+          return { kind: 'unknown' }
+        default:
+          return shownCard<NoAnswer>(stored)
+      }
+    },
+    findStored: async (call, reference) => shownCard(await sandbox.findStored(callOf(call), reference)),
+    askStored: async (call, token) => shownCard(await sandbox.askStored(callOf(call), token)),
+    removeStored: (call, token) => sandbox.removeStored(callOf(call), token),
+    verifyAccount: async (_call, { accountNumber, iban }) => {
+      const reason = accountRefusalOf(iban ?? accountNumber ?? '')
+      return reason === null ? { kind: 'accepted' } : { kind: 'refused', reason: 'The bank knows no such account.' }
+    },
+    charge: async (call, charge) => {
+      const view = await sandbox.charge(callOf(call), charge)
+      // Its caller learns of what arrived and was lost by asking.
+      return view.kind === 'none' ? { kind: 'unknown' } : outcomeOf(charge.reference, view)
+    },
+    askCharge: async (call, reference) => chargeStateOf(reference, await sandbox.askCharge(callOf(call), reference)),
+    cancelCharge: async (call, reference) => {
+      const view = await sandbox.cancelCharge(callOf(call), reference)
+      return view.kind === 'none' ? view : outcomeOf(reference, view)
+    },
+    refund: async (call, refund) => {
+      const view = await sandbox.refund(callOf(call), refund)
+      return view.kind === 'none' ? { kind: 'unknown' } : refundOutcomeOf(refund.reference, view)
+    },
+    askRefund: async (call, reference) => {
+      const view = await sandbox.askRefund(callOf(call), reference)
+      return view.kind === 'none' ? view : refundOutcomeOf(reference, view)
+    },
+    readReport: (whose, raw, headers, realNow) => {
+      const [id, stamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+        (name) => headers[name],
+      )
+      if (typeof id !== 'string' || typeof stamp !== 'string' || typeof signature !== 'string') return undefined
+      const seconds = Number(stamp)
+      const isRight = isSignedReport(
+        secretOf(whose, keyedHash),
+        { id, seconds, signature },
+        raw,
+        Date.parse(realNow) / 1000,
+      )
+      return isRight ? reportOf(id, raw) : undefined
+    },
+  }
+}
+
+type Whose = Pick<GatewayCall, 'accountId' | 'gatewayId' | 'settings'>
+
+const secretOf = (whose: Whose, keyedHash: (text: string) => Buffer): Buffer => {
+  const given = whose.settings['EventSecret']
+  return typeof given === 'string'
+    ? createHash('sha256').update(given).digest()
+    : keyedHash(`reports ${whose.accountId} ${whose.gatewayId}`)
+}
+
+/** Makes the request that the sandbox reports with: its body, and the headers that sign it. */
+export function sandboxReport(
+  whose: Whose,
+  keyedHash: (text: string) => Buffer,
+  report: GatewayReport,
+  realNow: string,
+): { raw: Buffer; headers: Record<string, string> } {
+  const raw = Buffer.from(JSON.stringify({ about: report.about, reference: report.reference }))
+  const seconds = Math.floor(Date.parse(realNow) / 1000)
+  const signature = signReport(secretOf(whose, keyedHash), report.id, seconds, raw)
+  return {
+    raw,
+    headers: { 'webhook-id': report.id, 'webhook-timestamp': String(seconds), 'webhook-signature': signature },
+  }
+}
+
+const ABOUT = ['charge', 'refund', 'stored'] as const
+
+function reportOf(id: string, raw: Buffer): GatewayReport | undefined {
+  try {
+    const { about, reference } = JSON.parse(raw.toString('utf8')) as Record<string, unknown>
+    const known = ABOUT.find((word) => word === about)
+    return known && typeof reference === 'string' ? { id, about: known, reference } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function callOf({ settings: { LatencyMs, Fault }, ...call }: GatewayCall): SandboxCall {
+  return {
+    ...call,
+    latencyMs: typeof LatencyMs === 'number' ? LatencyMs : 0,
+    fault: (Fault ?? 'none') as SandboxFault,
+  }
+}
+
+type StoredView = Omit<StoredCard, 'cardType'> & { kind: 'stored'; brand: string }
+
+function shownCard<Other extends None | NoAnswer>(view: StoredView | Other): ({ kind: 'stored' } & StoredCard) | Other {
+  if (view.kind !== 'stored') return view as Other
+  const { brand, ...card } = view as StoredView
+  return { ...card, cardType: brand as CardType }
+}
+
+function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }> | NoAnswer): Outcome {
+  const gatewayReference = `sandbox-charge-${reference}`
+  switch (view.kind) {
+    case 'succeeded':
+      return { kind: 'succeeded', gatewayReference, on: view.on }
+    case 'declined':
+      return declined(view.code, view.on)
+    case 'requires_action':
+      return { kind: 'requires_action', gatewayReference, url: null }
+    default:
+      return view
+  }
+}
+
+function chargeStateOf(reference: string, view: ChargeView | NoAnswer): ChargeState | Unknown | NotSent {
+  if (view.kind === 'none') return { outcome: view, changes: [] }
+  if (view.kind !== 'succeeded') {
+    const outcome = outcomeOf(reference, view)
+    return outcome.kind === 'unknown' || outcome.kind === 'not_sent' ? outcome : { outcome, changes: [] }
+  }
+  const changes = view.changes.map(({ kind, on, amountMinor }): ChargeChange => ({
+    kind,
+    reference: `${kind}-${reference}`,
+    on,
+    amountMinor,
+    class: 'refunded_late',
+    code: kind,
+    message: kind === 'returned' ? 'The customer’s bank took the money back.' : 'The dispute was won.',
+  }))
+  return { outcome: outcomeOf(reference, view), changes }
+}
+
+function refundOutcomeOf(reference: string, view: Exclude<RefundView, { kind: 'none' }> | NoAnswer): Outcome {
+  const gatewayReference = `sandbox-refund-${reference}`
+  switch (view.kind) {
+    case 'succeeded':
+      return { kind: 'succeeded', gatewayReference, on: view.on }
+    case 'pending':
+      return { kind: 'pending', gatewayReference }
+    case 'declined':
+      return declined(view.code, view.on)
+    default:
+      return view
+  }
+}

@@ -1,0 +1,196 @@
+import type { Instant, IsoDate } from '../kernel/calendar.ts'
+import type { AccountId, Id } from '../kernel/ids.ts'
+import { firstRow, type Queryable, type Transaction } from '../platform/database/database.ts'
+import { fragment, sql } from '../platform/database/sql.ts'
+import type { ChargeFate, Conduct, RefundFate } from './conduct.ts'
+
+/** Whose book of the sandbox it is: each gateway of an account has its own. */
+export interface Book {
+  accountId: AccountId
+  gatewayId: Id
+}
+
+export interface SandboxCard {
+  token: string
+  reference: string
+  conduct: Conduct
+  fingerprint: string
+  brand: string
+  lastFour: string
+  expiryYear: number
+  expiryMonth: number
+  removedAt: Instant | null
+}
+
+const CARD = fragment`token, reference, conduct, fingerprint, brand, last_four as "lastFour", expiry_year as "expiryYear",
+  expiry_month as "expiryMonth", removed_at as "removedAt"`
+
+export const findCard = (db: Queryable, { accountId, gatewayId }: Book, token: string) =>
+  firstRow<SandboxCard>(
+    db,
+    sql`select ${CARD} from sandbox_cards where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token}`,
+  )
+
+export const findCardByReference = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+  firstRow<SandboxCard>(
+    db,
+    sql`select ${CARD} from sandbox_cards
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+  )
+
+/** Stores a card; undefined when one is stored under its reference. */
+export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 'removedAt'>, now: Instant) =>
+  firstRow<SandboxCard>(
+    tx,
+    sql`insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
+                                   expiry_month, stored_at)
+        values (${book.accountId}, ${book.gatewayId}, ${card.token}, ${card.reference}, ${card.conduct}, ${card.fingerprint}, ${card.brand},
+                ${card.lastFour}, ${card.expiryYear}, ${card.expiryMonth}, ${now})
+        on conflict (account_id, gateway_id, reference) do nothing returning ${CARD}`,
+  )
+
+export const updateCardRemoved = (tx: Transaction, { accountId, gatewayId }: Book, token: string, now: Instant) =>
+  tx.rows(sql`
+    update sandbox_cards set removed_at = ${now}
+     where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token} and removed_at is null`)
+
+export interface SandboxCharge {
+  reference: string
+  token: string
+  amountMinor: bigint
+  currency: string
+  state: ChargeFate['state'] | 'cancelled'
+  code: string | null
+  chargedOn: IsoDate
+  knownFrom: Instant | null
+  returnedOn: IsoDate | null
+  returnedMinor: bigint | null
+  wonOn: IsoDate | null
+}
+
+const CHARGE = fragment`reference, token, amount_minor as "amountMinor", currency_code as "currency", state, code, charged_on as "chargedOn",
+  known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
+
+export const findCharge = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+  firstRow<SandboxCharge>(
+    db,
+    sql`select ${CHARGE} from sandbox_charges
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+  )
+
+export const lockCharge = (tx: Transaction, { accountId, gatewayId }: Book, reference: string) =>
+  firstRow<SandboxCharge>(
+    tx,
+    sql`select ${CHARGE} from sandbox_charges
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference} for update`,
+  )
+
+/** A charge of this card with the customer present has asked for an action. */
+export const hasAskedForAction = async (db: Queryable, { accountId, gatewayId }: Book, token: string) =>
+  (await firstRow(
+    db,
+    sql`select 1 from sandbox_charges
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token} and is_customer_present
+           and state in ('requires_action', 'cancelled') limit 1`,
+  )) !== undefined
+
+export interface NewCharge extends ChargeFate {
+  reference: string
+  token: string
+  amountMinor: bigint
+  currency: string
+  isCustomerPresent: boolean
+  chargedOn: IsoDate
+  knownFrom: Instant | null
+}
+
+/** Writes a charge into the book; undefined when one stands there under its reference. */
+export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
+  firstRow<SandboxCharge>(
+    tx,
+    sql`insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
+                                     code, charged_on, known_from, returned_on, returned_minor, won_on)
+        values (${book.accountId}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
+                ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.knownFrom},
+                ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
+        on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`,
+  )
+
+export const updateChargeCancelled = (tx: Transaction, { accountId, gatewayId }: Book, reference: string) =>
+  firstRow<SandboxCharge>(
+    tx,
+    sql`update sandbox_charges set state = 'cancelled'
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
+     returning ${CHARGE}`,
+  )
+
+export interface SandboxRefund extends RefundFate {
+  reference: string
+  chargeReference: string
+  amountMinor: bigint
+  refundedOn: IsoDate
+}
+
+const REFUND = fragment`reference, charge_reference as "chargeReference", amount_minor as "amountMinor", state, code,
+  refunded_on as "refundedOn", settles_on as "settlesOn", fails_on as "failsOn"`
+
+export const findRefund = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+  firstRow<SandboxRefund>(
+    db,
+    sql`select ${REFUND} from sandbox_refunds
+         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+  )
+
+/** The refunds of a charge that took money out of it, whether or not it came back. */
+export const listRefunds = (db: Queryable, { accountId, gatewayId }: Book, chargeReference: string) =>
+  db.rows<SandboxRefund>(sql`
+    select ${REFUND} from sandbox_refunds
+     where account_id = ${accountId} and gateway_id = ${gatewayId} and charge_reference = ${chargeReference} and state = 'succeeded'`)
+
+export const insertRefund = (tx: Transaction, { accountId, gatewayId }: Book, refund: SandboxRefund) =>
+  tx.rows(sql`
+    insert into sandbox_refunds (account_id, gateway_id, reference, charge_reference, amount_minor, state, refunded_on, code, settles_on,
+                                 fails_on)
+    values (${accountId}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
+            ${refund.refundedOn}, ${refund.code}, ${refund.settlesOn}, ${refund.failsOn})`)
+
+export type ReportType = 'charge.returned' | 'charge.dispute_won' | 'refund.updated' | 'card.updated'
+
+export interface NewReport {
+  type: ReportType
+  /** Of the charge or refund; of a card its token. */
+  reference: string
+  dueOn: IsoDate
+}
+
+export const insertReport = (tx: Transaction, { accountId, gatewayId }: Book, report: NewReport) =>
+  tx.send(sql`
+    insert into sandbox_reports (account_id, gateway_id, report_type, reference, due_on)
+    values (${accountId}, ${gatewayId}, ${report.type}, ${report.reference}, ${report.dueOn})`)
+
+export interface SandboxReport {
+  id: Id
+  gatewayId: Id
+  type: ReportType
+  reference: string
+  dueOn: IsoDate
+}
+
+/** Reports of an account that are due and not taken yet, oldest first. */
+export const listReportsDue = (db: Queryable, account: AccountId, today: IsoDate, limit: number) =>
+  db.rows<SandboxReport>(sql`
+    select sandbox_report_id as "id", gateway_id as "gatewayId", report_type as "type", reference, due_on as "dueOn"
+      from sandbox_reports where account_id = ${account} and sent_at is null and due_on <= ${today}
+     order by due_on, sandbox_report_id limit ${limit}`)
+
+/** The earliest day on which a report falls due that is not taken yet. */
+export const nextReportDay = async (db: Queryable, account: AccountId): Promise<IsoDate | null> =>
+  (
+    await firstRow<{ dueOn: IsoDate }>(
+      db,
+      sql`select due_on as "dueOn" from sandbox_reports where account_id = ${account} and sent_at is null order by due_on limit 1`,
+    )
+  )?.dueOn ?? null
+
+export const updateReportSent = (tx: Transaction, account: AccountId, id: Id, now: Instant) =>
+  tx.rows(sql`update sandbox_reports set sent_at = ${now} where account_id = ${account} and sandbox_report_id = ${id}`)

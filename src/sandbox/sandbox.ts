@@ -1,0 +1,337 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as waitFor } from 'node:timers/promises'
+import type { Instant, IsoDate } from '../kernel/calendar.ts'
+import type { CardNumber } from '../kernel/card-number.ts'
+import { instantOf } from '../kernel/zone.ts'
+import type { Database } from '../platform/database/database.ts'
+import { chargeFateOf, conductOf, expiryOn, HIDDEN_MS, REFUSED_NUMBER, refundFateOf, renewedFrom } from './conduct.ts'
+import {
+  type Book,
+  findCard,
+  findCardByReference,
+  findCharge,
+  findRefund,
+  hasAskedForAction,
+  insertCard,
+  insertCharge,
+  insertRefund,
+  insertReport,
+  listRefunds,
+  lockCharge,
+  type NewCharge,
+  type SandboxCard,
+  type SandboxCharge,
+  type SandboxRefund,
+  updateCardRemoved,
+  updateChargeCancelled,
+} from './queries.ts'
+
+/**
+ * The sandbox: a simulated gateway, which is honest about being one. It keeps a book of its own, each entry committed by itself, and follows
+ * the clock that its callers name. Whatever it is asked twice under one reference it does once.
+ */
+
+/** Whose book, and the clock that it follows. */
+export interface SandboxCall extends Book {
+  now: Instant
+  today: IsoDate
+  signal: AbortSignal
+  /** Milliseconds until anything is answered. */
+  latencyMs: number
+  /** What a caller sees of every call: nothing is wrong; it cannot connect; nothing arrives and nothing is answered; all is done, nothing is answered. */
+  fault: SandboxFault
+}
+
+export const SANDBOX_FAULTS = ['none', 'refused', 'not_received', 'not_answered'] as const
+export type SandboxFault = (typeof SANDBOX_FAULTS)[number]
+
+/** No answer: `unknown` when the call may have arrived, `not_sent` when it surely did not. */
+export type NoAnswer = { kind: 'unknown' } | { kind: 'not_sent' }
+
+export interface CardOnFile {
+  token: string
+  fingerprint: string
+  brand: string
+  lastFour: string
+  expiryYear: number
+  expiryMonth: number
+}
+
+export interface CardRequest {
+  reference: string
+  number: CardNumber
+  brand: string
+  expiryYear: number
+  expiryMonth: number
+}
+
+export interface ChargeRequest {
+  reference: string
+  token: string
+  amountMinor: bigint
+  currency: string
+  isCustomerPresent: boolean
+}
+
+export interface RefundRequest {
+  reference: string
+  chargeReference: string
+  amountMinor: bigint
+}
+
+export type Sandbox = ReturnType<typeof makeSandbox>
+
+export function makeSandbox(db: Database, fingerprintOf: (number: string) => string) {
+  async function storeCard(call: SandboxCall, request: CardRequest) {
+    const number = request.number.reveal()
+    if (number === REFUSED_NUMBER) return { kind: 'declined', code: 'card_declined' } as const
+    const card = {
+      token: `card_${randomBytes(16).toString('hex')}`,
+      reference: request.reference,
+      conduct: conductOf(number),
+      fingerprint: fingerprintOf(number),
+      brand: request.brand,
+      lastFour: request.number.lastFour,
+      expiryYear: request.expiryYear,
+      expiryMonth: request.expiryMonth,
+    }
+    const stored = await db.transaction(call.accountId, async (tx) => {
+      const added = await insertCard(tx, call, card, call.now)
+      if (added && card.conduct === 'renewed')
+        insertReport(tx, call, {
+          type: 'card.updated',
+          reference: card.token,
+          dueOn: renewedFrom(card.expiryYear, card.expiryMonth),
+        })
+      return added
+    })
+    return shownCard(
+      stored ?? (await findCardByReference(db.reader(call.accountId), call, request.reference)),
+      call.today,
+    )
+  }
+
+  async function charge(call: SandboxCall, request: ChargeRequest): Promise<ChargeView> {
+    const token = rootOf(request.token)
+    const read = db.reader(call.accountId)
+    const card = await findCard(read, call, token)
+    const usable = card && card.removedAt === null ? card : undefined
+    const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(read, call, token))
+    const { amountMinor, isCustomerPresent } = request
+    const fate = usable
+      ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
+      : UNKNOWN_CARD
+    const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
+    const entry = { ...request, ...fate, token, chargedOn: call.today, knownFrom }
+    const charged = await db.transaction(call.accountId, (tx) => writeCharge(call, tx, entry))
+    const found = charged ?? (await findCharge(read, call, request.reference))
+    return found ? shownCharge(found, call) : { kind: 'none' }
+  }
+
+  async function refund(call: SandboxCall, request: RefundRequest): Promise<RefundView> {
+    return db.transaction(call.accountId, async (tx) => {
+      // The charge is locked, so that two refunds together never give back more than it took.
+      const charged = await lockCharge(tx, call, request.chargeReference)
+      const known = await findRefund(tx, call, request.reference)
+      if (known) return shownRefund(known, call.today)
+      const card = charged && (await findCard(tx, call, charged.token))
+      const given = await listRefunds(tx, call, request.chargeReference)
+      const fate =
+        charged && card && request.amountMinor <= refundableMinor(charged, given, call)
+          ? refundFateOf(card.conduct, request.amountMinor, call.today)
+          : { state: 'declined' as const, code: 'not_refundable', settlesOn: null, failsOn: null }
+      const entry = { ...request, ...fate, refundedOn: call.today }
+      await insertRefund(tx, call, entry)
+      for (const dueOn of [fate.settlesOn, fate.failsOn])
+        if (dueOn !== null) insertReport(tx, call, { type: 'refund.updated', reference: request.reference, dueOn })
+      return shownRefund(entry, call.today)
+    })
+  }
+
+  return {
+    storeCard: (call: SandboxCall, request: CardRequest) => answered(call, () => storeCard(call, request)),
+
+    findStored: (call: SandboxCall, reference: string) =>
+      asked(call, async () =>
+        shownCard(await findCardByReference(db.reader(call.accountId), call, reference), call.today),
+      ),
+
+    askStored: (call: SandboxCall, token: string) =>
+      asked(call, async () => shownCard(await findCard(db.reader(call.accountId), call, rootOf(token)), call.today)),
+
+    removeStored: (call: SandboxCall, token: string) =>
+      answered(call, async () => {
+        await db.transaction(call.accountId, (tx) => updateCardRemoved(tx, call, rootOf(token), call.now))
+        return { kind: 'removed' } as const
+      }),
+
+    charge: (call: SandboxCall, request: ChargeRequest) => answered(call, () => charge(call, request)),
+
+    askCharge: (call: SandboxCall, reference: string) =>
+      asked(call, async () => {
+        const found = await findCharge(db.reader(call.accountId), call, reference)
+        return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
+      }),
+
+    cancelCharge: (call: SandboxCall, reference: string) =>
+      answered(call, async () => {
+        const ended = await db.transaction(call.accountId, (tx) => updateChargeCancelled(tx, call, reference))
+        const found = ended ?? (await findCharge(db.reader(call.accountId), call, reference))
+        return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
+      }),
+
+    refund: (call: SandboxCall, request: RefundRequest) => answered(call, () => refund(call, request)),
+
+    askRefund: (call: SandboxCall, reference: string) =>
+      asked(call, async () => {
+        const found = await findRefund(db.reader(call.accountId), call, reference)
+        return found ? shownRefund(found, call.today) : ({ kind: 'none' } as const)
+      }),
+  }
+}
+
+const UNKNOWN_CARD = {
+  state: 'declined',
+  code: 'no_such_card',
+  isHidden: false,
+  returnedOn: null,
+  returnedMinor: null,
+  wonOn: null,
+} as const
+
+type Tx = Parameters<Parameters<Database['transaction']>[1]>[0]
+
+async function writeCharge(call: SandboxCall, tx: Tx, entry: NewCharge): Promise<SandboxCharge | undefined> {
+  const written = await insertCharge(tx, call, entry)
+  if (!written) return undefined
+  const { reference, returnedOn, wonOn } = entry
+  if (returnedOn !== null) insertReport(tx, call, { type: 'charge.returned', reference, dueOn: returnedOn })
+  if (wonOn !== null) insertReport(tx, call, { type: 'charge.dispute_won', reference, dueOn: wonOn })
+  return written
+}
+
+/** Does what is asked, as far as it arrives, and hides the answer as the fault wants it. */
+async function answered<T>(call: SandboxCall, work: () => Promise<T>): Promise<T | NoAnswer> {
+  if (call.fault === 'refused') return { kind: 'not_sent' }
+  if (!(await hasTravelled(call))) return { kind: 'unknown' }
+  if (call.fault === 'not_received') return { kind: 'unknown' }
+  const answer = await work()
+  return call.fault === 'not_answered' ? { kind: 'unknown' } : answer
+}
+
+/** A question changes nothing: while the sandbox is away or silent it has no answer. */
+async function asked<T>(call: SandboxCall, work: () => Promise<T>): Promise<T | NoAnswer> {
+  if (call.fault === 'refused') return { kind: 'not_sent' }
+  return (await hasTravelled(call)) ? work() : { kind: 'unknown' }
+}
+
+async function hasTravelled({ latencyMs, signal }: SandboxCall): Promise<boolean> {
+  if (latencyMs > 0) await waitFor(latencyMs, undefined, { signal }).catch(() => {})
+  return !signal.aborted
+}
+
+/** A renewed card answers a new token, the old one with a number behind it; both charge it. */
+const rootOf = (token: string): string => token.replace(/\.\d+$/, '')
+
+function shownCard(card: SandboxCard | undefined, today: IsoDate) {
+  if (card === undefined || card.removedAt !== null) return { kind: 'none' } as const
+  const { year, month, renewals } = expiryOn(card, today)
+  return {
+    kind: 'stored',
+    token: renewals === 0 ? card.token : `${card.token}.${renewals}`,
+    fingerprint: card.fingerprint,
+    brand: card.brand,
+    lastFour: card.lastFour,
+    expiryYear: year,
+    expiryMonth: month,
+  } as const
+}
+
+/** A charge as its book shows it at an instant. */
+export type ChargeView =
+  | { kind: 'none' }
+  | { kind: 'unknown' }
+  | { kind: 'succeeded'; on: IsoDate; changes: ChargeChangeView[] }
+  | { kind: 'declined'; on: IsoDate; code: string }
+  | { kind: 'requires_action' }
+
+export interface ChargeChangeView {
+  kind: 'returned' | 'dispute_won'
+  on: IsoDate
+  amountMinor: bigint
+}
+
+function shownCharge(charge: SandboxCharge, { now, today }: SandboxCall): ChargeView {
+  if (charge.knownFrom !== null && now < charge.knownFrom) return { kind: 'unknown' }
+  switch (charge.state) {
+    case 'lost':
+      return { kind: 'none' }
+    case 'requires_action':
+      return { kind: 'requires_action' }
+    case 'cancelled':
+      return { kind: 'declined', on: charge.chargedOn, code: 'cancelled' }
+    case 'declined':
+      return { kind: 'declined', on: charge.chargedOn, code: charge.code ?? 'card_declined' }
+    case 'succeeded':
+      return { kind: 'succeeded', on: charge.chargedOn, changes: changesOf(charge, today) }
+  }
+}
+
+function changesOf({ returnedOn, returnedMinor, wonOn }: SandboxCharge, today: IsoDate): ChargeChangeView[] {
+  const changes: ChargeChangeView[] = []
+  const amountMinor = returnedMinor ?? 0n
+  if (returnedOn !== null && returnedOn <= today) changes.push({ kind: 'returned', on: returnedOn, amountMinor })
+  if (wonOn !== null && wonOn <= today) changes.push({ kind: 'dispute_won', on: wonOn, amountMinor })
+  return changes
+}
+
+export type RefundView =
+  | { kind: 'none' }
+  | { kind: 'succeeded'; on: IsoDate }
+  | { kind: 'pending' }
+  | { kind: 'declined'; on: IsoDate; code: string }
+
+function shownRefund(refund: SandboxRefund, today: IsoDate): RefundView {
+  const { state, refundedOn, settlesOn, failsOn, code } = refund
+  if (state === 'declined') return { kind: 'declined', on: refundedOn, code: code ?? 'refund_refused' }
+  if (failsOn !== null && failsOn <= today) return { kind: 'declined', on: failsOn, code: 'refund_failed' }
+  if (settlesOn !== null && settlesOn > today) return { kind: 'pending' }
+  return { kind: 'succeeded', on: settlesOn ?? refundedOn }
+}
+
+/** What of a charge can still be given back: not what a refund took, unless it came back, nor what the customer's bank has taken. */
+function refundableMinor(charge: SandboxCharge, refunds: readonly SandboxRefund[], call: SandboxCall): bigint {
+  const shown = shownCharge(charge, call)
+  if (shown.kind !== 'succeeded') return 0n
+  const taken = shown.changes.reduce(
+    (sum, { kind, amountMinor }) => (kind === 'returned' ? sum + amountMinor : sum - amountMinor),
+    0n,
+  )
+  const given = refunds
+    .filter((refund) => shownRefund(refund, call.today).kind !== 'declined')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  return charge.amountMinor - taken - given
+}
+
+/** Signs a report as the Standard Webhooks specification describes: identifier, instant in seconds, body. */
+export function signReport(secret: Buffer, id: string, seconds: number, body: Buffer): string {
+  return `v1,${createHmac('sha256', secret).update(`${id}.${seconds}.`).update(body).digest('base64')}`
+}
+
+/** How far the instant of a report may lie from real time. */
+const TOLERANCE_S = 300
+
+/** Compares a report's signature in constant time; false also when its instant is not within five minutes. */
+export function isSignedReport(
+  secret: Buffer,
+  { id, seconds, signature }: { id: string; seconds: number; signature: string },
+  body: Buffer,
+  nowSeconds: number,
+): boolean {
+  if (!Number.isSafeInteger(seconds) || Math.abs(nowSeconds - seconds) > TOLERANCE_S) return false
+  const right = Buffer.from(signReport(secret, id, seconds, body))
+  return signature.split(' ').some((one) => {
+    const given = Buffer.from(one)
+    return given.length === right.length && timingSafeEqual(given, right)
+  })
+}
