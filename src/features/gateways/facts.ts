@@ -1,4 +1,5 @@
 import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
+import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
 
@@ -56,7 +57,15 @@ export const SANDBOX: GatewayFacts = {
   isManualRecon: false,
   takesCardNumbers: true,
   hasOwnCurrencies: false,
-  settings: { ...BATCH_SETTINGS, AutoSubmit: optional(flag()) },
+  settings: {
+    ...BATCH_SETTINGS,
+    AutoSubmit: optional(flag()),
+    // Milliseconds before it answers, and what goes wrong with every call.
+    LatencyMs: optional(whole(0, 30_000)),
+    Fault: optional(word(SANDBOX_FAULTS)),
+    // Signs its reports in place of a secret of its own.
+    EventSecret: optional(text({ max: 200 })),
+  },
   needed: [],
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { CardType, DeclineClass } from '../../kernel/rails.ts'
-import { METHOD_KINDS } from '../../kernel/rails.ts'
+import type { CardBrand } from '../../kernel/bank-numbers.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
 import { accountRefusalOf } from '../../sandbox/conduct.ts'
 import {
   type ChargeView,
@@ -8,14 +8,11 @@ import {
   makeSandbox,
   type NoAnswer,
   type RefundView,
-  SANDBOX_FAULTS,
   type SandboxCall,
   type SandboxFault,
   signReport,
 } from '../../sandbox/sandbox.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { flag, text, whole } from '../../platform/wire/fields.ts'
-import { optional, word } from '../../platform/wire/read.ts'
 import type {
   ChargeChange,
   ChargeState,
@@ -29,20 +26,9 @@ import type {
   StoredCard,
   Unknown,
 } from './contract.ts'
+import { SANDBOX } from './facts.ts'
 
 /** Translates between the sandbox and the words of the contract. */
-
-const LATENCY_MS_MAX = 30_000
-
-const settings = {
-  /** Milliseconds before the sandbox answers anything. */
-  LatencyMs: optional(whole(0, LATENCY_MS_MAX)),
-  Fault: optional(word(SANDBOX_FAULTS)),
-  /** Batches that the service made for it are submitted by themselves on their last day. */
-  AutoSubmit: optional(flag()),
-  /** Signs reports in place of the sandbox's own secret. */
-  EventSecret: optional(text({ max: 200 })),
-}
 
 const CLASSES: Record<string, readonly [DeclineClass, string]> = {
   card_declined: ['declined', 'The card was declined.'],
@@ -65,15 +51,7 @@ function declined(code: string, on: string): Declined {
 export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer): GatewayAdapter {
   const sandbox = makeSandbox(db, (number) => keyedHash(`card ${number}`).toString('hex'))
   return {
-    type: 'sandbox',
-    name: 'Sandbox',
-    takes: METHOD_KINDS,
-    modes: ['test'],
-    isTestMode: true,
-    isManualRecon: false,
-    takesCardNumbers: true,
-    settings,
-    needed: [],
+    ...SANDBOX,
     check: async () => ({ kind: 'accepted' }),
     storeCard: async (call, { cardType, ...card }) => {
       const stored = await sandbox.storeCard(callOf(call), { ...card, brand: cardType })
@@ -179,7 +157,7 @@ type StoredView = Omit<StoredCard, 'cardType'> & { kind: 'stored'; brand: string
 function shownCard<Other extends None | NoAnswer>(view: StoredView | Other): ({ kind: 'stored' } & StoredCard) | Other {
   if (view.kind !== 'stored') return view as Other
   const { brand, ...card } = view as StoredView
-  return { ...card, cardType: brand as CardType }
+  return { ...card, cardType: brand as CardBrand }
 }
 
 function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }> | NoAnswer): Outcome {
