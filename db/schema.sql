@@ -563,6 +563,7 @@ create table gateways (
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[])))
 );
+CREATE INDEX gateways_substring_idx ON gateways USING btree (SUBSTRING(settings FROM 1 FOR 69)) WHERE (settings IS NOT NULL);
 alter table gateways enable row level security;
 create policy account on gateways to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on gateways to perennial_app;
@@ -963,6 +964,7 @@ CREATE INDEX payment_methods_by_gateway ON payment_methods USING btree (account_
 CREATE INDEX payment_methods_by_number ON payment_methods USING btree (account_id, number_hash);
 CREATE UNIQUE INDEX payment_methods_by_token ON payment_methods USING btree (token);
 CREATE UNIQUE INDEX payment_methods_primary ON payment_methods USING btree (account_id, customer_id) WHERE is_primary;
+CREATE INDEX payment_methods_substring_idx ON payment_methods USING btree (SUBSTRING(number FROM 1 FOR 69)) WHERE (number IS NOT NULL);
 alter table payment_methods enable row level security;
 create policy account on payment_methods to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on payment_methods to perennial_app;
@@ -1100,6 +1102,89 @@ CREATE UNIQUE INDEX recurring_invoices_reference_key ON recurring_invoices USING
 alter table recurring_invoices enable row level security;
 create policy account on recurring_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoices to perennial_app;
+
+create table sandbox_cards (
+  account_id bigint not null,
+  gateway_id bigint not null,
+  token text not null,
+  reference text not null,
+  conduct text not null,
+  fingerprint text not null,
+  brand text not null,
+  last_four text not null,
+  expiry_year integer not null,
+  expiry_month integer not null,
+  stored_at timestamp with time zone not null,
+  removed_at timestamp with time zone,
+  constraint sandbox_cards_pkey PRIMARY KEY (account_id, gateway_id, token),
+  constraint sandbox_cards_by_reference UNIQUE (account_id, gateway_id, reference),
+  constraint sandbox_cards_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+alter table sandbox_cards enable row level security;
+create policy account on sandbox_cards to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on sandbox_cards to perennial_app;
+
+create table sandbox_charges (
+  account_id bigint not null,
+  gateway_id bigint not null,
+  reference text not null,
+  token text not null,
+  amount_minor bigint not null,
+  currency_code text not null,
+  state text not null,
+  is_customer_present boolean not null,
+  code text,
+  charged_on date not null,
+  known_from timestamp with time zone,
+  returned_on date,
+  returned_minor bigint,
+  won_on date,
+  constraint sandbox_charges_pkey PRIMARY KEY (account_id, gateway_id, reference),
+  constraint sandbox_charges_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint sandbox_charges_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint sandbox_charges_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'declined'::text, 'requires_action'::text, 'lost'::text, 'cancelled'::text])))
+);
+CREATE INDEX sandbox_charges_of_card ON sandbox_charges USING btree (account_id, gateway_id, token);
+alter table sandbox_charges enable row level security;
+create policy account on sandbox_charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on sandbox_charges to perennial_app;
+
+create table sandbox_refunds (
+  account_id bigint not null,
+  gateway_id bigint not null,
+  reference text not null,
+  charge_reference text not null,
+  amount_minor bigint not null,
+  state text not null,
+  refunded_on date not null,
+  code text,
+  settles_on date,
+  fails_on date,
+  constraint sandbox_refunds_pkey PRIMARY KEY (account_id, gateway_id, reference),
+  constraint sandbox_refunds_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint sandbox_refunds_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint sandbox_refunds_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'declined'::text])))
+);
+CREATE INDEX sandbox_refunds_of_charge ON sandbox_refunds USING btree (account_id, gateway_id, charge_reference);
+alter table sandbox_refunds enable row level security;
+create policy account on sandbox_refunds to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on sandbox_refunds to perennial_app;
+
+create table sandbox_reports (
+  account_id bigint not null,
+  gateway_id bigint not null,
+  sandbox_report_id bigint generated always as identity not null,
+  report_type text not null,
+  reference text not null,
+  due_on date not null,
+  sent_at timestamp with time zone,
+  constraint sandbox_reports_pkey PRIMARY KEY (account_id, sandbox_report_id),
+  constraint sandbox_reports_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+CREATE INDEX sandbox_reports_due ON sandbox_reports USING btree (account_id, due_on, sandbox_report_id) WHERE (sent_at IS NULL);
+alter table sandbox_reports enable row level security;
+create policy account on sandbox_reports to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on sandbox_reports to perennial_app;
 
 create table sealed_columns (
   table_name name not null,
@@ -1374,6 +1459,12 @@ begin
         select coalesce(jsonb_agg(case when field ->> 'Value' is null then field else field || jsonb_build_object('Value', neutral) end
                                   order by place), '[]')
           from jsonb_array_elements(entry.value) with ordinality as list(field, place))
+      when is_theirs and entry.key in ('CreditCard', 'BankAccount') and jsonb_typeof(entry.value) = 'object' then (
+        select jsonb_object_agg(part.key, case
+            when part.key in ('NameOnCard', 'LastNameOnCard', 'AccountHolder') and part.value <> 'null' then to_jsonb(neutral)
+            when part.key in ('Bank', 'BranchCode', 'RoutingNumber', 'BIC', 'MandateReference') then 'null'::jsonb
+            else part.value end)
+          from jsonb_each(entry.value) as part)
       else anonymised_record(entry.value, customer, neutral) end);
   end loop;
   return result;
@@ -1441,6 +1532,21 @@ declare
   gone bigint;
 begin
   delete from billing_runs where finished_at < before_instant;
+  get diagnostics gone = row_count;
+  return gone;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION delete_old_card_intents(before_instant timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  gone bigint;
+begin
+  delete from card_intents where closed_at < before_instant;
   get diagnostics gone = row_count;
   return gone;
 end $function$
@@ -1564,6 +1670,22 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION list_abandoned_card_intents()
+ RETURNS TABLE(account_id bigint, card_intent_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select i.account_id, i.card_intent_id from card_intents i
+     where i.closed_at is null
+       and (i.created_at < clock_timestamp() - interval '24 hours' or not i.is_keyed and i.held_until < clock_timestamp())
+     order by i.created_at limit 100;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
  RETURNS TABLE(account_id bigint, today date)
  LANGUAGE plpgsql
@@ -1644,6 +1766,23 @@ AS $function$
 begin
   return query
     select r.account_id, r.billing_run_id from billing_runs r
+     where r.finished_at is null
+       and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+       and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
+     order by r.created_at limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_waiting_card_removals()
+ RETURNS TABLE(account_id bigint, card_removal_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select r.account_id, r.card_removal_id from card_removals r
      where r.finished_at is null
        and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
        and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)

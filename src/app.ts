@@ -175,7 +175,15 @@ const EXPENSIVE_READS = { running: 4, waiting: 100 }
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
-export async function buildApp({ db, envelope, adapters, log, realClock, clock = steadyClock, settings }: AppDeps): Promise<App> {
+export async function buildApp({
+  db,
+  envelope,
+  adapters,
+  log,
+  realClock,
+  clock = steadyClock,
+  settings,
+}: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({

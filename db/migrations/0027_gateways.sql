@@ -22,6 +22,7 @@ create table gateways (
   check ((settings is null) = (setting_names = '{}'))
 );
 select own_by_account('gateways', 'select, insert, update, delete');
+select sealed_column('gateways', 'settings');
 grant usage on all sequences in schema perennial to perennial_app;
 
 -- The account's first choice for a kind of method: a kind has one.

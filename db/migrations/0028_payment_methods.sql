@@ -48,6 +48,7 @@ create unique index payment_methods_by_token on payment_methods (token);
 create index payment_methods_by_number on payment_methods (account_id, number_hash);
 create index payment_methods_by_gateway on payment_methods (account_id, gateway_id) where gateway_id is not null;
 select own_by_account('payment_methods', 'select, insert, update, delete');
+select sealed_column('payment_methods', 'number');
 
 -- What is asked of a gateway before it is asked: a card to be stored. Closed once it is known what came of it, or nobody waits for it any more.
 create table card_intents (

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { makeAdapters } from '../features/gateways/adapters.ts'
 import { buildApp } from '../app.ts'
 import { demoClient, type DemoClient, type Send } from '../demo/client.ts'
 import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE } from '../demo/catalogue.ts'
@@ -118,6 +119,7 @@ async function clientWithin(
   const app = await buildApp({
     db,
     envelope,
+    adapters: makeAdapters({ db, envelope }),
     log: pino({ level: 'silent' }),
     realClock: Date.now,
     settings: {

@@ -6,9 +6,10 @@ import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { OpenDatabase } from '../platform/database/open.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { startFailureOfListen } from '../platform/http/listen-failure.ts'
+import { makeAdapters } from '../features/gateways/adapters.ts'
+import type { GatewayDeps } from '../features/gateways/call.ts'
 import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
@@ -29,13 +30,16 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   let app: App | undefined
   let worker: Worker | undefined
   try {
-    const serving = await appOf(context, opened, log)
+    const envelope = await opened.openEnvelope()
+    const calling = { envelope, adapters: makeAdapters({ db: opened.db, envelope }) }
+    const serving = await appOf(context, opened.db, calling, log)
     app = serving
     // From the first request on there is something to finish.
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, log, addressOf(config.host, serving.server.server.address() as AddressInfo))
     const duties = workerDuties({
+      ...calling,
       hasMailServer: config.smtpUrl !== undefined,
       onRunFinished: serving.runFinished,
     })
@@ -54,12 +58,13 @@ export async function serveCommand(context: CommandContext, options: { worker: b
 
 const appOf = async (
   { config, version, root }: CommandContext,
-  { db, openEnvelope }: OpenDatabase,
+  db: Database,
+  calling: GatewayDeps,
   log: Logger,
 ): Promise<App> =>
   buildApp({
     db,
-    envelope: await openEnvelope(),
+    ...calling,
     log,
     realClock: Date.now,
     settings: {

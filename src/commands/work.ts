@@ -1,4 +1,5 @@
 import { workerDuties } from '../duties.ts'
+import { makeAdapters } from '../features/gateways/adapters.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
@@ -14,9 +15,9 @@ export async function workCommand(context: CommandContext): Promise<number> {
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
   try {
-    // Whatever comes later: a worker without the keys would stop in the middle.
-    await opened.openEnvelope()
-    const duties = workerDuties({ hasMailServer: context.config.smtpUrl !== undefined })
+    const envelope = await opened.openEnvelope()
+    const adapters = makeAdapters({ db: opened.db, envelope })
+    const duties = workerDuties({ hasMailServer: context.config.smtpUrl !== undefined, envelope, adapters })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')

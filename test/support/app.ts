@@ -6,7 +6,8 @@ import { afterAll, expect, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
-import type { Adapters } from '../../src/features/gateways/contract.ts'
+import type { GatewayDeps } from '../../src/features/gateways/call.ts'
+import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
@@ -21,6 +22,8 @@ import { TEST_KEY } from './envelope.ts'
 export interface TestService {
   db: Database
   app: App
+  /** The means of calling gateways that a worker has too. */
+  calling: GatewayDeps
   connection: Connection
   /** An account of its own for a test: nothing is shared between tests but the database. */
   newAccount(wish?: Partial<Parameters<typeof createAccount>[2]>): Promise<TestClient>
@@ -75,18 +78,20 @@ export async function startTestService(
     rateLimitPerMinute?: number
     publicUrl?: string
     hasMailServer?: boolean
-    /** Left out: those of this version. */
-    adapters?: Adapters
+    /** Adapters in the place of those of their type. */
+    adapters?: readonly GatewayAdapter[]
     log?: Logger
   } = {},
 ): Promise<TestService> {
   const connection = await createTestDatabase()
   const db = openTestDatabase(connection)
   const realClock = options.now ?? Date.now
+  const envelope = await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY))
+  const adapters = makeAdapters({ db, envelope }, ...(options.adapters ?? []))
   const app = await buildApp({
     db,
-    envelope: await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY)),
-    adapters: options.adapters ?? makeAdapters(),
+    envelope,
+    adapters,
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     ...(options.clock ? { clock: options.clock } : {}),
@@ -108,6 +113,7 @@ export async function startTestService(
   })
   return {
     db,
+    calling: { envelope, adapters },
     app,
     connection,
     anonymous: clientOf(app, 0n, ''),

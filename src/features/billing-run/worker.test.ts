@@ -20,7 +20,7 @@ function finishing(count: number) {
 const startWorkers = (count: number, onRunFinished: () => void): Promise<Worker[]> =>
   Promise.all(
     Array.from({ length: count }, () =>
-      startWorker({ db: service.db, log, realClock: Date.now }, workerDuties({ onRunFinished })),
+      startWorker({ db: service.db, log, realClock: Date.now }, workerDuties({ ...service.calling, onRunFinished })),
     ),
   )
 

@@ -305,7 +305,7 @@ async function handleOutward(
     assert(asked, 'an outward operation is checked before it calls')
     return asked
   }
-  return runOutward(deps, caller.account.id, keyedRequest(deps, sent), {
+  return runOutward(deps, caller.account.id, keyedRequestOf(deps, sent), {
     begin: async (tx, key) => {
       asked = await checked(deps, operation, caller, sent, tx)
       return operation.begin(tx, asked.context, asked.input, asked.record, asked.found, key)

@@ -44,7 +44,7 @@ export const keyedRequest = (
 })
 
 /** Returns the lease of a key in the account. */
-const leaseOf = ({ key }: KeyedRequest): string => `key ${key}`
+export const leaseOf = ({ key }: KeyedRequest): string => `key ${key}`
 
 /** Returns the key of a request's header, what is wrong with it, or undefined when none is sent. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | Problem | undefined {

@@ -5,7 +5,7 @@ import { firstRow, type Transaction, WRITE_STATEMENT_MS } from '../database/data
 import { type Lease, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { HttpDeps } from './deps.ts'
-import { keepAnswer, keyInUse, type KeyedRequest, takeKey } from './idempotency.ts'
+import { keepAnswer, keyInUse, type KeyedRequest, leaseOf, takeKey } from './idempotency.ts'
 import type { Answer } from './operation.ts'
 
 /**
@@ -90,7 +90,7 @@ async function begin<Call>(
     return begun
   }
   if (!keyed) return { call: begun.call, lease: undefined }
-  const lease = await takeLease(tx, keyed.lease)
+  const lease = await takeLease(tx, leaseOf(keyed))
   if (!lease) throw keyInUse()
   noteBegun(tx, keyed, begun.intent, realNow)
   return { call: begun.call, lease }
