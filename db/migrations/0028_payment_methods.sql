@@ -101,8 +101,8 @@ create function list_abandoned_card_intents() returns table (account_id bigint, 
 begin
   return query
     select i.account_id, i.card_intent_id from card_intents i
-     where i.closed_at is null
-       and (i.created_at < clock_timestamp() - interval '24 hours' or not i.is_keyed and i.held_until < clock_timestamp())
+     where i.closed_at is null and i.held_until < clock_timestamp()
+       and (not i.is_keyed or i.created_at < clock_timestamp() - interval '24 hours')
      order by i.created_at limit 100;
 end $$;
 revoke all on function list_abandoned_card_intents() from public;

@@ -32,6 +32,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   AdjustmentID: { id: 'addAdjustment' },
   adjustmentID: { id: 'addAdjustment', answered: 'AdjustmentID' },
   gatewayID: { id: 'addGateway' },
+  paymentMethodID: { id: 'addBankAccount' },
   taxSettingID: { id: 'addTaxSetting' },
 }
 const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }

@@ -18,6 +18,8 @@ import { olderPostgres } from './older-postgres.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     databaseServer: { host: string; port: number; user: string }
+    /** DATA_DIR of the server. */
+    databaseFolder: string
   }
 }
 
@@ -67,6 +69,7 @@ export default async function setup(project: TestProject) {
   const roles = await prepareRoles(template)
   await migrate(template, roles.owner, new URL('../../db/migrations', import.meta.url).pathname)
   project.provide('databaseServer', { host, port, user })
+  project.provide('databaseFolder', dataDir)
   return async () => {
     await postgres.stop()
     if (process.env['KEEP_DATABASE'])

@@ -8,7 +8,7 @@ import type { PageStart } from '../../platform/http/paging.ts'
 
 export type MethodState = 'unverified' | 'verified' | 'rejected'
 
-/** What a gateway keeps of a card; null in every field of a bank account. */
+/** Fields of a card, as its gateway keeps it; null in every field of a bank account. */
 export interface CardFields {
   gatewayId: Id | null
   /** The gateway's name of the card; it never leaves the service. */

@@ -87,7 +87,7 @@ const cards = (deps: Deps): Operation =>
     summary: 'Add a credit card: its number goes to the gateway and is never kept',
     body: CardMethodIn,
     cardNumberAt: 'CreditCard.Number',
-    success: { status: 200, schema: methodShape.schema },
+    success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
     refusals: { 409: 'The account has no gateway that takes card numbers' },
     references: async (tx, { moment }, { body }, problems) => {
       if (body.CreditCard) checkCard(body.CreditCard, moment.today, problems)
@@ -119,7 +119,7 @@ const bankAccounts = ({ envelope }: Deps): Operation[] => [
     tag,
     summary: 'Add a bank account',
     body: BankMethodIn,
-    success: { status: 200, schema: methodShape.schema },
+    success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
     references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
     write: async (tx, context, { body }, _record, checked) => {
       assert(checked, 'a bank account that was checked is whole')

@@ -106,7 +106,7 @@ const GATEWAY = {
   FriendlyName: 'Our bank',
   isPrimary: true,
   CurrencyCodes: ['USD'],
-  DebitMethods: ['ach'],
+  DebitMethods: ['debit_order', 'ach'],
   Settings: { LeadDays: 2, CutOff: '16:00' },
 }
 const CARD = {
