@@ -559,10 +559,10 @@ create table gateways (
   created_at timestamp with time zone not null,
   version integer default 1 not null,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
-  constraint gateways_token_key UNIQUE (token),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[])))
 );
+CREATE INDEX gateways_by_token ON gateways USING btree (token);
 CREATE INDEX gateways_substring_idx ON gateways USING btree (SUBSTRING(settings FROM 1 FOR 69)) WHERE (settings IS NOT NULL);
 alter table gateways enable row level security;
 create policy account on gateways to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -962,7 +962,6 @@ create table payment_methods (
 CREATE INDEX payment_methods_by_customer ON payment_methods USING btree (account_id, customer_id, payment_method_id);
 CREATE INDEX payment_methods_by_gateway ON payment_methods USING btree (account_id, gateway_id) WHERE (gateway_id IS NOT NULL);
 CREATE INDEX payment_methods_by_number ON payment_methods USING btree (account_id, number_hash);
-CREATE UNIQUE INDEX payment_methods_by_token ON payment_methods USING btree (token);
 CREATE UNIQUE INDEX payment_methods_primary ON payment_methods USING btree (account_id, customer_id) WHERE is_primary;
 CREATE INDEX payment_methods_substring_idx ON payment_methods USING btree (SUBSTRING(number FROM 1 FOR 69)) WHERE (number IS NOT NULL);
 alter table payment_methods enable row level security;
@@ -1680,8 +1679,8 @@ AS $function$
 begin
   return query
     select i.account_id, i.card_intent_id from card_intents i
-     where i.closed_at is null
-       and (i.created_at < clock_timestamp() - interval '24 hours' or not i.is_keyed and i.held_until < clock_timestamp())
+     where i.closed_at is null and i.held_until < clock_timestamp()
+       and (not i.is_keyed or i.created_at < clock_timestamp() - interval '24 hours')
      order by i.created_at limit 100;
 end $function$
 ;

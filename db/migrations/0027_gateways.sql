@@ -18,9 +18,9 @@ create table gateways (
   -- Raised by every change of what a PUT replaces, Settings included.
   version integer not null default 1,
   primary key (account_id, gateway_id),
-  constraint gateways_token_key unique (token),
   check ((settings is null) = (setting_names = '{}'))
 );
+create index gateways_by_token on gateways (token);
 select own_by_account('gateways', 'select, insert, update, delete');
 select sealed_column('gateways', 'settings');
 grant usage on all sequences in schema perennial to perennial_app;

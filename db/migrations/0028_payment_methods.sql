@@ -44,7 +44,6 @@ create table payment_methods (
 );
 create index payment_methods_by_customer on payment_methods (account_id, customer_id, payment_method_id);
 create unique index payment_methods_primary on payment_methods (account_id, customer_id) where is_primary;
-create unique index payment_methods_by_token on payment_methods (token);
 create index payment_methods_by_number on payment_methods (account_id, number_hash);
 create index payment_methods_by_gateway on payment_methods (account_id, gateway_id) where gateway_id is not null;
 select own_by_account('payment_methods', 'select, insert, update, delete');

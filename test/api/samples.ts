@@ -69,6 +69,22 @@ const VALUES: Record<string, () => unknown> = {
   GatewayType: () => 'manual',
   CurrencyCodes: () => ['USD'],
   Settings: () => ({ CutOff: '16:00' }),
+  CreditCard: () => ({
+    CardType: 'Visa',
+    Number: '4242424242424242',
+    NameOnCard: 'Ada',
+    LastNameOnCard: 'Lovelace',
+    ExpiryMonth: 12,
+    ExpiryYear: 2030,
+  }),
+  BankAccount: () => ({
+    Method: 'debit_order',
+    AccountType: 'Savings',
+    AccountHolder: 'Ada',
+    Bank: 'Bank',
+    AccountNumber: '62001871490',
+    BranchCode: '250655',
+  }),
   LinkedAllocations: () => [],
 }
 
@@ -96,6 +112,9 @@ const BY_OPERATION: Record<string, () => Record<string, unknown>> = {
   editGateway: () => ({ GatewayType: undefined }),
   editAccount: () => ({ CurrencyCode: undefined }),
 }
+
+/** A right value of a field that has one of its own. */
+export const valueOf = (name: string): unknown => VALUES[name]?.()
 
 function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   const own = VALUES[name]

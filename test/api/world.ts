@@ -1,6 +1,6 @@
 import type { TestClient, TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
-import { hashOf, randomOf, rightBody, writeJson } from './samples.ts'
+import { hashOf, randomOf, rightBody, valueOf, writeJson } from './samples.ts'
 
 export type Identifier = number | string
 
@@ -87,6 +87,13 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
       Email: `c${n}@example.org`,
       countryID: 710,
     })
+    if (n < 3)
+      for (const path of ['creditcard', 'bankaccount', 'bankaccount'])
+        await mustPost(client, `/v1/paymentmethods/${path}`, {
+          customerID,
+          isPrimary: false,
+          ...(path === 'creditcard' ? { CreditCard: valueOf('CreditCard') } : { BankAccount: valueOf('BankAccount') }),
+        })
     if (n < 5) await mustPost(client, '/v1/subscriptions', { customerID, packageID: plan, Term: 1, TermType: 'months' })
     if (n === 5)
       await mustPost(client, '/v1/subscriptions', {
@@ -218,6 +225,13 @@ async function newRecurringInvoice(world: World): Promise<Recipe & { body: Recor
   return { path: `/v1/recurring-invoices/${recurInvoiceID}`, body }
 }
 
+async function newBankAccount(world: World): Promise<Recipe & { body: Record<string, unknown> }> {
+  const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+  const body = { customerID, isPrimary: false, BankAccount: valueOf('BankAccount') }
+  const { paymentMethodID } = await mustPost(world.client, '/v1/paymentmethods/bankaccount', body)
+  return { path: `/v1/paymentmethods/bankaccount/${paymentMethodID}`, body }
+}
+
 /** A record of money of a customer of its own: its identifiers, and the body that made it. */
 async function newMoney(world: World, path: string, more: Record<string, unknown>) {
   const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
@@ -318,6 +332,12 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   deleteCustomer: async (world) => {
     const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
     return { path: `/v1/customers/${customerID}` }
+  },
+  editBankAccount: newBankAccount,
+  deletePaymentMethod: async (world) => {
+    const { body } = await newBankAccount(world)
+    const { paymentMethodID } = await mustPost(world.client, '/v1/paymentmethods/bankaccount', body)
+    return { path: `/v1/paymentmethods/${paymentMethodID}` }
   },
   editPayment: newPayment,
   failPayment: async (world) => ({
