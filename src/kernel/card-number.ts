@@ -39,7 +39,7 @@ const DIGITS_MAX = 19
 const GROUPS = /\d+(?:[\s\p{Pd}]+\d+)*/gu
 
 /**
- * True for a text that could hold the number of a card: neighbouring groups of digits that are 13 to 19 digits together and pass Luhn. Of a
+ * Returns whether a text could hold the number of a card: neighbouring groups of digits that are 13 to 19 digits together and pass Luhn. Of a
  * longer run of digits without a gap no part is looked at: one in ten parts would pass.
  */
 export function holdsCardNumber(text: string): boolean {

@@ -42,7 +42,7 @@ const WIN_DAYS = 20
 /** How long nobody learns what became of a call without an answer. */
 export const HIDDEN_MS = 60_000
 
-/** What becomes of a charge; code is null unless it is refused. */
+/** Fate of a charge; code is null unless it is refused. */
 export interface ChargeFate {
   state: 'succeeded' | 'declined' | 'requires_action' | 'lost'
   code: string | null
@@ -120,7 +120,7 @@ function fateByAmount(today: IsoDate, amountMinor: bigint): ChargeFate {
   }
 }
 
-/** What becomes of a refund: refused, at once, pending until a day, or taken back on a day. */
+/** Fate of a refund: refused, at once, pending until a day, or taken back on a day. */
 export interface RefundFate {
   state: 'succeeded' | 'declined'
   code: string | null
@@ -138,10 +138,10 @@ export function refundFateOf(conduct: Conduct, amountMinor: bigint, today: IsoDa
 
 const RENEWED_YEARS = 3
 
-/** The first day on which a card that is renewed has its next expiry. */
+/** Returns the first day on which a card that is renewed has its next expiry. */
 export const renewedFrom = (year: number, month: number): IsoDate => firstOfNextMonth(dateOf(year, month, 1))
 
-/** The expiry of a card on a day, and how often it has been renewed by then: cards that are renewed live three years longer each time. */
+/** Returns the expiry of a card on a day, and how often it has been renewed by then: cards that are renewed live three years longer each time. */
 export function expiryOn(
   card: { conduct: Conduct; expiryYear: number; expiryMonth: number },
   today: IsoDate,
@@ -152,5 +152,5 @@ export function expiryOn(
   return { year: card.expiryYear + renewals * RENEWED_YEARS, month: card.expiryMonth, renewals }
 }
 
-/** The reason why a bank account is refused at its validation, by the last four places of its number; null: it is accepted. */
+/** Returns the reason why a bank account is refused at its validation, by the last four places of its number; null: it is accepted. */
 export const accountRefusalOf = (number: string): string | null => (number.endsWith('9926') ? 'account_refused' : null)

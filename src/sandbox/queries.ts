@@ -85,7 +85,7 @@ export const lockCharge = (tx: Transaction, { accountId, gatewayId }: Book, refe
          where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference} for update`,
   )
 
-/** A charge of this card with the customer present has asked for an action. */
+/** Finds whether a charge of this card with the customer present has asked for an action. */
 export const hasAskedForAction = async (db: Queryable, { accountId, gatewayId }: Book, token: string) =>
   (await firstRow(
     db,
@@ -141,7 +141,7 @@ export const findRefund = (db: Queryable, { accountId, gatewayId }: Book, refere
          where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
   )
 
-/** The refunds of a charge that took money out of it, whether or not it came back. */
+/** Lists the refunds of a charge that took money out of it, whether or not it came back. */
 export const listRefunds = (db: Queryable, { accountId, gatewayId }: Book, chargeReference: string) =>
   db.rows<SandboxRefund>(sql`
     select ${REFUND} from sandbox_refunds
@@ -183,7 +183,7 @@ export const listReportsDue = (db: Queryable, account: AccountId, today: IsoDate
       from sandbox_reports where account_id = ${account} and sent_at is null and due_on <= ${today}
      order by due_on, sandbox_report_id limit ${limit}`)
 
-/** The earliest day on which a report falls due that is not taken yet. */
+/** Finds the earliest day on which a report falls due that is not taken yet. */
 export const nextReportDay = async (db: Queryable, account: AccountId): Promise<IsoDate | null> =>
   (
     await firstRow<{ dueOn: IsoDate }>(

@@ -38,7 +38,7 @@ export interface SandboxCall extends Book {
   signal: AbortSignal
   /** Milliseconds until anything is answered. */
   latencyMs: number
-  /** What a caller sees of every call: nothing is wrong; it cannot connect; nothing arrives and nothing is answered; all is done, nothing is answered. */
+  /** Fault that every call meets: nothing is wrong; it cannot connect; nothing arrives and nothing is answered; all is done, nothing is answered. */
   fault: SandboxFault
 }
 
@@ -219,7 +219,7 @@ async function answered<T>(call: SandboxCall, work: () => Promise<T>): Promise<T
   return call.fault === 'not_answered' ? { kind: 'unknown' } : answer
 }
 
-/** A question changes nothing: while the sandbox is away or silent it has no answer. */
+/** Answers a question, which changes nothing: while the sandbox is away or silent it has no answer. */
 async function asked<T>(call: SandboxCall, work: () => Promise<T>): Promise<T | NoAnswer> {
   if (call.fault === 'refused') return { kind: 'not_sent' }
   return (await hasTravelled(call)) ? work() : { kind: 'unknown' }
@@ -230,7 +230,7 @@ async function hasTravelled({ latencyMs, signal }: SandboxCall): Promise<boolean
   return !signal.aborted
 }
 
-/** A renewed card answers a new token, the old one with a number behind it; both charge it. */
+/** Returns the token that a card began with. A renewed card answers a new one, the old one with a number behind it; both charge it. */
 const rootOf = (token: string): string => token.replace(/\.\d+$/, '')
 
 function shownCard(card: SandboxCard | undefined, today: IsoDate) {
@@ -299,7 +299,7 @@ function shownRefund(refund: SandboxRefund, today: IsoDate): RefundView {
   return { kind: 'succeeded', on: settlesOn ?? refundedOn }
 }
 
-/** What of a charge can still be given back: not what a refund took, unless it came back, nor what the customer's bank has taken. */
+/** Returns how much of a charge can still be given back: not what a refund took, unless it came back, nor what the customer's bank has taken. */
 function refundableMinor(charge: SandboxCharge, refunds: readonly SandboxRefund[], call: SandboxCall): bigint {
   const shown = shownCharge(charge, call)
   if (shown.kind !== 'succeeded') return 0n

@@ -9,7 +9,7 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { canonicalJson, parseJson } from '../../platform/wire/json.ts'
 import { sendEvents } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
-import { factsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
+import { gatewayFactsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
 import {
   countGateways,
   deleteGateway,
@@ -25,7 +25,7 @@ import {
 } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { primaryKindsAfter } from './rules.ts'
-import { checkSettings, mergedSettings, type SentSettings } from './settings.ts'
+import { checkGatewaySettings, mergedSettings, type SentSettings } from './settings.ts'
 import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 
 /** Changes of gateways, each in one transaction. */
@@ -58,7 +58,7 @@ export function checkGateway(
   const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
   if (strange.length > 0)
     problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
-  if (body.Settings) checkSettings(facts, mergedSettings(present, body.Settings), timeZone, problems)
+  if (body.Settings) checkGatewaySettings(facts, mergedSettings(present, body.Settings), timeZone, problems)
 }
 
 function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
@@ -74,7 +74,7 @@ export async function addGateway(
   envelope: Envelope,
   body: GatewayBody & { GatewayType: GatewayType },
 ): Promise<Gateway> {
-  const facts = factsOf(body.GatewayType)
+  const facts = gatewayFactsOf(body.GatewayType)
   refuseNew(facts, context.account)
   await lockChoices(tx, tx.account)
   if ((await countGateways(tx, tx.account)) >= GATEWAYS_MAX)
@@ -125,7 +125,7 @@ export async function editGateway(
 /** Deletes a gateway that nothing names. Methods stored there keep it by their foreign key, which is refused as a use. */
 export async function removeGateway(tx: Transaction, context: RequestContext, gateway: Gateway): Promise<void> {
   const { id, type } = gateway
-  if (factsOf(type).isGiven)
+  if (gatewayFactsOf(type).isGiven)
     throw conflict('gateway_given', `The gateway of type ${type} stays with its account; set isActive false.`)
   const uses = await gatewayUses(tx, tx.account, id, context.moment.today)
   const used = [

@@ -8,7 +8,7 @@ import type { GatewayFacts, GatewayType } from './facts.ts'
 /**
  * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
  *
- * Every call is made outside of any transaction, after its intent was committed, and says under which reference it is made. The same
+ * Every call is made outside of any transaction, after its intent was committed, and names the reference that it is made under. The same
  * reference is the same charge, refund or card however often it arrives. A call never throws for what a gateway answers or fails to
  * answer: `not_sent` where the request surely did not reach it, `unknown` where it may have. `ask…` and `find…` report the present truth.
  */
@@ -90,7 +90,7 @@ export interface ChargeState {
   changes: readonly ChargeChange[]
 }
 
-export interface Charge {
+export interface ChargeToMake {
   /** The payment's identifier as text. */
   reference: string
   /** Of the stored card. */
@@ -123,7 +123,7 @@ export interface CardToStore {
 export interface StoredCard {
   /** The gateway's name of the card, which charges it. */
   token: string
-  /** Equal for the same card number, as the gateway says; null where it does not. */
+  /** Equal for the same card number, as the gateway knows it; null where it compares none. */
   fingerprint: string | null
   cardType: CardBrand
   lastFour: string
@@ -145,7 +145,7 @@ export interface AccountToVerify {
   bic: string | null
 }
 
-export type Verification = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
+export type AccountAnswer = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
 
 /** A report of a gateway: nothing but a reason to ask it. */
 export interface GatewayReport {
@@ -158,7 +158,7 @@ export interface GatewayReport {
 
 export interface GatewayAdapter extends GatewayFacts {
   /** Tries whether the gateway answers and accepts the Settings. */
-  check(call: GatewayCall): Promise<Verification>
+  check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
   /** Reports what is stored under the reference of `storeCard`; none: it never arrived, and never will. */
@@ -169,9 +169,9 @@ export interface GatewayAdapter extends GatewayFacts {
   removeStored?(call: GatewayCall, token: string): Promise<{ kind: 'removed' } | Unknown | NotSent>
 
   /** Asks the bank about an account; left out: there is no online check. */
-  verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<Verification>
+  verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<AccountAnswer>
 
-  charge?(call: GatewayCall, charge: Charge): Promise<Outcome>
+  charge?(call: GatewayCall, charge: ChargeToMake): Promise<Outcome>
   askCharge?(call: GatewayCall, reference: string): Promise<ChargeState | Unknown | NotSent>
   /** Ends a charge that waits for its customer; answers what it is then. */
   cancelCharge?(call: GatewayCall, reference: string): Promise<Outcome | None>

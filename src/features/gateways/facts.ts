@@ -85,4 +85,4 @@ export const MANUAL: GatewayFacts = {
 
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = { sandbox: SANDBOX, manual: MANUAL }
 
-export const factsOf = (type: GatewayType): GatewayFacts => FACTS[type]
+export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]

@@ -2,7 +2,7 @@ import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { addGateway, checkGateway, editGateway, openSettings, removeGateway } from './actions.ts'
-import { factsOf } from './facts.ts'
+import { gatewayFactsOf } from './facts.ts'
 import { countGateways, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
@@ -31,7 +31,7 @@ export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => 
     refusals: { 409: 'The account cannot have a gateway of this type, or has it from its beginning' },
     references: async (_tx, { account }, { body }, problems) =>
       checkGateway(
-        body.GatewayType === undefined ? undefined : factsOf(body.GatewayType),
+        body.GatewayType === undefined ? undefined : gatewayFactsOf(body.GatewayType),
         body,
         {},
         account.timeZone,
@@ -49,7 +49,7 @@ export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => 
     refusals: { 409: 'The GatewayType would change' },
     references: async (tx, { account }, { body }, problems, present) => {
       const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
-      checkGateway(factsOf(present.type), body, settings, account.timeZone, problems)
+      checkGateway(gatewayFactsOf(present.type), body, settings, account.timeZone, problems)
     },
     write: async (tx, context, { body }, present) =>
       noContent(gatewayEtag(await editGateway(tx, context, deps.envelope, present, body))),

@@ -1,5 +1,5 @@
 import { BANK_KINDS, METHOD_KINDS, type MethodKind } from '../../kernel/rails.ts'
-import { factsOf, type GatewayFacts } from './facts.ts'
+import { gatewayFactsOf, type GatewayFacts } from './facts.ts'
 import type { Gateway } from './queries.ts'
 
 /** Which gateway takes what, and which is the first choice. */
@@ -8,20 +8,20 @@ type Taking = Pick<Gateway, 'type' | 'debitMethods'>
 
 /** Returns the kinds of methods that a gateway takes: those of its type, less the bank accounts that it was not made to take. */
 export function kindsOf({ type, debitMethods }: Taking): MethodKind[] {
-  const { takes } = factsOf(type)
+  const { takes } = gatewayFactsOf(type)
   const chosen: readonly string[] = debitMethods ?? BANK_KINDS
   return METHOD_KINDS.filter((kind) => takes.includes(kind) && (kind === 'credit_card' || chosen.includes(kind)))
 }
 
 export const currenciesOf = ({ type, currencies, accountCurrencies }: Gateway): string[] =>
-  factsOf(type).hasOwnCurrencies ? (currencies ?? accountCurrencies) : accountCurrencies
+  gatewayFactsOf(type).hasOwnCurrencies ? (currencies ?? accountCurrencies) : accountCurrencies
 
-/** True when everything that the type needs is set. What is set was accepted when it was written. */
+/** Returns whether everything that the type needs is set. What is set was accepted when it was written. */
 export const isEnabled = (settingNames: readonly string[], { needed }: Pick<GatewayFacts, 'needed'>): boolean =>
   needed.every((name) => settingNames.includes(name))
 
 export const isReady = (gateway: Gateway): boolean =>
-  gateway.isActive && isEnabled(gateway.settingNames, factsOf(gateway.type))
+  gateway.isActive && isEnabled(gateway.settingNames, gatewayFactsOf(gateway.type))
 
 /**
  * Returns the account's first choice for a kind: the ready gateway that was made primary for it, else the only one that takes it. A default falls

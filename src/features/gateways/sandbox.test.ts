@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { CardNumber } from '../../kernel/card-number.ts'
-import type { Charge, GatewayCall } from './contract.ts'
+import type { ChargeToMake, GatewayCall } from './contract.ts'
 import { sandboxAdapter, sandboxReport } from './sandbox.ts'
 
 const service = await startTestService()
@@ -34,7 +34,7 @@ async function tokenOf(call: GatewayCall, number: string): Promise<string> {
   return stored.token
 }
 
-const chargeOf = (token: string, amountMinor = 1000n, rest: Partial<Charge> = {}): Charge => ({
+const chargeOf = (token: string, amountMinor = 1000n, rest: Partial<ChargeToMake> = {}): ChargeToMake => ({
   reference: '1',
   token,
   amountMinor,

@@ -47,7 +47,7 @@ function declined(code: string, on: string): Declined {
   return { kind: 'declined', class: declineClass, code, message, on }
 }
 
-/** The sandbox as one of the gateways; `keyedHash` makes fingerprints of card numbers and the secret that its reports are signed with. */
+/** Makes the sandbox one of the gateways; `keyedHash` makes fingerprints of card numbers and the secret that its reports are signed with. */
 export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer): GatewayAdapter {
   const sandbox = makeSandbox(db, (number) => keyedHash(`card ${number}`).toString('hex'))
   return {

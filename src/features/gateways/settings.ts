@@ -16,7 +16,7 @@ export function mergedSettings(present: SentSettings, sent: SentSettings): SentS
 }
 
 /** Notes what is wrong with Settings, each under `Settings.<name>`; a name that the type does not have too. */
-export function checkSettings(
+export function checkGatewaySettings(
   { settings, type }: GatewayFacts,
   sent: SentSettings,
   timeZone: string,

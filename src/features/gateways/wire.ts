@@ -14,7 +14,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
-import { factsOf, GATEWAY_TYPES, type GatewayType } from './facts.ts'
+import { gatewayFactsOf, GATEWAY_TYPES, type GatewayType } from './facts.ts'
 import type { Gateway, GatewayInput } from './queries.ts'
 import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 
@@ -27,12 +27,12 @@ export const gatewayShape = recordShape<Gateway>()('Gateway', {
   FriendlyName: [outText(), ({ friendlyName }) => friendlyName],
   GatewayType: [outWord(GATEWAY_TYPES), ({ type }) => type],
   isActive: [outFlag(), ({ isActive }) => isActive],
-  isTestMode: [outFlag(), ({ type, isOfTestAccount }) => isOfTestAccount || factsOf(type).isTestMode],
+  isTestMode: [outFlag(), ({ type, isOfTestAccount }) => isOfTestAccount || gatewayFactsOf(type).isTestMode],
   isAcceptCC: [outFlag(), (gateway) => kindsOf(gateway).includes('credit_card')],
   isAcceptBankDD: [outFlag(), (gateway) => bankKindsOf(gateway).length > 0],
-  isEnabled: [outFlag(), ({ settingNames, type }) => isEnabled(settingNames, factsOf(type))],
+  isEnabled: [outFlag(), ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type))],
   isPrimary: [outFlag(), ({ primaryKinds }) => primaryKinds.length > 0],
-  isManualRecon: [outFlag(), ({ type }) => factsOf(type).isManualRecon],
+  isManualRecon: [outFlag(), ({ type }) => gatewayFactsOf(type).isManualRecon],
   isFourEyes: [outFlag(), ({ isFourEyes }) => isFourEyes],
   CurrencyCodes: [outList(outText()), currenciesOf],
   DebitMethods: [outList(outWord(BANK_KINDS)), bankKindsOf],
@@ -81,7 +81,7 @@ export type GatewayBody = BodyOf<typeof editInputs>
 
 /** Returns the fields of a gateway after a body: only what is sent changes; null returns to the default. */
 export function gatewayFromWire(body: GatewayBody, type: GatewayType, present?: GatewayInput): GatewayInput {
-  const facts = factsOf(type)
+  const facts = gatewayFactsOf(type)
   const name = body.GatewayName === undefined ? (present?.name ?? facts.name) : (body.GatewayName ?? facts.name)
   const kept = <T>(sent: T | null | undefined, before: T | null | undefined): T | null =>
     sent === undefined ? (before ?? null) : sent

@@ -16,7 +16,7 @@ import {
   insertMethod,
   listMethodsOf,
   methodUses,
-  type PaymentMethod,
+  type StoredMethod,
   setPrimary,
   updateBankAccount,
 } from './queries.ts'
@@ -52,7 +52,7 @@ export const NO_ACCOUNT: BankFields = {
   mandateToken: null,
 }
 
-type NewMethod = Omit<PaymentMethod, 'id' | 'token' | 'version'>
+type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version'>
 
 /** Adds a method of a locked customer; the first one becomes primary whatever is asked for. */
 export async function addMethod(
@@ -72,7 +72,7 @@ export async function addMethod(
 const placeOf = (row: Id) => ({ table: 'payment_methods', column: 'number', row })
 
 /** Opens the whole number of a bank account. */
-export const openNumber = (envelope: Envelope, account: AccountId, { id, number }: PaymentMethod): string | null =>
+export const openNumber = (envelope: Envelope, account: AccountId, { id, number }: StoredMethod): string | null =>
   number === null ? null : envelope.open(account, placeOf(id), number)
 
 /** Hashes a number for the account that keeps it, so that it is found again and two accounts cannot be compared. */
@@ -99,7 +99,7 @@ export async function addBankAccount(
   tx: Transaction,
   context: RequestContext,
   envelope: Envelope,
-  { customerId, isPrimary }: Pick<PaymentMethod, 'customerId' | 'isPrimary'>,
+  { customerId, isPrimary }: Pick<StoredMethod, 'customerId' | 'isPrimary'>,
   checked: CheckedAccount,
   body: BankAccountBody,
 ): Promise<MethodView> {
@@ -121,8 +121,8 @@ export async function editBankAccount(
   tx: Transaction,
   context: RequestContext,
   envelope: Envelope,
-  present: PaymentMethod,
-  { customerId, isPrimary }: Pick<PaymentMethod, 'customerId' | 'isPrimary'>,
+  present: StoredMethod,
+  { customerId, isPrimary }: Pick<StoredMethod, 'customerId' | 'isPrimary'>,
   checked: CheckedAccount,
   body: BankAccountBody,
 ): Promise<MethodView> {
@@ -149,20 +149,20 @@ export async function editBankAccount(
   return recordMethod(tx, context, 'payment_method.updated', present.id)
 }
 
-async function movePrimary(tx: Transaction, { id, customerId }: PaymentMethod): Promise<void> {
+async function movePrimary(tx: Transaction, { id, customerId }: StoredMethod): Promise<void> {
   await clearPrimary(tx, customerId)
   await setPrimary(tx, id)
 }
 
 /** Makes a locked method the primary one of its customer; one that is already stays so, without an event. */
-export async function makePrimary(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+export async function makePrimary(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
   if (method.isPrimary) return
   await movePrimary(tx, method)
   await recordMethod(tx, context, 'payment_method.primary_set', method.id)
 }
 
 /** Deletes a locked method that is not primary and that nothing open names by request. */
-export async function removeMethod(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+export async function removeMethod(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
   const { id, isPrimary } = method
   if (isPrimary)
     throw conflict('payment_method_primary', `Payment method ${id} is primary; make another one primary first.`)
@@ -177,7 +177,7 @@ export async function removeMethod(tx: Transaction, context: RequestContext, met
   await forget(tx, context, method)
 }
 
-async function forget(tx: Transaction, context: RequestContext, method: PaymentMethod): Promise<void> {
+async function forget(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
   await recordChange(tx, context, methodKind, {
     type: 'payment_method.deleted',
     row: fullView(method),

@@ -5,12 +5,12 @@ import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/operation.ts'
-import type { Asked, Begun } from '../../platform/http/outward.ts'
+import type { AskedKey, Begun } from '../../platform/http/outward.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
-import { factsOf } from '../gateways/facts.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { addMethod, NO_ACCOUNT } from './actions.ts'
 import { closeIntent, holdIntent, insertIntent, lockIntent, type CardIntent } from './intent-queries.ts'
@@ -32,7 +32,7 @@ export interface CardCall {
 }
 
 /** Takes up the intent that the same request has begun, or writes one. */
-export async function beginCard(tx: Transaction, customer: Customer, asked: Asked): Promise<Begun<CardCall>> {
+export async function beginCard(tx: Transaction, customer: Customer, asked: AskedKey): Promise<Begun<CardCall>> {
   const gateways = await listAllGateways(tx, tx.account)
   const begun = asked.begunIntent === null ? undefined : await lockIntent(tx, asked.begunIntent)
   const keeper = begun?.isOpen ? gateways.find(({ id }) => id === begun.gatewayId) : undefined
@@ -42,7 +42,7 @@ export async function beginCard(tx: Transaction, customer: Customer, asked: Aske
     return { intent: intentId, call: { intentId, gateway: keeper, reference, isBegun: true } }
   }
   const gateway = cardGateway(gateways, customer)
-  if (!gateway || !factsOf(gateway.type).takesCardNumbers)
+  if (!gateway || !gatewayFactsOf(gateway.type).takesCardNumbers)
     throw conflict(
       'gateway_missing',
       'This account has no gateway that takes card numbers. A test account has its sandbox (make it active); no gateway of this version takes them on a live account.',

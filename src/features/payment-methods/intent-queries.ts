@@ -83,7 +83,7 @@ export const REMOVAL_CHANNEL = 'card_removal'
 
 export const announceRemoval = (tx: Transaction) => tx.rows(sql`select pg_notify(${REMOVAL_CHANNEL}, '')`)
 
-/** True when another method is kept at the gateway under the same token. */
+/** Finds whether another method is kept at the gateway under the same token. */
 export const isTokenShared = async (tx: Transaction, gateway: Id, token: string): Promise<boolean> =>
   (
     await oneRow<{ exists: boolean }>(

@@ -38,7 +38,7 @@ export interface BankFields {
   mandateToken: string | null
 }
 
-export interface PaymentMethod extends CardFields, BankFields {
+export interface StoredMethod extends CardFields, BankFields {
   id: Id
   customerId: CustomerId
   kind: MethodKind
@@ -59,17 +59,17 @@ const COLUMNS = fragment`
   m.mandate_date as "mandateDate", m.mandate_token as "mandateToken"`
 
 export const findMethod = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<PaymentMethod>(
+  firstRow<StoredMethod>(
     db,
     sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
   )
 
 /** Locks a method, after its customer: methods of a customer change one after the other. */
-export async function lockMethod(tx: Transaction, account: AccountId, id: Id): Promise<PaymentMethod | undefined> {
+export async function lockMethod(tx: Transaction, account: AccountId, id: Id): Promise<StoredMethod | undefined> {
   await tx.rows(sql`
     select 1 from customers c where c.account_id = ${account} and c.customer_id = (
       select m.customer_id from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}) for no key update`)
-  return firstRow<PaymentMethod>(
+  return firstRow<StoredMethod>(
     tx,
     sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id} for update`,
   )
@@ -84,7 +84,7 @@ const conditions = ({ customerId }: MethodFilter): Fragment =>
   customerId == null ? NOTHING : fragment`and m.customer_id = ${customerId}`
 
 export const listMethods = (db: Queryable, account: AccountId, filter: MethodFilter, start: PageStart, limit: number) =>
-  db.rows<PaymentMethod>(sql`
+  db.rows<StoredMethod>(sql`
     select ${COLUMNS} from payment_methods m where m.account_id = ${account} ${conditions(filter)}
      order by m.payment_method_id offset ${start.skip} limit ${limit}`)
 
@@ -93,14 +93,14 @@ export const countMethods = (db: Queryable, account: AccountId, filter: MethodFi
 
 /** Lists all methods of a customer, the oldest first. */
 export const listMethodsOf = (db: Queryable, account: AccountId, customer: CustomerId) =>
-  db.rows<PaymentMethod>(sql`
+  db.rows<StoredMethod>(sql`
     select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.customer_id = ${customer} order by m.payment_method_id`)
 
 /** Draws the identifier of a method to be: its number is sealed for it before it is written. */
 export const drawMethodId = async (tx: Transaction): Promise<Id> =>
   (await oneRow<{ id: Id }>(tx, sql`select nextval('payment_methods_payment_method_id_seq') as "id"`)).id
 
-export const insertMethod = (tx: Transaction, m: Omit<PaymentMethod, 'version'>, createdAt: Instant) =>
+export const insertMethod = (tx: Transaction, m: Omit<StoredMethod, 'version'>, createdAt: Instant) =>
   tx.rows(sql`
     insert into payment_methods (account_id, payment_method_id, customer_id, kind, token, is_primary, state, last_four, created_at, gateway_id,
       gateway_token, fingerprint, card_brand, name_on_card, last_name_on_card, expiry_month, expiry_year, account_type, account_holder, bank,
@@ -110,7 +110,7 @@ export const insertMethod = (tx: Transaction, m: Omit<PaymentMethod, 'version'>,
       ${m.expiryYear}, ${m.accountType}, ${m.accountHolder}, ${m.bank}, ${m.number}, ${m.numberHash}, ${m.branchCode}, ${m.routingNumber},
       ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.mandateToken})`)
 
-export const updateBankAccount = (tx: Transaction, m: PaymentMethod) =>
+export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
   tx.rows(sql`
     update payment_methods set kind = ${m.kind}, state = ${m.state}, last_four = ${m.lastFour}, account_type = ${m.accountType},
       account_holder = ${m.accountHolder}, bank = ${m.bank}, number = ${m.number}, number_hash = ${m.numberHash},

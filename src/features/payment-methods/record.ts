@@ -5,10 +5,10 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { recordKind } from '../../platform/http/record.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
-import { findMethod, lockMethod, type PaymentMethod } from './queries.ts'
+import { findMethod, lockMethod, type StoredMethod } from './queries.ts'
 import { fullView, methodEtag, methodShape, type MethodView } from './wire.ts'
 
-export const methodKind = recordKind<MethodView, 'payment_method', PaymentMethod>({
+export const methodKind = recordKind<MethodView, 'payment_method', StoredMethod>({
   code: 'payment_method',
   name: 'payment method',
   param: 'paymentMethodID',

@@ -25,7 +25,7 @@ import {
   REMOVAL_CHANNEL,
   removals,
 } from './intent-queries.ts'
-import type { PaymentMethod } from './queries.ts'
+import type { StoredMethod } from './queries.ts'
 
 /** Removing cards at their gateways: written down with the change that asks for it, done by a job that tries again. */
 
@@ -37,7 +37,7 @@ const ROWS_A_LOOK = 100
 /** Asks for the card of a method that was deleted to be removed, unless another method is kept under the same token. */
 export async function removeAtGateway(
   tx: Transaction,
-  { gatewayId, gatewayToken }: Pick<PaymentMethod, 'gatewayId' | 'gatewayToken'>,
+  { gatewayId, gatewayToken }: Pick<StoredMethod, 'gatewayId' | 'gatewayToken'>,
 ): Promise<void> {
   if (gatewayId === null || gatewayToken === null || (await isTokenShared(tx, gatewayId, gatewayToken))) return
   await insertRemoval(tx, { gatewayId, gatewayToken, reference: null })

@@ -10,7 +10,7 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
-import type { Verification } from '../gateways/contract.ts'
+import type { AccountAnswer } from '../gateways/contract.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { gatewayKind } from '../gateways/record.ts'
@@ -19,7 +19,7 @@ import { beginCard, finishCard, storeCard } from './add-card.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
 import { countMethods, listMethods } from './queries.ts'
 import { methodKind, recordMethod } from './record.ts'
-import { finishValidation, refuseGateway, verifyAccount } from './validate.ts'
+import { finishValidation, askAboutAccount, refuseGateway } from './validate.ts'
 import {
   type BankMethodBody,
   BankMethodIn,
@@ -191,8 +191,8 @@ const validation = (deps: Deps, method: 'POST' | 'PUT', id: string): Operation =
       // Asking changes nothing at the gateway: there is no intent to go on with.
       return { intent: gateway.id, call: { gateway, checked } }
     },
-    call: (context, { body }, { gateway, checked }) => verifyAccount(deps, context, gateway, checked, body),
-    finish: (tx, context, { body }, { checked }, outcome: Verification | { kind: 'not_checked' }) =>
+    call: (context, { body }, { gateway, checked }) => askAboutAccount(deps, context, gateway, checked, body),
+    finish: (tx, context, { body }, { checked }, outcome: AccountAnswer | { kind: 'not_checked' }) =>
       finishValidation(tx, context, deps, body, checked, outcome),
   })
 

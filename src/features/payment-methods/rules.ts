@@ -3,7 +3,7 @@ import { dateOf, daysInMonth } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
-import type { MethodState, PaymentMethod } from './queries.ts'
+import type { MethodState, StoredMethod } from './queries.ts'
 
 /** Which methods are valid, usable and primary, and where a card is kept. */
 
@@ -11,19 +11,19 @@ import type { MethodState, PaymentMethod } from './queries.ts'
 export const lastDayOf = (expiryYear: number, expiryMonth: number): IsoDate =>
   dateOf(expiryYear, expiryMonth, daysInMonth(expiryYear, expiryMonth))
 
-type Dated = Pick<PaymentMethod, 'state' | 'expiryYear' | 'expiryMonth'>
+type Dated = Pick<StoredMethod, 'state' | 'expiryYear' | 'expiryMonth'>
 
-/** True while a method is verified; of a card through the last day of its month. */
+/** Returns whether a method is verified; of a card through the last day of its month. */
 export const isValidOn = ({ state, expiryYear, expiryMonth }: Dated, today: IsoDate): boolean =>
   state === 'verified' &&
   (expiryYear === null || expiryMonth === null || today < addDays(lastDayOf(expiryYear, expiryMonth), 1))
 
 /**
- * True when money may be collected by the method: it is not rejected, and the gateway that keeps it is ready. An expired card is tried all the same,
+ * Returns whether money may be collected by the method: it is not rejected, and the gateway that keeps it is ready. An expired card is tried all the same,
  * since networks renew cards. Bank accounts are not collected from by this version.
  */
 export const isUsable = (
-  { kind, state, gatewayId }: Pick<PaymentMethod, 'kind' | 'state' | 'gatewayId'>,
+  { kind, state, gatewayId }: Pick<StoredMethod, 'kind' | 'state' | 'gatewayId'>,
   gateways: readonly Gateway[],
 ): boolean =>
   kind === 'credit_card' &&
@@ -42,23 +42,23 @@ export function cardGateway(
 }
 
 interface Account {
-  kind: PaymentMethod['kind']
+  kind: StoredMethod['kind']
   numberHash: Buffer | null
   branchCode: string | null
   routingNumber: string | null
 }
 
-/** True when an edit names another bank account: another kind, number, branch or routing number. */
+/** Returns whether an edit names another bank account: another kind, number, branch or routing number. */
 export const isOtherAccount = (edited: Account, present: Account): boolean =>
   edited.kind !== present.kind ||
   edited.branchCode !== present.branchCode ||
   edited.routingNumber !== present.routingNumber ||
   !(edited.numberHash && present.numberHash?.equals(edited.numberHash))
 
-type Mandated = Pick<PaymentMethod, 'mandateReference' | 'mandateDate' | 'mandateToken'>
+type Mandated = Pick<StoredMethod, 'mandateReference' | 'mandateDate' | 'mandateToken'>
 
 /** The mandate of an edit: a value that was sent, null where it was cleared, undefined where nothing was sent. */
-export type SentMandate = { [Name in 'mandateReference' | 'mandateDate']?: PaymentMethod[Name] | undefined }
+export type SentMandate = { [Name in 'mandateReference' | 'mandateDate']?: StoredMethod[Name] | undefined }
 
 /**
  * Returns the mandate after an edit. Rule: another account ends the link and clears reference and date, unless both are sent; the same account

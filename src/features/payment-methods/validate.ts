@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type Answer, noContent } from '../../platform/http/operation.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
-import type { Verification } from '../gateways/contract.ts'
+import type { AccountAnswer } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { isReady, kindsOf } from '../gateways/rules.ts'
 import { numberHash } from './actions.ts'
@@ -27,14 +27,14 @@ interface NotChecked {
   kind: 'not_checked'
 }
 
-export const verifyAccount = (
+export const askAboutAccount = (
   deps: GatewayDeps,
   context: RequestContext,
   gateway: Gateway,
   checked: CheckedAccount,
   { BankAccount: body }: ValidationBody,
-): Promise<Verification | NotChecked> =>
-  askGateway<Verification | NotChecked>(deps, context, gateway, async (adapter, call) => {
+): Promise<AccountAnswer | NotChecked> =>
+  askGateway<AccountAnswer | NotChecked>(deps, context, gateway, async (adapter, call) => {
     if (!adapter.verifyAccount) return { kind: 'not_checked' }
     const { kind, number, branchCode, routingNumber, bic } = checked
     return adapter.verifyAccount(call, {
@@ -57,7 +57,7 @@ export async function finishValidation(
   deps: GatewayDeps,
   { customerID }: ValidationBody,
   checked: CheckedAccount,
-  outcome: Verification | NotChecked,
+  outcome: AccountAnswer | NotChecked,
 ): Promise<Answer | Fault> {
   if (outcome.kind === 'not_checked') return noContent()
   if (outcome.kind !== 'accepted' && outcome.kind !== 'refused')

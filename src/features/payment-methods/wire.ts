@@ -10,11 +10,11 @@ import { date, flag, requiredReference, text, whole } from '../../platform/wire/
 import { canonicalJson, isJsonNumber } from '../../platform/wire/json.ts'
 import { type BodyOf, type Field, objectOf, optional, REFUSED, required, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outInteger, outObject, outText, outWord } from '../../platform/wire/write.ts'
-import type { PaymentMethod } from './queries.ts'
+import type { StoredMethod } from './queries.ts'
 import { isValidOn } from './rules.ts'
 
 /** Amount of a method that an answer shows: lists are short, only the single read to a full key holds the number. */
-export interface MethodView extends PaymentMethod {
+export interface MethodView extends StoredMethod {
   isShort: boolean
   /** The whole AccountNumber or IBAN; null where it is not shown. */
   shownNumber: string | null
@@ -23,14 +23,14 @@ export interface MethodView extends PaymentMethod {
 }
 
 /** Returns a method as events and answers to changes show it: in full, without number and token. */
-export const fullView = (method: PaymentMethod): MethodView => ({
+export const fullView = (method: StoredMethod): MethodView => ({
   ...method,
   isShort: false,
   shownNumber: null,
   shownMandate: null,
 })
 
-export const shortView = (method: PaymentMethod, shownMandate: string | null): MethodView => ({
+export const shortView = (method: StoredMethod, shownMandate: string | null): MethodView => ({
   ...method,
   isShort: true,
   shownNumber: null,
@@ -131,11 +131,11 @@ export const methodShape = recordShape<MethodView>()('PaymentMethod', {
 })
 
 /** Changes with whatever a PUT would replace; the hash stands for the number. */
-export const methodEtag = ({ id, version }: Pick<PaymentMethod, 'id' | 'version'>): string => etagOf(id, version)
+export const methodEtag = ({ id, version }: Pick<StoredMethod, 'id' | 'version'>): string => etagOf(id, version)
 
 const NAME_MAX = 70
 
-/** A name beside a number: one that could itself be the number of a card is refused, and not repeated. */
+/** Reads a name beside a number: one that could itself be the number of a card is refused, and not repeated. */
 const name = (max: number): Field<string> => {
   const plain = text({ max })
   return {
@@ -196,7 +196,7 @@ const bankKind: Field<BankKind> = {
     ),
 }
 
-/** A number as it is stored and answered: IBAN and BIC without spaces and in capital letters. */
+/** Reads a number, or the name of a mandate, that no message repeats. */
 const bankNumber = (max: number): Field<string> => ({ ...text({ max, takesNumbers: true }), isSecret: true })
 
 const bankInputs = {
@@ -237,7 +237,7 @@ export const ValidationIn = objectOf(validationInputs, {
 })
 export type ValidationBody = BodyOf<typeof validationInputs>
 
-/** A mandate's fields as a body has them. */
+/** Returns a mandate's fields as a body has them. */
 export const mandateFromWire = (
   body: Pick<BankAccountBody, 'MandateReference' | 'MandateDate'>,
 ): { mandateReference: string | null | undefined; mandateDate: IsoDate | null | undefined } => ({

@@ -6,7 +6,7 @@ import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from '../../kernel/context.ts'
-import type { Asked, Begun } from './outward.ts'
+import type { AskedKey, Begun } from './outward.ts'
 
 /** Operations of the interface, each declared once: routing, checks, documentation and handler. */
 
@@ -169,7 +169,7 @@ export interface OutwardOperation<
     input: Input<Body, Query>,
     record: Record,
     found: Found,
-    asked: Asked,
+    asked: AskedKey,
   ): Promise<Begun<Call>>
   /** Calls, without a transaction or a connection. */
   call(context: RequestContext, input: Input<Body, Query>, call: Call): Promise<Result>

@@ -11,14 +11,14 @@ import type { Answer } from './operation.ts'
 /**
  * Outward operations: what calls a gateway. The intent is committed with the Idempotency-Key; then the gateway is called, while no transaction
  * and no connection is held; then result and kept answer are committed together. A process that was killed in between leaves the intent, with
- * which the same key goes on. See decision 18.
+ * which the same key goes on. See decision 19.
  */
 
 /** Bounds on the calls of this process: each waits for somebody else and takes hardly more than memory. */
 export const OUTWARD = { running: 256, waiting: 0, perOwner: 64 }
 
 /** The key under which a request begins its intent. */
-export interface Asked {
+export interface AskedKey {
   /** Sent with an Idempotency-Key: the caller can come back for the answer. */
   isKeyed: boolean
   /** The intent that the same request began under the same key and got no answer of; the operation decides whether it is still open. */
@@ -30,7 +30,7 @@ export type Begun<Call> = { intent: Id; call: Call } | { answer: Answer }
 
 /** The three steps. Only `call` may reach outside, and it alone runs without a transaction. */
 export interface OutwardSteps<Call, Result> {
-  begin(tx: Transaction, asked: Asked): Promise<Begun<Call>>
+  begin(tx: Transaction, asked: AskedKey): Promise<Begun<Call>>
   call(call: Call): Promise<Result>
   /** Writes what came of it. A refusal that it returns is thrown after the commit, so that the end of the intent stays. */
   finish(tx: Transaction, call: Call, result: Result): Promise<Answer | Fault>
