@@ -6,7 +6,7 @@ import type { ChargeFate, Conduct, RefundFate } from './conduct.ts'
 
 /** Whose book of the sandbox it is: each gateway of an account has its own. */
 export interface Book {
-  accountId: AccountId
+  account: AccountId
   gatewayId: Id
 }
 
@@ -25,17 +25,17 @@ export interface SandboxCard {
 const CARD = fragment`token, reference, conduct, fingerprint, brand, last_four as "lastFour", expiry_year as "expiryYear",
   expiry_month as "expiryMonth", removed_at as "removedAt"`
 
-export const findCard = (db: Queryable, { accountId, gatewayId }: Book, token: string) =>
+export const findCard = (db: Queryable, { account, gatewayId }: Book, token: string) =>
   firstRow<SandboxCard>(
     db,
-    sql`select ${CARD} from sandbox_cards where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token}`,
+    sql`select ${CARD} from sandbox_cards where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token}`,
   )
 
-export const findCardByReference = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+export const findCardByReference = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxCard>(
     db,
     sql`select ${CARD} from sandbox_cards
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
   )
 
 /** Stores a card; undefined when one is stored under its reference. */
@@ -44,15 +44,15 @@ export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 
     tx,
     sql`insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
                                    expiry_month, stored_at)
-        values (${book.accountId}, ${book.gatewayId}, ${card.token}, ${card.reference}, ${card.conduct}, ${card.fingerprint}, ${card.brand},
+        values (${book.account}, ${book.gatewayId}, ${card.token}, ${card.reference}, ${card.conduct}, ${card.fingerprint}, ${card.brand},
                 ${card.lastFour}, ${card.expiryYear}, ${card.expiryMonth}, ${now})
         on conflict (account_id, gateway_id, reference) do nothing returning ${CARD}`,
   )
 
-export const updateCardRemoved = (tx: Transaction, { accountId, gatewayId }: Book, token: string, now: Instant) =>
+export const updateCardRemoved = (tx: Transaction, { account, gatewayId }: Book, token: string, now: Instant) =>
   tx.rows(sql`
     update sandbox_cards set removed_at = ${now}
-     where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token} and removed_at is null`)
+     where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and removed_at is null`)
 
 export interface SandboxCharge {
   reference: string
@@ -71,26 +71,26 @@ export interface SandboxCharge {
 const CHARGE = fragment`reference, token, amount_minor as "amountMinor", currency_code as "currency", state, code, charged_on as "chargedOn",
   known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
 
-export const findCharge = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+export const findCharge = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxCharge>(
     db,
     sql`select ${CHARGE} from sandbox_charges
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
   )
 
-export const lockCharge = (tx: Transaction, { accountId, gatewayId }: Book, reference: string) =>
+export const lockCharge = (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxCharge>(
     tx,
     sql`select ${CHARGE} from sandbox_charges
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference} for update`,
+         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} for update`,
   )
 
 /** Finds whether a charge of this card with the customer present has asked for an action. */
-export const hasAskedForAction = async (db: Queryable, { accountId, gatewayId }: Book, token: string) =>
+export const hasAskedForAction = async (db: Queryable, { account, gatewayId }: Book, token: string) =>
   (await firstRow(
     db,
     sql`select 1 from sandbox_charges
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and token = ${token} and is_customer_present
+         where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and is_customer_present
            and state in ('requires_action', 'cancelled') limit 1`,
   )) !== undefined
 
@@ -110,17 +110,17 @@ export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
     tx,
     sql`insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
                                      code, charged_on, known_from, returned_on, returned_minor, won_on)
-        values (${book.accountId}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
+        values (${book.account}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
                 ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.knownFrom},
                 ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
         on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`,
   )
 
-export const updateChargeCancelled = (tx: Transaction, { accountId, gatewayId }: Book, reference: string) =>
+export const updateChargeCancelled = (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxCharge>(
     tx,
     sql`update sandbox_charges set state = 'cancelled'
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
+         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
      returning ${CHARGE}`,
   )
 
@@ -134,24 +134,24 @@ export interface SandboxRefund extends RefundFate {
 const REFUND = fragment`reference, charge_reference as "chargeReference", amount_minor as "amountMinor", state, code,
   refunded_on as "refundedOn", settles_on as "settlesOn", fails_on as "failsOn"`
 
-export const findRefund = (db: Queryable, { accountId, gatewayId }: Book, reference: string) =>
+export const findRefund = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxRefund>(
     db,
     sql`select ${REFUND} from sandbox_refunds
-         where account_id = ${accountId} and gateway_id = ${gatewayId} and reference = ${reference}`,
+         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
   )
 
 /** Lists the refunds of a charge that took money out of it, whether or not it came back. */
-export const listRefunds = (db: Queryable, { accountId, gatewayId }: Book, chargeReference: string) =>
+export const listRefunds = (db: Queryable, { account, gatewayId }: Book, chargeReference: string) =>
   db.rows<SandboxRefund>(sql`
     select ${REFUND} from sandbox_refunds
-     where account_id = ${accountId} and gateway_id = ${gatewayId} and charge_reference = ${chargeReference} and state = 'succeeded'`)
+     where account_id = ${account} and gateway_id = ${gatewayId} and charge_reference = ${chargeReference} and state = 'succeeded'`)
 
-export const insertRefund = (tx: Transaction, { accountId, gatewayId }: Book, refund: SandboxRefund) =>
+export const insertRefund = (tx: Transaction, { account, gatewayId }: Book, refund: SandboxRefund) =>
   tx.rows(sql`
     insert into sandbox_refunds (account_id, gateway_id, reference, charge_reference, amount_minor, state, refunded_on, code, settles_on,
                                  fails_on)
-    values (${accountId}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
+    values (${account}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
             ${refund.refundedOn}, ${refund.code}, ${refund.settlesOn}, ${refund.failsOn})`)
 
 export type ReportType = 'charge.returned' | 'charge.dispute_won' | 'refund.updated' | 'card.updated'
@@ -163,10 +163,10 @@ export interface NewReport {
   dueOn: IsoDate
 }
 
-export const insertReport = (tx: Transaction, { accountId, gatewayId }: Book, report: NewReport) =>
+export const insertReport = (tx: Transaction, { account, gatewayId }: Book, report: NewReport) =>
   tx.send(sql`
     insert into sandbox_reports (account_id, gateway_id, report_type, reference, due_on)
-    values (${accountId}, ${gatewayId}, ${report.type}, ${report.reference}, ${report.dueOn})`)
+    values (${account}, ${gatewayId}, ${report.type}, ${report.reference}, ${report.dueOn})`)
 
 export interface SandboxReport {
   id: Id

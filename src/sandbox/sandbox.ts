@@ -95,7 +95,7 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       expiryYear: request.expiryYear,
       expiryMonth: request.expiryMonth,
     }
-    const stored = await db.transaction(call.accountId, async (tx) => {
+    const stored = await db.transaction(call.account, async (tx) => {
       const added = await insertCard(tx, call, card, call.now)
       if (added && card.conduct === 'renewed')
         insertReport(tx, call, {
@@ -106,14 +106,14 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       return added
     })
     return shownCard(
-      stored ?? (await findCardByReference(db.reader(call.accountId), call, request.reference)),
+      stored ?? (await findCardByReference(db.reader(call.account), call, request.reference)),
       call.today,
     )
   }
 
   async function charge(call: SandboxCall, request: ChargeRequest): Promise<ChargeView> {
     const token = rootOf(request.token)
-    const read = db.reader(call.accountId)
+    const read = db.reader(call.account)
     const card = await findCard(read, call, token)
     const usable = card && card.removedAt === null ? card : undefined
     const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(read, call, token))
@@ -123,13 +123,13 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       : UNKNOWN_CARD
     const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
     const entry = { ...request, ...fate, token, chargedOn: call.today, knownFrom }
-    const charged = await db.transaction(call.accountId, (tx) => writeCharge(call, tx, entry))
+    const charged = await db.transaction(call.account, (tx) => writeCharge(call, tx, entry))
     const found = charged ?? (await findCharge(read, call, request.reference))
     return found ? shownCharge(found, call) : { kind: 'none' }
   }
 
   async function refund(call: SandboxCall, request: RefundRequest): Promise<RefundView> {
-    return db.transaction(call.accountId, async (tx) => {
+    return db.transaction(call.account, async (tx) => {
       // The charge is locked, so that two refunds together never give back more than it took.
       const charged = await lockCharge(tx, call, request.chargeReference)
       const known = await findRefund(tx, call, request.reference)
@@ -153,15 +153,15 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
 
     findStored: (call: SandboxCall, reference: string) =>
       asked(call, async () =>
-        shownCard(await findCardByReference(db.reader(call.accountId), call, reference), call.today),
+        shownCard(await findCardByReference(db.reader(call.account), call, reference), call.today),
       ),
 
     askStored: (call: SandboxCall, token: string) =>
-      asked(call, async () => shownCard(await findCard(db.reader(call.accountId), call, rootOf(token)), call.today)),
+      asked(call, async () => shownCard(await findCard(db.reader(call.account), call, rootOf(token)), call.today)),
 
     removeStored: (call: SandboxCall, token: string) =>
       answered(call, async () => {
-        await db.transaction(call.accountId, (tx) => updateCardRemoved(tx, call, rootOf(token), call.now))
+        await db.transaction(call.account, (tx) => updateCardRemoved(tx, call, rootOf(token), call.now))
         return { kind: 'removed' } as const
       }),
 
@@ -169,14 +169,14 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
 
     askCharge: (call: SandboxCall, reference: string) =>
       asked(call, async () => {
-        const found = await findCharge(db.reader(call.accountId), call, reference)
+        const found = await findCharge(db.reader(call.account), call, reference)
         return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
       }),
 
     cancelCharge: (call: SandboxCall, reference: string) =>
       answered(call, async () => {
-        const ended = await db.transaction(call.accountId, (tx) => updateChargeCancelled(tx, call, reference))
-        const found = ended ?? (await findCharge(db.reader(call.accountId), call, reference))
+        const ended = await db.transaction(call.account, (tx) => updateChargeCancelled(tx, call, reference))
+        const found = ended ?? (await findCharge(db.reader(call.account), call, reference))
         return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
       }),
 
@@ -184,7 +184,7 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
 
     askRefund: (call: SandboxCall, reference: string) =>
       asked(call, async () => {
-        const found = await findRefund(db.reader(call.accountId), call, reference)
+        const found = await findRefund(db.reader(call.account), call, reference)
         return found ? shownRefund(found, call.today) : ({ kind: 'none' } as const)
       }),
   }

@@ -144,8 +144,9 @@ function reportOf(id: string, raw: Buffer): GatewayReport | undefined {
   }
 }
 
-function callOf({ settings: { LatencyMs, Fault }, ...call }: GatewayCall): SandboxCall {
+function callOf({ settings: { LatencyMs, Fault }, accountId: account, ...call }: GatewayCall): SandboxCall {
   return {
+    account,
     ...call,
     latencyMs: typeof LatencyMs === 'number' ? LatencyMs : 0,
     fault: (Fault ?? 'none') as SandboxFault,
