@@ -11,7 +11,7 @@ import type { Answer } from './operation.ts'
 /**
  * Outward operations: what calls a gateway. The intent is committed with the Idempotency-Key; then the gateway is called, while no transaction
  * and no connection is held; then result and kept answer are committed together. A process that was killed in between leaves the intent, with
- * which the same key goes on. See decision 19.
+ * which the same key goes on. See decision 20.
  */
 
 /** Bounds on the calls of this process: each waits for somebody else and takes hardly more than memory. */
