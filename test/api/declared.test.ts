@@ -9,6 +9,7 @@ import { makeDrawing } from '../../src/features/documents/draw.ts'
 import { clientConfig, openDatabase } from '../../src/platform/database/database.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
 import { makeRateLimit } from '../../src/platform/http/rate-limit.ts'
+import { idempotencySecrets, keyedRequest } from '../../src/platform/http/idempotency.ts'
 import { startTestService } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
@@ -144,7 +145,9 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
       const { path: url } = (await RECIPES[operation.id]?.(world)) ?? {}
       return send(operation, { ...(url ? { url } : {}), headers: { accept: 'application/pdf' } }, undrawn.server)
     }
-    await owner.query('select pg_advisory_lock(hashtextextended($1, 7305))', [`${client.id}:running`])
+    const secrets = idempotencySecrets(service.calling.envelope)
+    const { key } = keyedRequest(secrets, 'running', { method: '', path: '', body: '' })
+    await owner.query('select pg_advisory_lock(hashtextextended($1, 7305))', [`${client.id}:${key}`])
     const status = await send(operation, { headers: { 'idempotency-key': 'running' } })
     await owner.query('select pg_advisory_unlock_all()')
     return status

@@ -46,12 +46,6 @@ export const findGateway = (db: Queryable, account: AccountId, id: Id) =>
     sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.gateway_id = ${id}`,
   )
 
-export const findGatewayByToken = (db: Queryable, account: AccountId, token: string) =>
-  firstRow<Gateway>(
-    db,
-    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`,
-  )
-
 /** Locks which gateway is the first choice for what: changes of the gateways of an account come one after the other. */
 export const lockChoices = (tx: Transaction, account: AccountId) =>
   tx.rows(sql`select 1 from accounts where account_id = ${account} for no key update`)
