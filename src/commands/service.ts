@@ -32,6 +32,5 @@ export const openForService = (
       warn: (message) => log.warn(message),
       error: (message) => log.error(message),
     },
-    onDatabaseGone: (reason) =>
-      given.stop.fail(reason ? `the database has ended: ${reason}` : 'the database has ended'),
+    onDatabaseGone: (reason) => given.stop.fail(`the database has ended: ${reason}`),
   })

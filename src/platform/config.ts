@@ -319,12 +319,18 @@ function urlOf(...schemes: string[]): (text: string) => string | Wrong {
 /** Words of `target_session_attrs` that ask for what is asked for anyway: the server that takes writes. */
 const WRITING_SESSIONS = ['read-write', 'primary']
 
+const ENCODED_ADDRESS =
+  'an address that begins with postgres:// or postgresql:// and holds @, :, /, ?, # and % of user and password percent-encoded (@ as %40, # as %23)'
+
+/** Returns whether user or password ended the authority of the address early: what follows would be shown as host, database or settings. */
+const isCutShort = ({ hash, pathname, searchParams }: URL): boolean =>
+  hash !== '' || /@.*\//.test(pathname) || [...searchParams.keys()].some((name) => name.includes('@'))
+
 function readDatabaseUrl(text: string): string | Wrong {
-  const isPostgres = urlOf('postgres', 'postgresql')
   for (const server of serversOf(text)) {
-    const found = isPostgres(server)
-    if (found instanceof Wrong) return found
-    const wanted = new URL(server).searchParams.get('target_session_attrs') ?? 'read-write'
+    const url = parseUrl(server)
+    if (!url || !/^postgres(ql)?:$/.test(url.protocol) || isCutShort(url)) return new Wrong(ENCODED_ADDRESS)
+    const wanted = url.searchParams.get('target_session_attrs') ?? 'read-write'
     if (!WRITING_SESSIONS.includes(wanted))
       return new Wrong(`an address whose target_session_attrs is ${WRITING_SESSIONS.join(' or ')}, or left out`)
   }

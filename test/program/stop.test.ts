@@ -88,14 +88,18 @@ describe('stop', () => {
 const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
-test.each(['silent', 'fatal', 'info'])(
-  'a service whose database has died says so at LOG_LEVEL=%s, and fails',
-  async (LOG_LEVEL) => {
+test.each([
+  ['silent', 'SIGQUIT', /^the database has ended: .*received immediate shutdown request/],
+  ['fatal', 'SIGKILL', /^the database has ended: killed by signal 9 \(SIGKILL\)$/],
+  ['info', 'SIGKILL', /^the database has ended: killed by signal 9 \(SIGKILL\)$/],
+] as const)(
+  'a service whose database has died says so at LOG_LEVEL=%s after %s, and fails',
+  async (LOG_LEVEL, signal, reason) => {
     const DATA_DIR = testFolder()
     // A worker would still be starting, and fail with words of its own.
     const service = await serve({ DATA_DIR, LOG_LEVEL }, ['--no-worker'])
     const postmaster = Number(readFileSync(join(DATA_DIR, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-    process.kill(postmaster, 'SIGQUIT')
+    process.kill(postmaster, signal)
     const { code, err } = await service.ended
     expect(code).toBe(1)
     const last = JSON.parse(
@@ -106,7 +110,7 @@ test.each(['silent', 'fatal', 'info'])(
     ) as object
     expect(last).toMatchObject({
       level: 60,
-      reason: expect.stringMatching(/^the database has ended: .*received immediate shutdown request/),
+      reason: expect.stringMatching(reason),
       msg: 'the service ends',
     })
   },

@@ -49,6 +49,8 @@ function checkUse({ root }: DataFolder): Finding {
       return doubtful(about, `${root} is open to other users (${(mode & 0o777).toString(8)})`, `chmod 700 ${root}`)
     return fine(about, `${root} can be written`)
   } catch (error) {
+    if (errorCodeOf(error) === 'EROFS')
+      return broken(about, `${root} lies on a read-only file system`, 'mount it writable, or set DATA_DIR to another')
     return broken(about, `${root} cannot be used by this user (${errorCodeOf(error)})`, mend)
   }
 }

@@ -33,9 +33,8 @@ export type Ownership = 'own' | 'join' | 'any' | 'present'
 interface Home {
   connection: Connection
   stop(): Promise<void>
-  /** Settles when a database that this process runs has ended by itself. */
-  exited?: Promise<unknown>
-  reasonOfEnd?(): string
+  /** Settles when a database that this process runs has ended, with how and why. */
+  ended?: Promise<string>
   /** This process has just started it: nobody worked on it before. */
   isFresh?: boolean
 }
@@ -61,8 +60,7 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
   return {
     connection: postgres.connection,
     stop: () => postgres.stop(),
-    exited: postgres.exited,
-    reasonOfEnd: postgres.reasonOfEnd,
+    ended: postgres.exited.then((end) => postgres.reasonOfEnd(end)),
     isFresh: true,
   }
 }
@@ -88,8 +86,8 @@ export async function openService(
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
     let isClosing = false
-    void home.exited?.then(() => {
-      if (!isClosing) options.onDatabaseGone?.(home.reasonOfEnd?.() ?? '')
+    void home.ended?.then((reason) => {
+      if (!isClosing) options.onDatabaseGone?.(reason)
     })
     const close = async () => {
       isClosing = true

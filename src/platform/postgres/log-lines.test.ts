@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { levelOf, reasonIn } from './supervisor.ts'
+import { levelOf, reasonOfEnd } from './supervisor.ts'
 
 describe('lines of the embedded database', () => {
   test.each([
@@ -32,9 +32,20 @@ describe('lines of the embedded database', () => {
       '57P01 FATAL:  terminating connection due to administrator command',
       '00000 LOG:  startup process (PID 9) was terminated by signal 6: Aborted',
     ].join('\n')
-    expect(reasonIn(words)).toBe(
-      'PANIC:  could not write to file "pg_wal/xlogtemp.7": No space left on device; LOG:  startup process (PID 9) was terminated by signal 6: Aborted',
+    expect(reasonOfEnd({ code: 1 }, words)).toBe(
+      'ended with exit code 1; PANIC:  could not write to file "pg_wal/xlogtemp.7": No space left on device; LOG:  startup process (PID 9) was terminated by signal 6: Aborted',
     )
-    expect(reasonIn('')).toBe('')
+    expect(reasonOfEnd({ code: null }, '')).toBe('its guard was killed')
+  })
+
+  test('name the signal that killed it, and nothing that was written before', () => {
+    const words = [
+      '00000 LOG:  listening on Unix socket "./.s.PGSQL.5432"',
+      '53300 FATAL:  sorry, too many clients already',
+      '00000 LOG:  database system is ready to accept connections',
+    ].join('\n')
+    expect(reasonOfEnd({ code: 137 }, words)).toBe('killed by signal 9 (SIGKILL)')
+    expect(reasonOfEnd({ code: 134 }, '')).toBe('killed by signal 6 (SIGABRT)')
+    expect(reasonOfEnd({ code: 2 }, words.split('\n')[2]!)).toBe('ended with exit code 2')
   })
 })

@@ -19,10 +19,16 @@ export function errorCodeOf(error: unknown): string | undefined {
 /** Turns the failed file call into a sentence about the folder; anything unknown is handed back to be thrown as it is. */
 export function folderFailure(dataDir: string, error: unknown): unknown {
   switch (errorCodeOf(error)) {
+    case 'EROFS':
+      return new StartFailure(
+        `The data folder ${dataDir} cannot be written, because its file system is read-only: mount it writable, or set DATA_DIR to another folder.`,
+      )
+    case 'ENOENT':
+      return new StartFailure(
+        `The data folder ${dataDir} cannot be made there, whoever tries: set DATA_DIR to another folder.`,
+      )
     case 'EACCES':
     case 'EPERM':
-    case 'EROFS':
-    case 'ENOENT':
       return new StartFailure(
         `The data folder ${dataDir} cannot be written by this user (${errorCodeOf(error)}): give it to the user that runs Perennial, or set DATA_DIR to another folder.`,
       )

@@ -215,7 +215,7 @@ describe.runIf(isRoot && isLinux && ordinary)('started by root', () => {
     'a folder that cannot be made is refused at once, also below /proc',
     async () => {
       await expect(startEmbeddedPostgres({ dataDir: '/proc/nothing/data', log: quiet })).rejects.toThrow(
-        'cannot be written by this user',
+        'cannot be made there, whoever tries: set DATA_DIR',
       )
       await expect(startEmbeddedPostgres({ dataDir: '/dev/null/data', log: quiet })).rejects.toThrow('is not a folder')
     },
@@ -252,7 +252,7 @@ describe.runIf(isRoot && isLinux && ordinary)('started by root', () => {
         expect(readdirSync(dataDir)).toEqual(['lock'])
         spawnSync('mount', ['-o', 'remount,ro', dataDir])
         const closed = await start().catch((error: Error) => error.message)
-        expect(closed).toContain('cannot be written by this user (EROFS)')
+        expect(closed).toContain('its file system is read-only: mount it writable')
       } finally {
         spawnSync('umount', [dataDir])
       }

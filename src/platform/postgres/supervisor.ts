@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type BinariesPackage, prepareBinaries } from './binaries.ts'
 import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
@@ -11,6 +12,8 @@ import type { ServerSettings } from './settings.ts'
 import { folderFailure, fullDisk, StartFailure } from './start-failure.ts'
 
 const PATIENCE_MS = 10_000
+/** The exit code of a program that a signal ended is this plus the number of the signal, as shells report it. */
+const ENDED_BY_SIGNAL = 128
 
 /** Log of the supervisor and the server; a pino logger fits. */
 export type PostgresLog = Record<'debug' | 'info' | 'warn' | 'error', (message: string) => void>
@@ -22,8 +25,8 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>
   /** Settles when the server has ended, asked or not. */
   readonly exited: Promise<ServerEnd>
-  /** Returns what the server wrote last of its own end, in one line; empty where it wrote nothing. */
-  reasonOfEnd(): string
+  /** Returns how and why the server has ended, in one line. */
+  reasonOfEnd(end: ServerEnd): string
 }
 
 /**
@@ -70,7 +73,7 @@ async function startLocked(
   return {
     connection,
     exited: server.exited,
-    reasonOfEnd: () => reasonIn(server.lastWords()),
+    reasonOfEnd: (end) => reasonOfEnd(end, server.lastWords()),
     stop: async () => {
       await server.stop()
       await released
@@ -134,17 +137,28 @@ const STATE = /^[0-9A-Z]{5} (?=[A-Z]+\d?:)/
 const withoutState = (line: string): string => line.replace(STATE, '')
 
 /** Lines of the server about its own end. Lines of errors are none of them: they may repeat what a caller sent. */
-const OF_AN_END = /^(PANIC|FATAL|LOG): +(?! |the database system is |terminating connection )/
+const OF_AN_END = [
+  /^(PANIC|FATAL): +(?! |the database system is |terminating connection )/,
+  /^LOG: +.*(was terminated by|exited with exit code|received .*shutdown request|immediate shutdown|terminating any other|aborting startup)/,
+]
 const REASON_LINES = 3
 
-/** Returns what the server wrote last about its end, in one line. */
-export const reasonIn = (lastWords: string): string =>
-  lastWords
+/**
+ * Returns how the server has ended and what it wrote last about that, in one line. A server that was killed outright wrote nothing about it,
+ * and its last lines are of something else.
+ */
+export function reasonOfEnd({ code }: Pick<ServerEnd, 'code'>, lastWords: string): string {
+  const signal =
+    code === null ? undefined : Object.entries(constants.signals).find(([, no]) => no + ENDED_BY_SIGNAL === code)
+  const ending = signal ? `killed by signal ${signal[1]} (${signal[0]})` : `ended with exit code ${code}`
+  if (signal?.[0] === 'SIGKILL') return ending
+  const lines = lastWords
     .split('\n')
     .map(withoutState)
-    .filter((line) => OF_AN_END.test(line))
+    .filter((line) => OF_AN_END.some((pattern) => pattern.test(line)))
     .slice(-REASON_LINES)
-    .join('; ')
+  return [...(code === null ? ['its guard was killed'] : [ending]), ...lines].join('; ')
+}
 
 /**
  * Classes of SQLSTATE that are an illness of the server or its machine, whoever met it: used up resources (53), failures of the system (58), a
