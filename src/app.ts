@@ -51,6 +51,7 @@ import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
+import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
@@ -240,6 +241,7 @@ export async function buildApp({
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
       expensiveAnswers: new Places(EXPENSIVE_ANSWERS),
       expensiveReads: new Places(EXPENSIVE_READS),
+      knownLong: new KnownLong(),
       rateLimit: makeRateLimit(settings.rateLimitPerMinute, clock),
       measured: metrics.measured,
     },

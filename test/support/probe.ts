@@ -6,6 +6,7 @@ import { Bodies } from '../../src/platform/http/body-bounds.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { Places } from '../../src/platform/places.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
+import { KnownLong } from '../../src/platform/http/known-long.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
 import { OUTWARD } from '../../src/platform/http/outward.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
@@ -63,6 +64,7 @@ export function probeServer(
       // No bound: a test of one sets its own.
       expensiveReads: { run: (_owner, work) => work() },
       expensiveAnswers: { run: (_owner, work) => work() },
+      knownLong: new KnownLong(),
       rateLimit: () => ({ headers: {} }),
       measured: () => {},
       ...overrides,

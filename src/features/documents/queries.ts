@@ -1,6 +1,6 @@
 import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
@@ -35,17 +35,20 @@ export const getFrozenPartiesOfNote = (db: Queryable, account: AccountId, id: Id
   )
 
 /** Lists the first payments, credit notes and bad debts of an invoice in the order in which they were applied. */
-export const listAppliedLines = (db: Queryable, account: AccountId, id: InvoiceId, appliedMax: number) =>
-  db.rows<Applied>(sql`
+export function listAppliedLines(db: Queryable, account: AccountId, id: InvoiceId, appliedMax: number) {
+  // Where more are too many, those that there are need no order to be found.
+  const first = db.rowsMax === undefined ? fragment`order by allocation_id limit ${appliedMax}` : orTooMany(db)
+  return db.rows<Applied>(sql`
     select coalesce(p.dated, n.dated) as "date", coalesce(n.kind, 'payment') as "kind", coalesce(p.ref, n.ref) as "reference", p.method,
            coalesce(${IS_UNSETTLED}, false) as "isPending", l.amount_minor as "amountMinor"
       from (select * from allocations
              where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null
-             order by allocation_id limit ${appliedMax}) l
+             ${first}) l
       left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       left join negative_adjustments n
         on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id
      order by l.allocation_id`)
+}
 
 /** Lists the debts that a credit note pays, in the order in which it was applied to them. */
 export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>

@@ -1,5 +1,13 @@
-import type { Account } from '../../kernel/context.ts'
-import { type Answer, noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import type { Account, RequestContext } from '../../kernel/context.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  type PathParams,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { creditNote } from '../credit-notes/record.ts'
 import { invoiceKind } from '../invoices/record.ts'
@@ -26,6 +34,11 @@ export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawabl
   return { status: 200, makeBody, contentType: 'application/pdf', headers }
 }
 
+type ReadDocument = (db: Queryable, context: RequestContext, input: { params: PathParams }) => Promise<Answer>
+
+/** Reads a document of a record: one that has more than a look-up may have is an expensive answer. */
+const anyLength = (read: ReadDocument) => ({ read, readLong: read })
+
 const creditNoteOperations = (drawing: Drawing): Operation[] => [
   readOperation({
     id: 'getCreditPdf',
@@ -35,7 +48,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     summary: 'A credit note as a PDF: its parties as when it was made, with what it was used for so far',
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
-    read: async (db, context, { params }) => {
+    ...anyLength(async (db, context, { params }) => {
       const found = await creditNote.found(db, context, params)
       const document = await loadCreditNoteDocument(db, context, found)
       const words = wordsOf(languageOf(document.locale))
@@ -45,7 +58,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
         { kind: 'credit_note', document },
         `${words.creditNote}-${document.number}`,
       )
-    },
+    }),
   }),
   writeOperation({
     id: 'sendCredit',
@@ -72,13 +85,13 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
-    read: async (db, context, { params }) => {
+    ...anyLength(async (db, context, { params }) => {
       const id = invoiceKind.pathId(params)
       const document = await loadInvoiceDocument(db, context, id)
       const { invoice, draft } = wordsOf(languageOf(document.locale))
       const name = `${invoice}-${document.number ?? `${draft}-${id}`}`
       return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, name)
-    },
+    }),
   }),
   ...creditNoteOperations(drawing),
 ]

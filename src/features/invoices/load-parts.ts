@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { findCustomerOfInvoice, listCustomersByIds } from '../customers/queries.ts'
 import {
@@ -158,22 +158,25 @@ async function loadFirstParts(
   const whole = parts.filter(({ invoice }) => invoice.id < cutId)
   const [first] = parts
   if (whole.length > 0 || !first) return withApplied(whole, applied)
-  const appliedOf: LongInvoiceParts['appliedOf'] = (kind) =>
-    portionsOfApplied(db, account, first.invoice.id, kind, PARTS_AT_A_TIME)
-  return [{ ...first, appliedOf }]
+  return [inPortions(db, account, first)]
 }
 
-/** Returns the same of one invoice. */
-export async function loadOneOfAnyLength(
+/** Loads the same of one invoice to which any number may be applied. */
+export async function loadLongParts(
   db: Snapshot,
   account: AccountId,
   invoice: Invoice,
   today: IsoDate,
-): Promise<InvoiceParts | LongInvoiceParts> {
-  const [parts] = await loadFirstParts(db, account, [invoice], today)
+): Promise<LongInvoiceParts> {
+  const [parts] = await loadWithCustomers(db, account, [invoice], today)
   assert(parts, `invoice ${invoice.id} is loaded`)
-  return parts
+  return inPortions(db, account, parts)
 }
+
+const inPortions = (db: Snapshot, account: AccountId, parts: Omit<InvoiceParts, 'applied'>): LongInvoiceParts => ({
+  ...parts,
+  appliedOf: (kind) => portionsOfApplied(db, account, parts.invoice.id, kind, PORTION_ROWS),
+})
 
 /** Loads the same of a page of invoices in the order of their identifiers, some of them at a time. */
 export const invoicePortions = (db: Snapshot, account: AccountId, invoices: readonly Invoice[], today: IsoDate) =>

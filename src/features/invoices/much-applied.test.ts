@@ -72,12 +72,11 @@ describe('an invoice to which much is applied', () => {
       }),
     )
     expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200])
-    const third = await client.get(path)
-    expect([third.status, third.body.Errors[0].Code, third.headers['retry-after']]).toEqual([
-      429,
-      'too_many_reads',
-      '2',
-    ])
+    // However it is asked for, and again: it is known by then that it is long.
+    for (const third of [path, path, '/v1/invoices/by_number/1', `${path}/pdf`, `${path}/pdf`]) {
+      const { status, body, headers } = await client.get(third)
+      expect([third, status, body.Errors[0].Code, headers['retry-after']]).toEqual([third, 429, 'too_many_reads', '2'])
+    }
     expect((await client.get(`/v1/customers/${invoice.customerID}`)).status).toBe(200)
     for (const reply of unread) reply.destroy()
   })

@@ -2,19 +2,14 @@ import { readableKind } from '../../platform/http/record.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import type { Answer } from '../../platform/http/operation.ts'
-import { loadOneOfAnyLength, lookUpInvoiceParts } from './load-parts.ts'
+import { loadLongParts, lookUpInvoiceParts } from './load-parts.ts'
 import { findInvoice, type Invoice } from './queries.ts'
-import { invoiceEtag, type InvoiceParts, invoiceShape, writeOfAnyLength } from './wire.ts'
+import { invoiceEtag, type InvoiceParts, invoiceShape, longInvoicePieces } from './wire.ts'
 
-/** Answers an invoice to which anything may be applied, in pieces where that is much. */
-export async function answerOfAnyLength(db: Snapshot, context: RequestContext, invoice: Invoice): Promise<Answer> {
-  const parts = await loadOneOfAnyLength(db, context.account.id, invoice, context.moment.today)
-  const written = writeOfAnyLength(parts, writingOf(context))
-  return {
-    status: 200,
-    ...(typeof written === 'string' ? { body: written } : { pieces: written }),
-    etag: invoiceEtag(parts),
-  }
+/** Answers an invoice to which any number of payments and credits may be applied, in pieces. */
+export async function answerLongInvoice(db: Snapshot, context: RequestContext, invoice: Invoice): Promise<Answer> {
+  const parts = await loadLongParts(db, context.account.id, invoice, context.moment.today)
+  return { status: 200, pieces: longInvoicePieces(parts, writingOf(context)), etag: invoiceEtag(parts) }
 }
 
 export const invoiceKind = readableKind<InvoiceParts, 'invoice'>({
@@ -27,7 +22,7 @@ export const invoiceKind = readableKind<InvoiceParts, 'invoice'>({
   find: (db, { account, moment }, id) => lookUpInvoiceParts(db, account.id, id, moment.today),
   answerLong: async (db, context, id) => {
     const invoice = await findInvoice(db, context.account.id, id)
-    return invoice && answerOfAnyLength(db, context, invoice)
+    return invoice && answerLongInvoice(db, context, invoice)
   },
   etag: invoiceEtag,
 })

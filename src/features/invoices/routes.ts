@@ -1,9 +1,10 @@
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { type Operation, lookupOperation, readOperation } from '../../platform/http/operation.ts'
+import { type Operation, lookupOperation, type PathParams, readOperation } from '../../platform/http/operation.ts'
 import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
@@ -17,13 +18,20 @@ import {
   listInvoices,
   listSpreads,
 } from './queries.ts'
-import { answerOfAnyLength, invoiceKind } from './record.ts'
+import { answerLongInvoice, invoiceKind } from './record.ts'
 import { ExplanationOut, explanationToWire, invoiceFilters, invoiceShape } from './wire.ts'
 
 const tag = 'Invoices'
 
 const unknownNumber = (number: bigint | string) =>
   missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')
+
+async function numbered(db: Queryable, { account }: RequestContext, params: PathParams): Promise<Invoice> {
+  const number = pathId(params, 'invoiceNum', unknownNumber)
+  const invoice = await findInvoiceByNumber(db, account.id, number)
+  if (!invoice) throw unknownNumber(number)
+  return invoice
+}
 
 function filterOf(query: BodyOf<typeof invoiceFilters>): InvoiceFilter {
   checkDates(query, 'startDate', 'endDate')
@@ -72,11 +80,10 @@ export const invoiceOperations = (deps: ManualDeps): Operation[] => [
     summary: 'Read an invoice by its number',
     success: { status: 200, schema: invoiceShape.schema, headers: ['ETag'] },
     read: async (db, context, { params }) => {
-      const number = pathId(params, 'invoiceNum', unknownNumber)
-      const invoice = await findInvoiceByNumber(db, context.account.id, number)
-      if (!invoice) throw unknownNumber(number)
-      return answerOfAnyLength(db, context, invoice)
+      const { id } = await numbered(db, context, params)
+      return invoiceKind.answer(await invoiceKind.found(db, context, { invoiceID: id.toString() }), context)
     },
+    readLong: async (db, context, { params }) => answerLongInvoice(db, context, await numbered(db, context, params)),
   }),
   lookupOperation({
     id: 'explainInvoice',

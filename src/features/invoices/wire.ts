@@ -259,12 +259,9 @@ const longShape = recordShape<LongInvoiceParts>()('Invoice', {
   NegativeAdjustmentsApplied: arrivingColumn(appliedAdjustmentShape, (parts) => arriving(parts, 'negative_adjustment')),
 })
 
-/** Writes an invoice, in pieces where it is long. */
-export const writeOfAnyLength = (
-  parts: InvoiceParts | LongInvoiceParts,
-  writing: Writing,
-): string | AsyncGenerator<string> =>
-  'appliedOf' in parts ? longShape.pieces(parts, writing) : wholeShape.write(parts, writing)
+/** Writes a long invoice. */
+export const longInvoicePieces = (parts: LongInvoiceParts, writing: Writing): AsyncGenerator<string> =>
+  longShape.pieces(parts, writing)
 
 /** Invoices as answers, lists and events write them. */
 export const invoiceShape = {
@@ -272,7 +269,9 @@ export const invoiceShape = {
   list: {
     ...wholeShape.list,
     pieces: (portions: Portions<InvoiceParts | LongInvoiceParts>, writing: Writing) =>
-      listPieces(portions, (parts) => writeOfAnyLength(parts, writing)),
+      listPieces(portions, (parts) =>
+        'appliedOf' in parts ? longInvoicePieces(parts, writing) : wholeShape.write(parts, writing),
+      ),
   },
 }
 

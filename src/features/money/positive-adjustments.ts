@@ -9,7 +9,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import {
   deletePositive,
@@ -37,11 +37,9 @@ export type PositiveAsked = { list: readonly WantedGiven[] } | { auto: 'caller' 
 export const loadPositive = (db: Queryable, account: AccountId, id: Id): Promise<PositiveRecord | undefined> =>
   withAllocations(findPositive(db, account, id), listAllocationsOfOwed(db, account, 'positive_adjustment', [id]))
 
-const ALLOCATIONS_AT_A_TIME = 2000
-
 /** Reads the allocations of a positive adjustment, of which there may be any number, in portions. */
 export const portionsOfPositive = (db: Snapshot, account: AccountId, id: Id) =>
-  portionsOfOwed(db, account, { kind: 'positive_adjustment', id, size: ALLOCATIONS_AT_A_TIME })
+  portionsOfOwed(db, account, { kind: 'positive_adjustment', id, size: PORTION_ROWS })
 
 /** Locks the customer of a positive adjustment, and loads the adjustment; undefined where there is none. */
 export const lockedPositive = async (tx: Transaction, id: Id): Promise<PositiveRecord | undefined> =>

@@ -3,7 +3,7 @@ import type { Movement } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Statements of SQL on the movements of a customer's account, its open debts on a day, and its balances now. */
@@ -133,9 +133,6 @@ export async function readStatement(
   return { ...sumsOf(rows), movements: rows.filter(({ part }) => part === 'movement') }
 }
 
-/** In rows. */
-const PORTION = 1000
-
 /** Reads the movements of a statement in their order, a portion at a time. */
 export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { from: IsoDate; to: IsoDate }) =>
   db.portions<Movement>(
@@ -143,7 +140,7 @@ export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { fro
     with ${documentsOf(named)}, ${MOVEMENTS}
     select dated, type, id, number, is_pending as "isPending", method, debit as "debitMinor", credit as "creditMinor"
       from m where dated between ${from} and ${to} order by dated, id, rank`,
-    PORTION,
+    PORTION_ROWS,
   )
 
 /** Lists the currencies that a customer has movements in. */

@@ -27,7 +27,7 @@ export interface Connection {
 
 /** Anything that can run a statement for one account: a transaction, or reads without one. */
 export interface Queryable {
-  /** Of a look-up: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
+  /** Of a look-up, and of what is tried as short: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
   readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
 }
@@ -67,8 +67,11 @@ export interface Database {
   lookup(account: AccountId): Queryable
   /** A look-up of credentials, which waits for no other read. */
   credentials(account: AccountId): Queryable
-  /** A read of one account for a caller, until its end; cancelled when the signal is aborted. */
-  snapshot(account: AccountId, gone?: AbortSignal): Snapshot
+  /**
+   * A read of one account for a caller, until its end; cancelled when the signal is aborted. With `rowsMax` it rejects with TooManyRows where a
+   * statement that is not read in portions has more rows.
+   */
+  snapshot(account: AccountId, gone?: AbortSignal, rowsMax?: number): Snapshot
   /** Reads of one account for work of the service itself, each statement a transaction of its own. */
   reader(account: AccountId): Queryable
   /** Runs work in a transaction of one account, and again after a deadlock or serialisation failure: it may have no effects outside. */
@@ -208,7 +211,7 @@ export function openDatabase(
   return {
     lookup: (account) => lanes.lookup(account),
     credentials: (account) => credentialLanes.lookup(account),
-    snapshot: (account, gone) => reads.snapshot(account, gone),
+    snapshot: (account, gone, rowsMax) => reads.snapshot(account, gone, rowsMax),
     reader: (account) => ({
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),

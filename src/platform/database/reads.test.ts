@@ -138,6 +138,27 @@ describe('a look-up of many rows', () => {
   })
 })
 
+describe('a snapshot that is tried as a short one', () => {
+  const numbers = (count: number) => sql`select n from generate_series(1, ${count}::int) as n`
+
+  test('refuses a statement of more rows than it may have, except in portions, and gives its connection back', async () => {
+    for (const [count, isRefused] of [
+      [5, false],
+      [6, true],
+    ] as const) {
+      const snapshot = db.snapshot(MINE, undefined, 5)
+      for await (const portion of snapshot.portions(numbers(count), 100)) expect(portion).toHaveLength(count)
+      const rows = snapshot.rows(numbers(count))
+      if (isRefused) await expect(rows).rejects.toBeInstanceOf(TooManyRows)
+      else expect(await rows).toHaveLength(count)
+      snapshot.end()
+    }
+    const next = db.snapshot(MINE)
+    expect(await next.rows(numbers(2000))).toHaveLength(2000)
+    next.end()
+  })
+})
+
 describe('rows in portions', () => {
   const numbers = (from: number) => sql`select n from generate_series(${from}::int, 10) as n`
 

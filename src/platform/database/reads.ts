@@ -3,9 +3,9 @@ import type { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { Places } from '../places.ts'
 import { quieten } from './cancel.ts'
-import { readFault, tooExpensive } from './failures.ts'
+import { readFault, tooExpensive, TooManyRows } from './failures.ts'
 import type { Queryable } from './database.ts'
-import { type Portion, sendExchange, sendTogether } from './row-query.ts'
+import { type Exchange, sendExchange, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, COMMIT } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
@@ -22,6 +22,12 @@ export interface Snapshot extends Queryable {
   /** Lets go of what the snapshot holds; nothing can be read of it afterwards. */
   end(): void
 }
+
+/**
+ * Rows of a portion of what any number of them belongs to: reading and writing them takes a few milliseconds, and then it is the turn of
+ * other requests.
+ */
+export const PORTION_ROWS = 250
 
 /** Of one statement, or one fetch of its rows. An operator's own limit holds where it is stricter. */
 export const READ_STATEMENT_MS = 15_000
@@ -62,8 +68,9 @@ export class Reads {
     this.#pool.on('error', () => {})
   }
 
-  snapshot(account: AccountId, gone?: AbortSignal): Snapshot {
-    return new LentSnapshot({ pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs }, account, gone)
+  snapshot(account: AccountId, gone?: AbortSignal, rowsMax?: number): Snapshot {
+    const lending = { pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs }
+    return new LentSnapshot(lending, account, gone, rowsMax)
   }
 
   state(): { total: number; idle: number; waiting: number } {
@@ -108,6 +115,7 @@ interface Lent {
 }
 
 class LentSnapshot implements Snapshot {
+  declare readonly rowsMax?: number
   readonly #pool: pg.Pool
   readonly #places: Places
   readonly #account: AccountId
@@ -127,7 +135,9 @@ class LentSnapshot implements Snapshot {
     { pool, places, boundMs }: { pool: pg.Pool; places: Places; boundMs: number },
     account: AccountId,
     gone: AbortSignal | undefined,
+    rowsMax: number | undefined,
   ) {
+    if (rowsMax !== undefined) this.rowsMax = rowsMax
     this.#pool = pool
     this.#places = places
     this.#boundMs = boundMs
@@ -136,20 +146,26 @@ class LentSnapshot implements Snapshot {
   }
 
   async rows<Row>(statement: Statement): Promise<Row[]> {
-    return (await this.#read<Row>(statement)).rows
+    const { rowsMax } = this
+    const { rows, hasMore } = await this.#read<Row>(statement, rowsMax === undefined ? {} : { rowsMax: rowsMax + 1 })
+    if (hasMore) throw new TooManyRows()
+    return rows
   }
 
   async *portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined> {
     this.#portals += 1
     const portal = `portions_${this.#portals}`
     for (let isOpen = false; ; isOpen = true) {
-      const { rows, hasMore } = await this.#read<Row>(statement, { portal, rows: size, isOpen })
+      const { rows, hasMore } = await this.#read<Row>(statement, { portion: { portal, rows: size, isOpen } })
       if (rows.length > 0) yield rows
       if (!hasMore) return
     }
   }
 
-  async #read<Row>(statement: Statement, portion?: Portion): Promise<{ rows: Row[]; hasMore: boolean }> {
+  async #read<Row>(
+    statement: Statement,
+    bound: Pick<Exchange, 'portion' | 'rowsMax'>,
+  ): Promise<{ rows: Row[]; hasMore: boolean }> {
     try {
       const { client } = await (this.#lending ??= this.#borrow())
       if (this.#stopped) throw this.#stopped
@@ -158,7 +174,7 @@ class LentSnapshot implements Snapshot {
       this.#hasBegun = true
       sendTogether(client)
       return await new Promise((resolve, reject) => {
-        const exchange = { before, statements: [statement], ...(portion ? { portion } : {}) }
+        const exchange = { before, statements: [statement], ...bound }
         sendExchange(client, exchange, (error, [rows], hasMore) =>
           error ? reject(error) : resolve({ rows: rows as Row[], hasMore }),
         )

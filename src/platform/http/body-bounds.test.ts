@@ -77,6 +77,20 @@ describe('the bytes of bodies', () => {
   })
 })
 
+test('a large body is read in slices, between which the event loop has its turns', async () => {
+  const numbers = Array.from({ length: 200_000 }, () => '1')
+  let turns = 0
+  const count = () => {
+    turns += 1
+    immediate = setImmediate(count)
+  }
+  let immediate = setImmediate(count)
+  const body = await new Bodies().read(1n, Buffer.from(`[${numbers.join(',')}]`))
+  clearImmediate(immediate)
+  expect('json' in body && (body.json as unknown[]).length).toBe(200_000)
+  expect(turns).toBeGreaterThanOrEqual(4)
+})
+
 test('large bodies are read one at a time, accounts in turns', async () => {
   const bodies = new Bodies()
   const order: string[] = []

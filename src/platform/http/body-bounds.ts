@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { AccountId } from '../../kernel/ids.ts'
 import { Fault } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
-import { readSentBody, type SentBody } from './request-body.ts'
+import { readSentBodyInSlices, type SentBody } from './request-body.ts'
 
 /** Bounds on large bodies: what they take of the memory while they arrive and are worked on, and of the event loop while they are read. */
 
@@ -25,6 +25,9 @@ const tooManyBytes = () =>
     [{ code: 'bodies_waiting', message: 'Too many large bodies arrive at a time; try again shortly.', field: null }],
     2,
   )
+
+/** In characters of a body that are read without a break: a millisecond or two. */
+const SLICE = 128 * 1024
 
 /** The bytes of one request's body as they arrive. */
 export interface CountedBody {
@@ -73,11 +76,15 @@ export class Bodies {
     }
   }
 
-  /** Reads a body; of large ones one at a time, accounts in turns, and whatever else waits comes between two of them. */
+  /** Reads a body; of large ones one at a time, accounts in turns, and whatever else waits comes between two slices of them. */
   async read(account: AccountId, bytes: Buffer): Promise<SentBody> {
     return this.#reading.run(account, async () => {
-      await turn()
-      return readSentBody(bytes)
+      const reading = readSentBodyInSlices(bytes, SLICE)
+      for (;;) {
+        await turn()
+        const { done, value } = reading.next()
+        if (done) return value
+      }
     })
   }
 }

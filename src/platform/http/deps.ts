@@ -5,6 +5,7 @@ import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
+import type { KnownLong } from './known-long.ts'
 import type { RateState } from './rate-limit.ts'
 
 /** Dependencies of the HTTP server, made in app.ts. */
@@ -34,6 +35,8 @@ export interface HttpDeps {
   expensiveAnswers: Pick<Places, 'run'>
   /** Bounds how many expensive reads are made at a time. */
   expensiveReads: Pick<Places, 'run'>
+  /** Requests whose answers need not be tried as short ones. */
+  knownLong: KnownLong
   rateLimit(caller: Caller): RateState
   /** Told of every answer, for /metrics. */
   measured(operation: string, status: number, seconds: number): void

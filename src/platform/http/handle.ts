@@ -5,6 +5,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { TooManyRows } from '../database/failures.ts'
+import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import type { Snapshot } from '../database/reads.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
@@ -106,16 +107,24 @@ async function handleRead(
     problems.throwIfAny()
     return read(db, context, input)
   }
-  const { isLookup } = operation
-  if (!(typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup))
+  const { isLookup, readLong } = operation
+  const isShort =
+    typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup === true
+  if (!isShort && !readLong)
     return readSnapshot(deps, id, answerFrom, { isExpensive: operation.isExpensive === true, gone })
-  try {
-    return await answerFrom(deps.db.lookup(id))
-  } catch (error) {
-    if (!(error instanceof TooManyRows)) throw error
-    const answerLong = (db: Snapshot) => answerFrom(db, operation.readLong ?? operation.read)
-    return readSnapshot(deps, id, answerLong, { isExpensive: true, gone })
+  const { knownLong } = deps
+  const name = () => `${id} ${addressIdentity(sent)}`
+  if (knownLong.isEmpty || !knownLong.has(name())) {
+    try {
+      if (isShort) return await answerFrom(deps.db.lookup(id))
+      return await readSnapshot(deps, id, answerFrom, { isExpensive: false, gone, rowsMax: LOOKUP_ROWS_MAX })
+    } catch (error) {
+      if (!(error instanceof TooManyRows)) throw error
+      knownLong.add(name())
+    }
   }
+  const answerLong = (db: Snapshot) => answerFrom(db, readLong ?? operation.read)
+  return readSnapshot(deps, id, answerLong, { isExpensive: true, gone })
 }
 
 /** Answers from a snapshot. An expensive answer waits for its place, or is refused (429) where the account waits for two already. */
@@ -123,12 +132,12 @@ function readSnapshot(
   deps: HttpDeps,
   id: AccountId,
   answerFrom: (db: Snapshot) => Promise<Answer>,
-  { isExpensive, gone }: { isExpensive: boolean; gone: () => AbortSignal },
+  { isExpensive, gone, rowsMax }: { isExpensive: boolean; gone: () => AbortSignal; rowsMax?: number },
 ): Promise<Answer> {
   return new Promise<Answer>((answered, failed) => {
     // An answer may leave while it is still read: its snapshot, and its place among the expensive ones, are kept until it is over.
     const read = async () => {
-      const snapshot = deps.db.snapshot(id, gone())
+      const snapshot = deps.db.snapshot(id, gone(), rowsMax)
       try {
         const { pieces, ...answer } = await answerFrom(snapshot)
         if (!pieces) return answer

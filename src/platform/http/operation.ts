@@ -99,7 +99,10 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
   isExpensive?: boolean
   /** Finds the record that the path is about. A missing record (404) is reported before errors in query or body. */
   record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>
-  /** Reads a record that has more rows than a look-up may have, as an expensive answer; left out: as `read` does. */
+  /**
+   * Reads a record that has more rows than a look-up may have, as an expensive answer; left out: as `read` does. Where it is given, `read` is
+   * tried first with the bound of a look-up on the rows of each statement, also where it is none.
+   */
   readLong?(db: Snapshot, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
   read(db: Db, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import { type Json, readJson } from '../wire/json.ts'
+import { type Json, readJsonInSlices } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
 
@@ -79,8 +79,13 @@ export type SentBody = { json: Json } | { problem: string } | { empty: true } | 
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-export function readSentBody(bytes: Buffer | undefined): SentBody {
-  if (bytes === undefined || bytes.length === 0) return { empty: true }
+export function readSentBody(bytes: Buffer): SentBody {
+  const { value } = readSentBodyInSlices(bytes, Infinity).next()
+  return value as SentBody
+}
+
+/** Reads a body so many characters at a time, and yields nothing between them. */
+export function* readSentBodyInSlices(bytes: Buffer, characters: number): Generator<undefined, SentBody, undefined> {
   let text: string
   try {
     text = decoder.decode(bytes)
@@ -88,6 +93,6 @@ export function readSentBody(bytes: Buffer | undefined): SentBody {
     return { problem: 'The body is not UTF-8 text.' }
   }
   if (text.trim() === '') return { empty: true }
-  const read = readJson(text)
+  const read = yield* readJsonInSlices(text, characters)
   return 'json' in read ? read : { problem: `The body is not valid JSON: ${read.problem}.` }
 }

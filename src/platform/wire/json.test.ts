@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson, isJsonNumber, isJsonObject, type JsonNumber, parseJson, readJson } from './json.ts'
+import {
+  canonicalJson,
+  isJsonNumber,
+  isJsonObject,
+  type JsonNumber,
+  parseJson,
+  readJson,
+  readJsonInSlices,
+} from './json.ts'
 
 /** Numbers back to doubles, so that a value can be compared with what JSON.parse makes of the same text. */
 function plain(value: unknown): unknown {
@@ -22,6 +30,20 @@ describe('reading JSON', () => {
         expect(plain(parseJson(`${space}${text}${space}`))).toEqual(JSON.parse(text))
       }),
     )
+  })
+
+  test('is the same in slices, of JSON and of what is none, and stops between them', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.integer({ min: 1, max: 20 }), (text, cut, characters) => {
+        for (const sent of [text, text.slice(0, cut % (text.length + 1))]) {
+          const slices = [...readJsonInSlices(sent, characters)]
+          const reading = readJsonInSlices(sent, characters)
+          for (let slice = 0; slice < slices.length; slice += 1) reading.next()
+          expect(reading.next()).toEqual({ done: true, value: readJson(sent) })
+        }
+      }),
+    )
+    expect([...readJsonInSlices(`[${'1,'.repeat(1000)}1]`, 100)].length).toBeGreaterThan(15)
   })
 
   test('agrees with JSON.parse on what is no JSON, but for repeated names', () => {

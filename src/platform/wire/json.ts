@@ -24,7 +24,7 @@ export const isJsonNumber = (value: unknown): value is JsonNumber => value insta
 export const isJsonObject = (value: unknown): value is { [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
-/** No body of the interface is nested nearly as deep; the reader is recursive, so depth must end somewhere. */
+/** No body of the interface is nested nearly as deep; what works on a body is recursive, so depth must end somewhere. */
 const NESTING_MAX = 32
 /** Longer runs of digits mean nothing to any field and would only cost time. */
 const NUMBER_LENGTH_MAX = 400
@@ -54,19 +54,30 @@ const ESCAPES: Record<string, string> = {
   t: '\t',
 }
 
+/** An object or a list of which more follows. */
+type Open = { list: Json[] } | { object: { [name: string]: Json }; name: string }
+
+/** Keeps what is open in a list of its own and not on the stack, so that reading can stop anywhere and go on later. */
 class Reader {
   readonly #text: string
+  readonly #open: Open[] = []
   #at = 0
 
   constructor(text: string) {
     this.#text = text
   }
 
-  whole(): Json {
-    const value = this.#value(0)
-    this.#space()
-    if (this.#at < this.#text.length) throw this.#mistake('something follows the end')
-    return value
+  /** Reads on to about that character; the value is undefined until the text is over. */
+  readTo(end: number): Json | undefined {
+    while (this.#at < end) {
+      const value = this.#begun()
+      const whole = value === undefined ? undefined : this.#put(value)
+      if (whole === undefined) continue
+      this.#space()
+      if (this.#at < this.#text.length) throw this.#mistake('something follows the end')
+      return whole
+    }
+    return undefined
   }
 
   #mistake(what: string): JsonMistake {
@@ -94,12 +105,13 @@ class Reader {
     return true
   }
 
-  #value(depth: number): Json {
+  /** Reads a value; undefined where it is an object or a list that something stands in, which follows. */
+  #begun(): Json | undefined {
     this.#space()
-    if (depth > NESTING_MAX) throw this.#mistake(`nested deeper than ${NESTING_MAX} levels`)
+    if (this.#open.length > NESTING_MAX) throw this.#mistake(`nested deeper than ${NESTING_MAX} levels`)
     const char = this.#text[this.#at]
-    if (char === '{') return this.#object(depth)
-    if (char === '[') return this.#list(depth)
+    if (char === '{') return this.#object()
+    if (char === '[') return this.#list()
     if (char === '"') return this.#string()
     if (char === 't' && this.#takesWord('true')) return true
     if (char === 'f' && this.#takesWord('false')) return false
@@ -107,30 +119,50 @@ class Reader {
     return this.#number()
   }
 
-  #object(depth: number): Json {
-    const found = new BodyObject()
+  #object(): Json | undefined {
+    const object = new BodyObject()
     this.#at += 1
-    if (this.#takes('}')) return found
-    do {
-      this.#space()
-      if (this.#text[this.#at] !== '"') throw this.#mistake('a name in quotes is missing')
-      const name = this.#string()
-      if (name in found) throw this.#mistake(`the name ${JSON.stringify(name.slice(0, 40))} comes twice, up to the one`)
-      if (!this.#takes(':')) throw this.#mistake('a colon is missing')
-      found[name] = this.#value(depth + 1)
-    } while (this.#takes(','))
-    if (!this.#takes('}')) throw this.#mistake('a comma or a closing brace is missing')
-    return found
+    if (this.#takes('}')) return object
+    this.#open.push({ object, name: this.#name(object) })
+    return undefined
   }
 
-  #list(depth: number): Json {
-    const found: Json[] = []
+  #name(object: object): string {
+    this.#space()
+    if (this.#text[this.#at] !== '"') throw this.#mistake('a name in quotes is missing')
+    const name = this.#string()
+    if (name in object) throw this.#mistake(`the name ${JSON.stringify(name.slice(0, 40))} comes twice, up to the one`)
+    if (!this.#takes(':')) throw this.#mistake('a colon is missing')
+    return name
+  }
+
+  #list(): Json | undefined {
     this.#at += 1
-    if (this.#takes(']')) return found
-    do found.push(this.#value(depth + 1))
-    while (this.#takes(','))
-    if (!this.#takes(']')) throw this.#mistake('a comma or a closing bracket is missing')
-    return found
+    if (this.#takes(']')) return []
+    this.#open.push({ list: [] })
+    return undefined
+  }
+
+  /** Puts a value where it belongs, and what ends with it where that belongs; returns the outermost value once nothing is open. */
+  #put(value: Json): Json | undefined {
+    for (let open = this.#open.at(-1); open; open = this.#open.at(-1)) {
+      if ('list' in open) {
+        open.list.push(value)
+        if (this.#takes(',')) return undefined
+        if (!this.#takes(']')) throw this.#mistake('a comma or a closing bracket is missing')
+        value = open.list
+      } else {
+        open.object[open.name] = value
+        if (this.#takes(',')) {
+          open.name = this.#name(open.object)
+          return undefined
+        }
+        if (!this.#takes('}')) throw this.#mistake('a comma or a closing brace is missing')
+        value = open.object
+      }
+      this.#open.pop()
+    }
+    return value
   }
 
   #number(): JsonNumber {
@@ -177,14 +209,30 @@ class Reader {
   }
 }
 
-/** Reads a JSON text, or returns the mistake in it. */
-export function readJson(text: string): { json: Json } | { problem: string } {
+type ReadJson = { json: Json } | { problem: string }
+
+/**
+ * Reads a JSON text so many characters at a time, and a value that began within them to its end: yields nothing between them and returns the
+ * JSON, or the mistake in the text.
+ */
+export function* readJsonInSlices(text: string, characters: number): Generator<undefined, ReadJson, undefined> {
+  const reader = new Reader(text)
   try {
-    return { json: new Reader(text).whole() }
+    for (let end = characters; ; end += characters) {
+      const json = reader.readTo(end)
+      if (json !== undefined) return { json }
+      yield
+    }
   } catch (error) {
     if (error instanceof JsonMistake) return { problem: error.message }
     throw error
   }
+}
+
+/** Reads a JSON text, or returns the mistake in it. */
+export function readJson(text: string): ReadJson {
+  const { value } = readJsonInSlices(text, Infinity).next()
+  return value as ReadJson
 }
 
 /** Reads a JSON text; undefined when it is none, or nested deeper than any body of the interface. */
