@@ -85,6 +85,7 @@ const ROWS: [string, AttackName[]][] = [
   ['(e) new contacts', ['contacts']],
   ['(a) to (e) at once', ['reports', 'documents', 'half', 'clocks', 'contacts']],
   ['many lists at once', ['lists']],
+  ['many first pages of customers at once', ['firstPages']],
   ['many large bodies at once', ['bodies']],
   ['an invoice of 100,000 payments', ['applied']],
 ]

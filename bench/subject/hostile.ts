@@ -145,6 +145,8 @@ const ATTACKS = {
   contacts: newContacts,
   lists: ({ hostile, callers }: HostileSettings) =>
     again(callers * 5, (stop) => answered(hostile, stop, 'GET', '/v1/invoices?page_size=100')),
+  firstPages: ({ hostile, callers }: HostileSettings) =>
+    again(callers * 5, (stop) => answered(hostile, stop, 'GET', '/v1/customers?page_size=100')),
   applied: ({ hostile, callers, longInvoice }: HostileSettings) =>
     again(callers, (stop, caller) =>
       answered(hostile, stop, 'GET', `/v1/invoices/${longInvoice}${caller % 10 === 0 ? '/pdf' : ''}`),

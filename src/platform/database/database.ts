@@ -5,7 +5,7 @@ import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
-import { Lanes } from './lanes.ts'
+import { Lanes, type LookupSize } from './lanes.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { runRows, sendTogether } from './row-query.ts'
@@ -64,7 +64,7 @@ export interface Database {
    * A short read of one account by identifiers, on shared connections: all its statements at once, as one snapshot. Rejects with TooManyRows
    * where it is not short.
    */
-  lookup(account: AccountId): Queryable
+  lookup(account: AccountId, size?: LookupSize): Queryable
   /** A look-up of credentials, which waits for no other read. */
   credentials(account: AccountId): Queryable
   /**
@@ -209,7 +209,7 @@ export function openDatabase(
   }
 
   return {
-    lookup: (account) => lanes.lookup(account),
+    lookup: (account, size) => lanes.lookup(account, size),
     credentials: (account) => credentialLanes.lookup(account),
     snapshot: (account, gone, rowsMax) => reads.snapshot(account, gone, rowsMax),
     reader: (account) => ({

@@ -23,6 +23,17 @@ export const LOOKUP_ROWS_MAX = 1000
  */
 const OF_ACCOUNT = 32
 
+/** A page takes the place of so many records: reading and writing it takes as long as theirs. */
+const WEIGHTS = { record: 1, page: 8 }
+export type LookupSize = keyof typeof WEIGHTS
+
+/** The statements of a look-up. */
+interface Lookup {
+  account: AccountId
+  weight: number
+  asked: Asked[]
+}
+
 interface Asked {
   statement: Statement
   resolve(rows: unknown[]): void
@@ -33,7 +44,7 @@ export class Lanes {
   readonly #config: pg.ClientConfig
   readonly #lanes: (Promise<pg.Client> | undefined)[]
   /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
-  readonly #lines = new Map<AccountId, { sent: number; waiting: (readonly Asked[])[] }>()
+  readonly #lines = new Map<AccountId, { sent: number; waiting: Lookup[] }>()
   #turn = 0
   #isClosed = false
 
@@ -47,12 +58,12 @@ export class Lanes {
    * Makes a look-up: its statements are gathered until the program waits, and leave as one exchange. None can need the answer of another.
    * Rejects with TooManyRows where one has more rows than LOOKUP_ROWS_MAX.
    */
-  lookup(account: AccountId): Queryable {
+  lookup(account: AccountId, size: LookupSize = 'record'): Queryable {
     const asked: Asked[] = []
     let isSent = false
     const send = () => {
       isSent = true
-      this.#sendInTurn(account, asked)
+      this.#sendInTurn({ account, weight: WEIGHTS[size], asked })
     }
     return {
       rowsMax: LOOKUP_ROWS_MAX,
@@ -65,31 +76,36 @@ export class Lanes {
     }
   }
 
-  #sendInTurn(account: AccountId, asked: readonly Asked[]): void {
+  #sendInTurn(lookup: Lookup): void {
+    const { account, weight } = lookup
     const line = this.#lines.get(account)
-    if (line && line.sent >= OF_ACCOUNT) {
-      line.waiting.push(asked)
+    if (line && (line.waiting.length > 0 || line.sent + weight > OF_ACCOUNT)) {
+      line.waiting.push(lookup)
       return
     }
-    if (line) line.sent += 1
-    else this.#lines.set(account, { sent: 1, waiting: [] })
-    void this.#send(account, asked)
+    if (line) line.sent += weight
+    else this.#lines.set(account, { sent: weight, waiting: [] })
+    void this.#send(lookup)
   }
 
-  #ended(account: AccountId): void {
+  #ended({ account, weight }: Lookup): void {
     const line = this.#lines.get(account)
     assert(line, 'a look-up that ended was sent')
-    const next = line.waiting.shift()
-    if (next) void this.#send(account, next)
-    else if (line.sent > 1) line.sent -= 1
-    else this.#lines.delete(account)
+    line.sent -= weight
+    for (let [next] = line.waiting; next && line.sent + next.weight <= OF_ACCOUNT; [next] = line.waiting) {
+      line.waiting.shift()
+      line.sent += next.weight
+      void this.#send(next)
+    }
+    if (line.sent === 0) this.#lines.delete(account)
   }
 
-  async #send(account: AccountId, asked: readonly Asked[]): Promise<void> {
+  async #send(lookup: Lookup): Promise<void> {
+    const { account, asked } = lookup
     const refuse = (error: unknown) => {
       const refusal = readFault(error) ?? error
       for (const { reject } of asked) reject(refusal)
-      this.#ended(account)
+      this.#ended(lookup)
     }
     try {
       const exchange = {
@@ -101,7 +117,7 @@ export class Lanes {
         if (error) return refuse(error)
         if (hasMore) return refuse(new TooManyRows())
         for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
-        this.#ended(account)
+        this.#ended(lookup)
       })
     } catch (error) {
       refuse(error)

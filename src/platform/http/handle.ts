@@ -116,7 +116,7 @@ async function handleRead(
   const name = () => `${id} ${addressIdentity(sent)}`
   if (knownLong.isEmpty || !knownLong.has(name())) {
     try {
-      if (isShort) return await answerFrom(deps.db.lookup(id))
+      if (isShort) return await answerFrom(deps.db.lookup(id, typeof isLookup === 'function' ? 'page' : 'record'))
       return await readSnapshot(deps, id, answerFrom, { isExpensive: false, gone, rowsMax: LOOKUP_ROWS_MAX })
     } catch (error) {
       if (!(error instanceof TooManyRows)) throw error
