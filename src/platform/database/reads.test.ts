@@ -101,7 +101,7 @@ test('one statement of a look-up that fails fails the look-up and leaves its lan
 
 test.each([
   ['record', 50],
-  ['page', 6],
+  ['page', 25],
 ] as const)(
   'look-ups (%s) of one account wait for each other, and those of another for few of them',
   async (size, few) => {
