@@ -24,7 +24,6 @@ export async function bodyOf(pieces: AsyncGenerator<string>): Promise<PiecedBody
     if (done) return { body: begun.join(''), over: Promise.resolve() }
     begun.push(value)
     length += value.length
-    await turn()
   }
   // Bytes and not objects: the stream then asks for more only while little waits.
   const body = Readable.from(inTurns(begun, pieces), { objectMode: false })

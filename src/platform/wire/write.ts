@@ -27,8 +27,8 @@ export type Arriving<T> = T extends readonly (infer Entry)[]
 export const isArriving = (value: unknown): value is Portions<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
-/** Characters of a piece, about: after each it is the turn of other requests. */
-const PIECE = 32 * 1024
+/** Characters of a piece, about. */
+const PIECE = 64 * 1024
 
 /** Digits of a number, ready to be written. */
 export type Digits = string & { readonly digits?: true }
