@@ -5,6 +5,7 @@ import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchNeighbours } from './neighbours.ts'
+import { benchOutward } from './outward.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
@@ -40,6 +41,7 @@ const programs: Record<string, () => Promise<void>> = {
   write: () => benchWrite({ times, isSmoke }),
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
+  outward: () => benchOutward({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),

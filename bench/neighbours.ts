@@ -20,7 +20,7 @@ const CALLERS = 2
 const MOVEMENTS = 10_000
 const SHOPS = 8
 
-interface Sample {
+export interface Sample {
   readMs: number
   paymentMs: number
   /** How late the service's event loop was: 99 of 100 of its turns. */
@@ -29,27 +29,33 @@ interface Sample {
 
 const json = { 'content-type': 'application/json' }
 
-async function call<T>({ port, authorization }: Caller, method: string, path: string, body: object): Promise<T> {
+export async function call<T>(
+  { port, authorization }: Caller,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<T> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
-    headers: { ...json, authorization },
-    body: JSON.stringify(body),
+    headers: { ...json, authorization, ...headers },
+    ...(body ? { body: JSON.stringify(body) } : {}),
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return JSON.parse(text) as T
+  return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
 /** An account of its own on the same service. */
-const newCaller = async ({ port, connection }: Service, mode: 'test' | 'live'): Promise<Caller> => ({
+export const newCaller = async ({ port, connection }: Service, mode: 'test' | 'live'): Promise<Caller> => ({
   port,
   authorization: await newAccount(connection, mode),
 })
 
-const newCustomer = async (caller: Caller): Promise<number> =>
+export const newCustomer = async (caller: Caller): Promise<number> =>
   (await call<{ customerID: number }>(caller, 'POST', '/v1/customers', { Name: 'Acme', isCompany: true })).customerID
 
-async function measure(service: Service, quiet: Caller, customerID: number, seconds: number): Promise<Sample> {
+export async function measure(service: Service, quiet: Caller, customerID: number, seconds: number): Promise<Sample> {
   const read = () => httpGet(`/v1/customers/${customerID}`, quiet.authorization)
   const rest = { Amount: 1, CurrencyCode: 'USD', Date: '2026-01-01', Method: 'eft', Allocations: [] }
   const pay = () => httpSend('POST', '/v1/payments', quiet.authorization, JSON.stringify({ customerID, ...rest }))

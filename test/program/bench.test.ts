@@ -17,6 +17,7 @@ const PROGRAMS = [
   'statements',
   'pdf',
   'neighbours',
+  'outward',
   'soak',
   'kills',
   'billing-run',

@@ -1,14 +1,9 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { randomBytes } from 'node:crypto'
-import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { databaseBefore, withClient } from '../../../test/support/older-database.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import { clientConfig, type Connection, type Database } from '../../platform/database/database.ts'
-import { migrate } from '../../platform/database/migrations.ts'
-import { prepareRoles } from '../../platform/database/roles.ts'
+import type { Connection, Database } from '../../platform/database/database.ts'
 import { addPackage, moveTo, shop } from '../../../test/support/shop.ts'
 import { differenceText } from './difference.ts'
 import { netOf } from './entries.ts'
@@ -20,11 +15,7 @@ import { verifyAccount } from './verify.ts'
  * would have posted it. The rows are those of a service that lived them, put into the schema of that time.
  */
 
-const MIGRATIONS = new URL('../../../db/migrations', import.meta.url).pathname
-const LEDGER_CAME_WITH = '0010'
-
 const service = await startTestService()
-const folder = mkdtempSync(join(tmpdir(), 'perennial-migrations-'))
 let client: TestClient
 let older: Connection
 let migrated: Database
@@ -36,7 +27,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await migrated.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** Two currencies, two taxes and one of 0 %, a customer who pays none, cancelled invoices, a draft, credits with taxes, open and spent. */
@@ -69,27 +59,8 @@ async function livedAccount(): Promise<TestClient> {
 }
 
 /** A database at the version before the ledger, filled with the rows of the service's, and then migrated. */
-async function createOlderDatabase(): Promise<Connection> {
-  for (const name of readdirSync(MIGRATIONS).filter((file) => file < LEDGER_CAME_WITH))
-    cpSync(join(MIGRATIONS, name), join(folder, name))
-  const server = inject('databaseServer')
-  const connection = { ...server, database: `test_${randomBytes(6).toString('hex')}` }
-  await withClient({ ...server, database: 'postgres' }, (admin) =>
-    admin.query(`create database ${connection.database}`),
-  )
-  const { owner } = await prepareRoles(connection)
-  await migrate(connection, owner, folder)
-  await withClient(service.connection, (from) => withClient(connection, (to) => copyRows(from, to)))
-  const ran = await migrate(connection, owner, MIGRATIONS)
-  expect(ran[0]).toBe('0010_money.sql')
-  return connection
-}
-
-async function withClient(connection: Connection, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const one = new pg.Client(clientConfig(connection, undefined))
-  await one.connect()
-  await work(one).finally(() => one.end())
-}
+const createOlderDatabase = (): Promise<Connection> =>
+  databaseBefore('0010_money.sql', (to) => withClient(service.connection, (from) => copyRows(from, to)))
 
 /** Names before the migration, with the names under which the same is found today. */
 const TODAY: Record<string, { table: string; columns: Record<string, string> }> = {
