@@ -51,8 +51,12 @@ export const missing = (code: string, message: string, field: string | null = nu
 /** Gathers the problems of one request, so that all of them are reported together. */
 export class Problems {
   readonly found: Problem[] = []
+  readonly #fields = new Set<string | null>()
 
+  /** Notes a problem. A field that was sent and refused is not called missing as well: its value was left out for that problem. */
   add(code: string, field: string | null, message: string): void {
+    if (code === 'required' && field !== null && this.#fields.has(field)) return
+    this.#fields.add(field)
     this.found.push({ code, message, field })
   }
 

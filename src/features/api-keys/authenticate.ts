@@ -143,7 +143,9 @@ export function makeAuthenticator(
         wrong.refuse(address, basic?.account)
         throw unauthenticated(
           'credentials_wrong',
-          'The account identifier or the API key is wrong, or the key was revoked or has expired.',
+          /^Basic\b/i.test(header)
+            ? 'The account identifier or the API key is wrong, or the key was revoked or has expired.'
+            : 'Authorization must be HTTP Basic: the account identifier as user name and an API key as password.',
         )
       }
       const { account, key } = found

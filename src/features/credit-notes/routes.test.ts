@@ -145,6 +145,28 @@ describe('adding a credit note', () => {
     })
     expect(wrong.status).toBe(400)
     expect(codesOf(wrong)).toEqual(['two_targets', 'invoice_unknown', 'required', 'invoice_unknown'])
+    expect(wrong.body.Errors[2].Message).toBe(
+      'Allocations[3] must say what it pays: invoiceID, invoiceNumber or positiveAdjustmentID.',
+    )
+  })
+
+  test('an entry that cannot be allocated is named', async () => {
+    const { client, customerID, invoices } = await shop()
+    await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
+    const other = (await client.post('/v1/customers', { Name: 'Other', isCompany: true })).body.customerID
+    const first = { invoiceID: invoices[0], amountApplied: 1 }
+    const second = await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 20 }] })
+    const last = { invoiceID: second.body.invoiceID, amountApplied: 500 }
+    const refused = await Promise.all([
+      client.post('/v1/credits', creditOf(customerID, 999, { Allocations: [first, last] })),
+      client.post('/v1/credits', creditOf(other, 5, { Allocations: [first] })),
+      client.post('/v1/credits', creditOf(customerID, 5, { CurrencyCode: 'EUR', Allocations: [first] })),
+    ])
+    expect(refused.map(({ body }) => [body.Errors[0].Code, body.Errors[0].Field])).toEqual([
+      ['too_little_open', 'Allocations[1].invoiceID'],
+      ['other_customer', 'Allocations[0].invoiceID'],
+      ['other_currency', 'Allocations[0].invoiceID'],
+    ])
   })
 })
 

@@ -40,6 +40,8 @@ export type Asked =
       list: readonly WantedAllocation[]
       /** Documents of the list, where they were read after the customer was locked: they are not read again. */
       owed?: readonly OwedDocument[]
+      /** Names the field of the entry that names a document, for refusals. */
+      fieldOf?: (target: OwedRef) => string
     }
   | { auto: ApplyOrder }
   | { keep: true }
@@ -62,9 +64,10 @@ export async function planAllocations(
   const known = 'list' in asked ? (asked.owed ?? []) : []
   const unread = targets.filter((target) => !known.some(({ kind, id }) => kind === target.kind && id === target.id))
   const owed = unread.length === 0 ? known : [...known, ...(await listOwed(tx, tx.account, unread))]
-  checkTargets(given, plan, owed)
+  const fieldOf = (target: OwedRef) => ('list' in asked ? (asked.fieldOf?.(target) ?? null) : null)
+  checkTargets(given, plan, owed, fieldOf)
   const after = statesAfter(context, given, present, plan, owed)
-  checkSums(given, present, after, owed)
+  checkSums(given, present, after, owed, fieldOf)
   return after
 }
 
@@ -99,21 +102,33 @@ const owedOf = (owed: readonly OwedDocument[], { kind, id }: OwedRef): OwedDocum
 const capitalOf = (document: OwedRef): string => labelOf(document).replace(/^./, (first) => first.toUpperCase())
 
 /** Rule: only open documents of the same customer and currency can be paid. */
-function checkTargets(given: GivenMoney, plan: AllocationPlan, owed: readonly OwedDocument[]): void {
+function checkTargets(
+  given: GivenMoney,
+  plan: AllocationPlan,
+  owed: readonly OwedDocument[],
+  fieldOf: (target: OwedRef) => string | null,
+): void {
   for (const { target } of [...plan.changed, ...plan.added]) {
     const document = owedOf(owed, target)
     const label = capitalOf(target)
+    const field = fieldOf(target)
     if (document.customerId !== given.customerId)
       throw conflict(
         'other_customer',
         `${label} is of customer ${document.customerId}, not of customer ${given.customerId}.`,
+        field,
       )
     if (document.currency !== given.currency)
-      throw conflict('other_currency', `${label} is in ${document.currency}; money in ${given.currency} cannot pay it.`)
+      throw conflict(
+        'other_currency',
+        `${label} is in ${document.currency}; money in ${given.currency} cannot pay it.`,
+        field,
+      )
     if (document.state !== 'open')
       throw conflict(
         `invoice_${document.state === 'draft' ? 'draft' : 'cancelled'}`,
         `${label} is ${document.state === 'draft' ? 'a draft' : 'cancelled'}; nothing can be allocated to it.`,
+        field,
       )
   }
 }
@@ -178,6 +193,7 @@ function checkSums(
   present: readonly AllocationState[],
   after: readonly WantedState[],
   owed: readonly OwedDocument[],
+  fieldOf: (target: OwedRef) => string | null,
 ): void {
   const { currency } = given
   checkAllocated(sumMinor(after), given)
@@ -190,6 +206,7 @@ function checkSums(
       throw conflict(
         'too_little_open',
         `${capitalOf(document)} has ${amountText(openMinor, currency)} open; ${amountText(wantedMinor, currency)} cannot be allocated to it.`,
+        fieldOf(document),
       )
   }
 }

@@ -67,6 +67,13 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
 
+/** Lists those of some negative adjustments that are credit notes; the others are bad debts. */
+export const listCreditNotesAmong = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<{ id: Id }>(sql`
+    select negative_adjustment_id as "id" from negative_adjustments
+     where account_id = ${account} and kind = 'credit_note' and negative_adjustment_id = any(${`{${ids.join(',')}}`}::bigint[])
+     order by negative_adjustment_id`)
+
 /** Lists the numbers of the credit notes that the service made for an invoice. */
 export const listNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
   (

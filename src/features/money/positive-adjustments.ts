@@ -20,11 +20,12 @@ import {
   updatePositive,
 } from './adjustment-queries.ts'
 import { dayAfter } from './allocate.ts'
+import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import type { WantedGiven } from './resolve-givens.ts'
-import { allocationNames, checkAllocated, labelOf } from './rules.ts'
+import { checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
 import { type WantedState, writeEdit, writeMoney } from './write.ts'
 
@@ -142,7 +143,7 @@ export async function removePositive(
   if (positive.allocations.length > 0)
     throw conflict(
       'adjustment_allocated',
-      `Positive adjustment ${positive.id} has the allocation ${allocationNames(positive.allocations)}; take it off before deleting.`,
+      `Positive adjustment ${positive.id} has the allocation ${await allocationNames(tx, positive.allocations)}; take it off before deleting.`,
     )
   checkNotLocked(context.account.lockDate, [positive.dated], label)
   const { id, customerId, currency } = positive

@@ -51,7 +51,7 @@ test('what a caller allocated stands against cancelling, each allocation is name
   const refused = await client.delete(`/v1/invoices/${byHand}`)
   expect([refused.status, codesOf(refused)]).toEqual([409, ['invoice_allocated']])
   expect(refused.text).toContain(`${paid.body.Allocations[0].allocationID} of payment ${paid.body.paymentID}`)
-  expect(refused.text).toContain(`of negative adjustment ${noted.body.creditNoteID}`)
+  expect(refused.text).toContain(`of credit note ${noted.body.creditNoteID}`)
   expect(await balance()).toBe(2)
   expect((await client.get(`/v1/invoices/${byHand}`)).body).toMatchObject({ Balance: 2, TotalNegativeAdjs: 17 })
 })

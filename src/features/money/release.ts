@@ -1,11 +1,12 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import type { OnCancel } from '../invoices/manual.ts'
 import { recordAllocations } from './allocation-event.ts'
+import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
 import { listNotesFor } from './credit-note-queries.ts'
-import { allocationNames } from './rules.ts'
 import { writeMoney } from './write.ts'
 
 /**
@@ -20,8 +21,8 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
       `Invoice ${invoice.id} has the credit note ${sentenceList(notes)}; it cannot be cancelled until that is deleted.`,
     )
   const before = await listAllocationsOfOwed(tx, tx.account, 'invoice', [invoice.id])
-  refuseWhere(invoice.id, 'invoice_allocated', before, ({ isServiceMade }) => !isServiceMade)
-  refuseWhere(invoice.id, 'invoice_pending', before, ({ counts }) => counts === 'pending')
+  await refuseWhere(tx, invoice.id, 'invoice_allocated', before, ({ isServiceMade }) => !isServiceMade)
+  await refuseWhere(tx, invoice.id, 'invoice_pending', before, ({ counts }) => counts === 'pending')
   if (before.length === 0) return
   const { customerId, currency } = invoice
   await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] } })
@@ -29,16 +30,17 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
   await recordAllocations(tx, context, 'allocation.deleted', released)
 }
 
-function refuseWhere(
+async function refuseWhere(
+  tx: Transaction,
   invoiceId: bigint,
   code: string,
   allocations: readonly AllocationState[],
   isStanding: (allocation: AllocationState) => boolean,
-): void {
+): Promise<void> {
   const standing = allocations.filter(isStanding)
   if (standing.length > 0)
     throw conflict(
       code,
-      `Invoice ${invoiceId} has the allocation ${allocationNames(standing)}; take it off before cancelling.`,
+      `Invoice ${invoiceId} has the allocation ${await allocationNames(tx, standing)}; take it off before cancelling.`,
     )
 }

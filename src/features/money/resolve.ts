@@ -3,6 +3,7 @@ import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
+import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import type { Asked } from './allocate.ts'
@@ -85,7 +86,17 @@ async function resolveAllocations(
     return [{ id: present?.id ?? null, target, amountMinor }]
   })
   const owed = await checkTargetsExist(tx, asked, wanted, names, problems)
-  return problems.found.length > before ? undefined : { list: wanted, owed }
+  if (problems.found.length > before) return undefined
+  return { list: wanted, owed, fieldOf: fieldsOf(wanted, names) }
+}
+
+/** Returns how an entry that names a document is called in what was sent: "Allocations[0].invoiceID". */
+function fieldsOf(wanted: readonly WantedAllocation[], names: EntryNames): (target: OwedRef) => string {
+  return ({ kind, id }) => {
+    const index = wanted.findIndex(({ target }) => target.kind === kind && target.id === id)
+    if (index < 0) return names.list
+    return `${names.list}[${index}].${kind === 'invoice' ? names.invoice : names.positive}`
+  }
 }
 
 /** Finds the allocation of the record that an entry edits. `present` is null on add, where an identifier names nothing. */
@@ -130,7 +141,9 @@ function targetOf(
   }
   if (present) return { kind: present.owedKind, id: present.owedId }
   if (entry.allocationId !== null) return undefined
-  problems.add('required', `${at}.${names.invoice}`, `${at} must say what it pays: ${names.invoice} or another target.`)
+  const targets = [...new Set([names.invoice, names.number ?? names.invoice, names.positive])]
+  const named = sentenceList(targets, 'or')
+  problems.add('required', `${at}.${names.invoice}`, `${at} must say what it pays: ${named}.`)
   return undefined
 }
 

@@ -1,10 +1,8 @@
 import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
-import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { PostedPayment } from '../../engine/money/postings.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { sentenceList } from '../../kernel/text.ts'
 import type { Payment } from './payment-queries.ts'
 
 /** Rules of money records that hold at every door, as functions of facts. */
@@ -46,10 +44,6 @@ const WORDS = {
 
 /** Names a document in a sentence: "positive adjustment 7". */
 export const labelOf = ({ kind, id }: { kind: GivenKind | OwedKind; id: Id }): string => `${WORDS[kind]} ${id}`
-
-/** Lists allocations in a sentence: "5 of payment 3 and 6 of negative adjustment 4". */
-export const allocationNames = (allocations: readonly AllocationState[]): string =>
-  sentenceList(allocations.map(({ id, givenKind, givenId }) => `${id} of ${labelOf({ kind: givenKind, id: givenId })}`))
 
 /** Throws a conflict where a record would come to be of another customer. */
 export function checkSameCustomer(label: string, present: CustomerId, wanted: CustomerId): void {

@@ -130,5 +130,6 @@ test('a payment that failed later paid until then, and cancelled invoices were o
     'payment_failed',
     'invoice_cancelled',
   ])
+  expect(last.Movements.at(-2).Description).toBe('Payment by cheque failed')
   expect(credit.Status).toBe('Unallocated')
 })

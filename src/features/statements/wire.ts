@@ -76,7 +76,6 @@ const WORDS = {
   invoice: 'Invoice',
   invoice_cancelled: 'Invoice cancelled',
   payment: 'Payment',
-  payment_failed: 'Payment failed',
   credit_note: 'Credit note',
   bad_debt: 'Written off',
   refund: 'Refund',
@@ -84,13 +83,16 @@ const WORDS = {
   interest: 'Interest',
 } as const
 
-/** Describes a line in words: "Payment by eft, pending". */
+/** Describes a line in words: "Payment by eft, pending", "Payment by eft failed". */
 export const describeMovement = ({
   type,
   method,
   isPending,
-}: Pick<StatementLine, 'type' | 'method' | 'isPending'>): string =>
-  `${WORDS[type]}${method === null ? '' : ` by ${method.replaceAll('_', ' ')}`}${isPending ? ', pending' : ''}`
+}: Pick<StatementLine, 'type' | 'method' | 'isPending'>): string => {
+  const by = method === null ? '' : ` by ${method.replaceAll('_', ' ')}`
+  if (type === 'payment_failed') return `${WORDS.payment}${by} failed`
+  return `${WORDS[type]}${by}${isPending ? ', pending' : ''}`
+}
 
 function lineToWire(line: StatementLine, currency: string, timeZone: string): ShapeOf<typeof MovementOut> {
   const digits = digitsOf(currency)

@@ -113,6 +113,8 @@ export async function resolveVersion(tx: Transaction, body: Body, problems: Prob
     return undefined
   }
   if (!packageID) {
+    const isRefused = problems.found.some(({ field }) => field === 'packageVersionID')
+    if (isRefused) return undefined
     problems.add('required', 'packageID', 'packageID or packageVersionID is required.')
     return undefined
   }

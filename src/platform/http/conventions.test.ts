@@ -29,6 +29,17 @@ async function readKeyOf(client: { id: bigint }) {
   return clientOf(service.app, client.id, secret)
 }
 
+test('what was refused is not called missing as well', async () => {
+  const client = await service.newAccount()
+  const fieldsOf = async (path: string, body: unknown) =>
+    (await client.post(path, body)).body.Errors.map(({ Code, Field }: any) => `${Code} ${Field}`)
+  expect(await fieldsOf('/v1/customers', [])).toEqual(['wrong_type null'])
+  for (const name of ['packageID', 'packageVersionID'])
+    expect(
+      (await fieldsOf('/v1/subscriptions', { [name]: 1.5 })).filter((one: string) => /package\w*ID/.test(one)),
+    ).toEqual([`wrong_type ${name}`])
+})
+
 describe('credentials', () => {
   test('none at all is a challenge for Basic alone, never an attack', async () => {
     for (let tries = 0; tries < 60; tries += 1) {
@@ -54,6 +65,8 @@ describe('credentials', () => {
       expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Basic realm="Perennial"'])
       expect(refused.text).not.toContain(client.secret)
     }
+    const bearer = await service.anonymous.get('/v1/customers', undefined, { authorization: `Bearer ${client.secret}` })
+    expect(bearer.body.Errors[0].Message).toContain('must be HTTP Basic')
   })
 
   test('come before everything else: an unknown path, a wrong method, a broken escape', async () => {

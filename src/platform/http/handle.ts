@@ -358,7 +358,8 @@ async function checked(
   if (operation.kind === 'write' && operation.etag)
     checkIfMatch(sent.headers['if-match'], operation.etag(record, context))
   // The fields of a body that could not be read cannot be checked.
-  if (operation.body && 'problem' in sent.body) problems.throwIfAny()
+  const isUnread = 'problem' in sent.body || ('json' in sent.body && !isJsonObject(sent.body.json))
+  if (operation.body && isUnread) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
   nameAsSent(problems, sent)
   problems.throwIfAny()

@@ -264,11 +264,11 @@ export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; w
       }
       if (value.length > bounds.max || value.length < (bounds.min ?? 0)) {
         const limit = value.length > bounds.max ? `at most ${bounds.max}` : `at least ${bounds.min}`
-        context.problems.add(
-          'wrong_count',
-          path,
-          `${path} must hold ${limit} ${bounds.what}; ${value.length} were sent.`,
-        )
+        const complaint =
+          value.length === 0 && bounds.min === 1
+            ? `${path} must not be empty.`
+            : `${path} must hold ${limit} ${bounds.what}; ${value.length} were sent.`
+        context.problems.add('wrong_count', path, complaint)
         return REFUSED
       }
       const items = value.map((entry, index) => item.read(entry, `${path}[${index}]`, context))
