@@ -47,6 +47,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addAccounts(program, run)
   addKeys(program, run)
   addEncryption(program, run)
+  addGateways(program, run)
   addSeeding(program, run)
   return program
 }
@@ -228,6 +229,22 @@ function addEncryption(program: Command, run: Runner): void {
     .addOption(json())
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./encryption.ts')).rotateEncryptionCommand(context)),
+    )
+}
+
+function addGateways(program: Command, run: Runner): void {
+  program
+    .command('gateway')
+    .description('ask gateways')
+    .command('test')
+    .description('ask whether a gateway, or each of an account, answers and accepts its Settings')
+    .argument('[gateway]', 'its gatewayID', idValue)
+    .addOption(account())
+    .addOption(json())
+    .action((gateway: Id | undefined, options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./gateway.ts')).testGatewaysCommand(context, { account: options.account, gateway }),
+      ),
     )
 }
 

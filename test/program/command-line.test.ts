@@ -60,6 +60,7 @@ describe('where there is no database', () => {
     [['key', 'list']],
     [['key', 'create']],
     [['key', 'revoke', '1']],
+    [['gateway', 'test']],
     [['verify']],
     [['billing', 'run']],
     [['clock', 'advance', '--to', '2027-02-01']],

@@ -52,7 +52,11 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
   const sandbox = makeSandbox(db, (number) => keyedHash(`card ${number}`).toString('hex'))
   return {
     ...SANDBOX,
-    check: async () => ({ kind: 'accepted' }),
+    check: async (call) => {
+      const { fault } = callOf(call)
+      if (fault === 'none') return { kind: 'accepted' }
+      return { kind: fault === 'refused' ? 'not_sent' : 'unknown' }
+    },
     storeCard: async (call, { cardType, ...card }) => {
       const stored = await sandbox.storeCard(callOf(call), { ...card, brand: cardType })
       switch (stored.kind) {

@@ -70,8 +70,10 @@ const reading = ({ db: database, envelope }: Deps): Operation =>
       const method = await methodKind.found(db, context, params)
       if (method.kind === 'credit_card' || context.caller.permission !== 'full')
         return methodKind.answer(method, context)
-      await database.transaction(context.account.id, (tx) =>
-        recordMethod(tx, context, 'payment_method.revealed', method.id),
+      await database.transaction(
+        context.account.id,
+        (tx) => recordMethod(tx, context, 'payment_method.revealed', method.id),
+        { isShared: true },
       )
       const shownNumber = openNumber(envelope, context.account.id, method)
       return methodKind.answer({ ...method, shownNumber, shownMandate: method.mandateToken }, context)

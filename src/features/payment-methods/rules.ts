@@ -18,18 +18,6 @@ export const isValidOn = ({ state, expiryYear, expiryMonth }: Dated, today: IsoD
   state === 'verified' &&
   (expiryYear === null || expiryMonth === null || today < addDays(lastDayOf(expiryYear, expiryMonth), 1))
 
-/**
- * Returns whether money may be collected by the method: it is not rejected, and the gateway that keeps it is ready. An expired card is tried all the same,
- * since networks renew cards. Bank accounts are not collected from by this version.
- */
-export const isUsable = (
-  { kind, state, gatewayId }: Pick<StoredMethod, 'kind' | 'state' | 'gatewayId'>,
-  gateways: readonly Gateway[],
-): boolean =>
-  kind === 'credit_card' &&
-  state !== 'rejected' &&
-  gateways.some((gateway) => gateway.id === gatewayId && isReady(gateway))
-
 /** Returns the gateway that a new card goes to: the customer's own if it takes cards, else the account's first choice. */
 export function cardGateway(
   gateways: readonly Gateway[],

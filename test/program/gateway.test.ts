@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { runProgram, type Serving, serve, testFolder } from './program.ts'
+
+const authorization = ({ account, key }: Serving) => `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
+
+test('gateway test asks each gateway of an account, or one, and fails where one does not answer', async () => {
+  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn', BOOTSTRAP_ACCOUNT_MODE: 'test' }
+  const service = await serve(env)
+  const send = async (method: string, path: string, body?: object) => {
+    const response = await fetch(service.address + path, {
+      method,
+      headers: { authorization: authorization(service), ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    expect(response.ok).toBe(true)
+    const text = await response.text()
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const [sandbox] = await send('GET', '/v1/gateways')
+  const manual = await send('POST', '/v1/gateways', { GatewayType: 'manual', FriendlyName: 'Our bank' })
+  const all = await runProgram(['gateway', 'test', '--json'], env)
+  expect([all.code, JSON.parse(all.out)]).toEqual([
+    0,
+    [
+      {
+        gatewayID: sandbox.gatewayID,
+        GatewayType: 'sandbox',
+        FriendlyName: 'Sandbox',
+        Answer: 'accepted',
+        Reason: null,
+      },
+      {
+        gatewayID: manual.gatewayID,
+        GatewayType: 'manual',
+        FriendlyName: 'Our bank',
+        Answer: 'accepted',
+        Reason: null,
+      },
+    ],
+  ])
+  await send('PUT', `/v1/gateways/${sandbox.gatewayID}`, { Settings: { Fault: 'refused' } })
+  const one = await runProgram(['gateway', 'test', String(sandbox.gatewayID)], env)
+  expect([one.code, one.out]).toEqual([1, expect.stringMatching(/Sandbox +not reached/)])
+  expect((await runProgram(['gateway', 'test', String(manual.gatewayID)], env)).code).toBe(0)
+  const unknown = await runProgram(['gateway', 'test', '999999'], env)
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('has no gateway 999999')])
+})
