@@ -7,7 +7,7 @@ import { creditsText, keepCredits } from './book.testing.ts'
 import { freeSubscription as subscription, Life, madeRows as rows } from './life.testing.ts'
 import { changeAtRenewal, changeEndDate, changeNow, dropPending } from './changes.ts'
 import { attachComponent, changeVersion, type ComponentOffer, leaveOut, reattachComponent } from './components.ts'
-import { creditCharges } from './credits.ts'
+import { planCreditNotes } from './credits.ts'
 import { givenBackAtEnd } from './cancel.ts'
 import { nextInvoiceOn } from './deferred.ts'
 import { cancelSubscription, modifyComponents, reactivateSubscription, withComponents } from './component-changes.ts'
@@ -267,7 +267,9 @@ describe('usage', () => {
     expect(rows(plan.invoices)).toEqual([])
     expect(plan.credited.map(({ kind, netMinor }) => [kind, netMinor])).toEqual([['late_usage', -3000n]])
     const cycle = life.book.charges.filter(({ kind, from }) => kind === 'metered' && from === '2027-01-01')
-    expect(creditCharges(3000n, cycle, life.book.invoices)).toMatchObject([{ netMinor: 3000n }])
+    expect(planCreditNotes([], life.book.invoices, 2, [{ amountMinor: 3000n, charges: cycle }])).toMatchObject([
+      { netMinor: 3000n },
+    ])
   })
 
   test('never falls below 0, may be set, and does not depend on the order of reports that add', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decimal } from '../../kernel/decimal.ts'
 import type { InvoicedCharge } from './coverage.ts'
-import { creditCharges, planCreditNotes, placeCredits, recomputeCredit } from './credits.ts'
+import { planCreditNotes, placeCredits, recomputeCredit } from './credits.ts'
 
 const charge: InvoicedCharge = {
   chargeId: 1n,
@@ -62,11 +62,24 @@ describe('a credit note', () => {
 
   test('for a negative line goes to the newest charge of its cycle first', () => {
     const late = { ...charge, chargeId: 5n, invoiceId: 11n, netMinor: 500n }
-    const notes = creditCharges(800n, [charge, late], [invoice, { ...invoice, invoiceId: 11n }])
+    const notes = planCreditNotes([], [invoice, { ...invoice, invoiceId: 11n }], 2, [
+      { amountMinor: 800n, charges: [charge, late] },
+    ])
     expect(notes.map(({ invoiceId, netMinor }) => [invoiceId, netMinor])).toEqual([
       [10n, 300n],
       [11n, 500n],
     ])
+  })
+
+  test('of one invoice is one, whatever an operation credits of it: taxes are rounded on the sum, and no charge is credited beyond itself', () => {
+    const cents = Array.from({ length: 8 }, (_, index) => ({ ...charge, chargeId: BigInt(20 + index), netMinor: 20n }))
+    const taxed = { ...invoice, taxes: [{ ...vat, leftMinor: 1000n }], leftMinor: 10_000n }
+    const corrections = cents.map((one) => ({ amountMinor: 10n, charges: [one] }))
+    const [note, ...others] = planCreditNotes([], [taxed], 2, corrections)
+    expect([others.length, note!.netMinor, note!.totalMinor]).toEqual([0, 80n, 92n])
+    const both = planCreditNotes([back()], [taxed], 2, [{ amountMinor: 10_000n, charges: [charge] }])
+    expect(both).toHaveLength(1)
+    expect(both[0]!.netMinor).toBe(charge.netMinor - charge.creditedMinor)
   })
 })
 

@@ -53,33 +53,74 @@ export function recomputeCredit(
   return least(amountOf(line.price, ONE, BigInt(part), BigInt(whole), digits), line.mostMinor)
 }
 
+/** An amount (positive) that a correction of usage takes back of the charges of its cycle. */
+export interface Correction {
+  amountMinor: bigint
+  charges: readonly InvoicedCharge[]
+}
+
 /**
- * Plans a credit note for each invoice credited, in the order in which the invoices are first met. Rules: a line gives back at most what of its
- * charge is not yet credited; each tax is rounded once on the sum of the lines, at most what is left of it; a note is at most what is
- * left of its invoice; at 0 no note is made. Charges without an invoice give nothing back.
+ * Plans one credit note for each invoice credited, in the order in which the invoices are first met, whatever of an operation credits it: days
+ * given back, and corrections of usage. Rules: a line gives back at most what of its charge is not yet credited; each tax is rounded once on the
+ * sum of the lines, at most what is left of it; a note is at most what is left of its invoice; at 0 no note is made. Charges without an
+ * invoice give nothing back.
  */
 export function planCreditNotes(
   givenBack: readonly GivenBack[],
   invoices: readonly CreditableInvoice[],
   digits: number,
+  corrections: readonly Correction[] = [],
 ): PlannedCreditNote[] {
+  const lines = givenBack.map((back): InvoicedLine => [back.charge.invoiceId, creditLine(back, digits)])
+  for (const { amountMinor, charges } of corrections)
+    lines.push(...correctedLines(amountMinor, charges, lines, invoices))
   const byInvoice = new Map<Id, CreditLine[]>()
-  for (const back of givenBack) {
-    const { invoiceId } = back.charge
-    if (invoiceId === null) continue
-    const line = creditLine(back, digits)
-    if (line.netMinor <= 0n) continue
+  for (const [invoiceId, line] of lines) {
+    if (invoiceId === null || line.netMinor <= 0n) continue
     const found = byInvoice.get(invoiceId)
     if (found) found.push(line)
     else byInvoice.set(invoiceId, [line])
   }
   const notes: PlannedCreditNote[] = []
-  for (const [invoiceId, lines] of byInvoice) {
+  for (const [invoiceId, of] of byInvoice) {
     const invoice = invoices.find((candidate) => candidate.invoiceId === invoiceId)
-    const note = invoice && noteFor(invoice, lines)
+    const note = invoice && noteFor(invoice, of)
     if (note && note.totalMinor > 0n) notes.push(note)
   }
   return notes
+}
+
+/** Line with the invoice of its charge. */
+type InvoicedLine = readonly [invoiceId: Id | null, line: CreditLine]
+
+/**
+ * Rule: when an invoice of the rules would be negative, its negative lines become credits of the charges of their cycles. Shares an amount
+ * among those charges, the newest first, each at most what is left of it after the lines before; what none can take is dropped.
+ */
+function correctedLines(
+  amountMinor: bigint,
+  charges: readonly InvoicedCharge[],
+  before: readonly InvoicedLine[],
+  invoices: readonly CreditableInvoice[],
+): InvoicedLine[] {
+  const lines: InvoicedLine[] = []
+  let left = amountMinor
+  for (const charge of charges.toSorted((a, b) => (a.chargeId < b.chargeId ? 1 : -1))) {
+    const given = sumMinor(
+      before.flatMap(([, line]) => (line.chargeId === charge.chargeId ? [line] : [])),
+      'netMinor',
+    )
+    const amount = least(left, charge.netMinor - charge.creditedMinor - given)
+    if (charge.invoiceId === null || amount <= 0n) continue
+    left -= amount
+    const whole = creditLine({ charge, from: charge.from, until: charge.until }, 0)
+    lines.push([
+      charge.invoiceId,
+      { ...whole, creditedBeforeMinor: charge.creditedMinor + given, mostMinor: amount, netMinor: amount },
+    ])
+  }
+  const place = (id: Id | null) => invoices.findIndex(({ invoiceId }) => invoiceId === id)
+  return lines.toSorted(([a], [b]) => place(a) - place(b))
 }
 
 function creditLine({ charge, from, until }: GivenBack, digits: number): CreditLine {
@@ -151,34 +192,6 @@ function cutLines(lines: readonly CreditLine[], netMinor: bigint): CreditLine[] 
     left -= amount
   }
   return cut
-}
-
-/**
- * Rule: when an invoice of the rules would be negative, its negative lines become credits of the charges of their cycles. Shares an
- * amount (positive) among those charges, the newest first, each at most what is left of it; what none can take is dropped.
- */
-export function creditCharges(
-  amountMinor: bigint,
-  charges: readonly InvoicedCharge[],
-  invoices: readonly CreditableInvoice[],
-): PlannedCreditNote[] {
-  const byInvoice = new Map<Id, CreditLine[]>()
-  let left = amountMinor
-  for (const charge of charges.toSorted((a, b) => (a.chargeId < b.chargeId ? 1 : -1))) {
-    const amount = least(left, charge.netMinor - charge.creditedMinor)
-    if (charge.invoiceId === null || amount <= 0n) continue
-    left -= amount
-    const line = {
-      ...creditLine({ charge, from: charge.from, until: charge.until }, 0),
-      mostMinor: amount,
-      netMinor: amount,
-    }
-    byInvoice.set(charge.invoiceId, [...(byInvoice.get(charge.invoiceId) ?? []), line])
-  }
-  return invoices
-    .filter(({ invoiceId }) => byInvoice.has(invoiceId))
-    .map((invoice) => noteFor(invoice, byInvoice.get(invoice.invoiceId)!))
-    .filter(({ totalMinor }) => totalMinor > 0n)
 }
 
 export interface OpenInvoice {

@@ -3,8 +3,8 @@ import { taxShares } from '../../engine/money/credit-tax.ts'
 import { postingsOfNegative } from '../../engine/money/postings.ts'
 import type { GivenBack, InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import {
+  type Correction,
   type CreditableInvoice,
-  creditCharges,
   type OpenInvoice,
   type PlannedCreditNote,
   placeCredits,
@@ -15,7 +15,9 @@ import { writingOf } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import { sumMinor } from '../../kernel/money.ts'
+import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
@@ -36,13 +38,15 @@ export interface CreditCause {
   subscriptionId: Id
   currency: string
   givenBack: readonly GivenBack[]
+  /** Cycles whose usage was corrected downward. */
+  corrections?: readonly CorrectedUsage[]
   /** Invoices made by the same operation: after the credited one they are paid first. */
   made: readonly InvoiceId[]
   isAutoApply: boolean
 }
 
-/** The cycle of a component whose usage was corrected downward: half-open days. */
-export interface CorrectedUsage {
+/** The cycle of a component whose usage was corrected downward, half-open days, with what its charges give back. */
+export interface CorrectedUsage extends Correction {
   name: string
   from: IsoDate
   until: IsoDate
@@ -56,44 +60,28 @@ export interface MadeCreditNote {
   appliedMinor: bigint
 }
 
-/** Makes the notes and returns them in the order of the invoices they credit. */
+/**
+ * Makes the notes of one operation, one for each invoice credited, and returns them in the order of these invoices. What of a correction no
+ * charge can take is dropped.
+ */
 export async function makeCreditNotes(
   tx: Transaction,
   context: IssueContext,
   cause: CreditCause,
 ): Promise<MadeCreditNote[]> {
-  const ids = creditedInvoices(cause.givenBack.map(({ charge }) => charge))
-  const notes = planCreditNotes(cause.givenBack, await creditableOf(tx, ids), digitsOf(cause.currency))
-  await markCredited(tx, cause.givenBack, notes)
+  const { givenBack, corrections = [] } = cause
+  const charges = [...givenBack.map(({ charge }) => charge), ...corrections.flatMap((correction) => correction.charges)]
+  const creditable = await creditableOf(tx, creditedInvoices(charges))
+  const notes = planCreditNotes(givenBack, creditable, digitsOf(cause.currency), corrections)
+  await markCredited(tx, givenBack, notes)
+  await markCorrected(tx, givenBack, notes)
   return writeNotes(tx, context, cause, notes)
 }
-
-/** Gives an amount back of charges, the newest first: what a correction of usage downward turns into. */
-export async function makeCorrection(
-  tx: Transaction,
-  context: IssueContext,
-  cause: Cause & { usage: CorrectedUsage },
-  amountMinor: bigint,
-  charges: readonly InvoicedCharge[],
-): Promise<MadeCreditNote[]> {
-  const notes = creditCharges(amountMinor, charges, await creditableOf(tx, creditedInvoices(charges)))
-  const lines = notes.flatMap((note) => note.lines)
-  // No day is given back: the cycle stays charged, for less.
-  if (lines.length > 0)
-    await addCredited(tx, tx.account, {
-      chargeIds: column(lines, 'chargeId'),
-      days: arrayLiteral(lines.map(() => null)),
-      amountsMinor: column(lines, 'netMinor'),
-    })
-  return writeNotes(tx, context, cause, notes)
-}
-
-type Cause = Omit<CreditCause, 'givenBack'> & { usage?: CorrectedUsage }
 
 async function writeNotes(
   tx: Transaction,
   context: IssueContext,
-  cause: Cause,
+  cause: CreditCause,
   notes: readonly PlannedCreditNote[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
@@ -141,7 +129,7 @@ async function writeNotes(
 }
 
 /** Lists the open invoices that credits can be placed on, by day and identifier. */
-const listOpenInvoices = async (tx: Transaction, { customerId, currency }: Cause): Promise<OpenInvoice[]> =>
+const listOpenInvoices = async (tx: Transaction, { customerId, currency }: CreditCause): Promise<OpenInvoice[]> =>
   (await listOpen(tx, customerId, currency))
     .filter(({ kind }) => kind === 'invoice')
     .toSorted((a, b) => (a.dated === b.dated ? Number(a.id - b.id) : a.dated < b.dated ? -1 : 1))
@@ -151,7 +139,7 @@ const listOpenInvoices = async (tx: Transaction, { customerId, currency }: Cause
 const recordNoteEvents = (
   tx: Transaction,
   context: IssueContext,
-  cause: Cause,
+  cause: CreditCause,
   made: readonly MadeCreditNote[],
   allocations: readonly AllocationState[],
 ) =>
@@ -179,7 +167,7 @@ const recordNoteEvents = (
 
 /** Builds the row of a note. */
 const rowOf = (
-  { customerId, subscriptionId, currency }: Cause,
+  { customerId, subscriptionId, currency }: CreditCause,
   { number, memo, planned }: Omit<MadeCreditNote, 'id'>,
   { today }: IssueContext['moment'],
 ): NewNegative => ({
@@ -245,6 +233,22 @@ async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<Credit
   })
 }
 
+/** Marks what corrections take of charges. No day is given back: the cycle stays charged, for less. */
+async function markCorrected(
+  tx: Transaction,
+  givenBack: readonly GivenBack[],
+  notes: readonly PlannedCreditNote[],
+): Promise<void> {
+  const marked = new Set(givenBack.map(({ charge }) => charge.chargeId))
+  const lines = notes.flatMap(({ lines: of }) => of).filter(({ chargeId }) => !marked.has(chargeId))
+  if (lines.length === 0) return
+  await addCredited(tx, tx.account, {
+    chargeIds: column(lines, 'chargeId'),
+    days: arrayLiteral(lines.map(() => null)),
+    amountsMinor: column(lines, 'netMinor'),
+  })
+}
+
 // Days count as given back also where that came to 0.00, so that no later change gives them back again.
 async function markCredited(
   tx: Transaction,
@@ -252,7 +256,9 @@ async function markCredited(
   notes: readonly PlannedCreditNote[],
 ): Promise<void> {
   if (givenBack.length === 0) return
-  const lines = new Map(notes.flatMap(({ lines: of }) => of).map((line) => [line.chargeId, line.netMinor]))
+  const lines = new Map<Id, bigint>()
+  for (const { chargeId, netMinor } of notes.flatMap(({ lines: of }) => of))
+    lines.set(chargeId, (lines.get(chargeId) ?? 0n) + netMinor)
   const rows = givenBack.map(({ charge, from }) => ({
     chargeId: charge.chargeId,
     from,
@@ -268,7 +274,7 @@ async function markCredited(
 async function writeNote(
   tx: Transaction,
   context: IssueContext,
-  cause: Cause,
+  cause: CreditCause,
   planned: PlannedCreditNote,
   appliedMinor: bigint,
 ): Promise<MadeCreditNote> {
@@ -302,13 +308,19 @@ async function freeNumber(tx: Transaction): Promise<string> {
   }
 }
 
-/** Names the subscription and the days that are given back, or the cycle whose usage was corrected: both days are covered. */
-function memoOf({ subscriptionId, usage }: Cause, { lines }: PlannedCreditNote): string {
-  if (usage)
-    return `Subscription ${subscriptionId}, usage of ${usage.name} ${usage.from} to ${addDays(usage.until, -1)} corrected`
-  const froms = lines.flatMap(({ from }) => (from === null ? [] : [from])).toSorted()
-  const untils = lines.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
+/** Names the subscription, the days that are given back, and the cycles whose usage was corrected: the first and the last day are covered. */
+function memoOf({ subscriptionId, corrections = [] }: CreditCause, { lines }: PlannedCreditNote): string {
+  const corrected = corrections.filter(({ charges }) =>
+    charges.some(({ chargeId }) => lines.some((line) => line.chargeId === chargeId)),
+  )
+  const ofUsage = new Set(corrected.flatMap(({ charges }) => charges.map(({ chargeId }) => chargeId)))
+  const unused = lines.filter(({ chargeId }) => !ofUsage.has(chargeId))
+  const froms = unused.flatMap(({ from }) => (from === null ? [] : [from])).toSorted()
+  const untils = unused.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
   const last = untils.at(-1)
-  const days = froms[0] && last ? `, unused ${froms[0]} to ${addDays(last, -1)}` : ''
-  return `Subscription ${subscriptionId}${days}`
+  const days = froms[0] && last ? [`unused ${froms[0]} to ${addDays(last, -1)}`] : []
+  const cycles = [...groupBy(corrected, ({ from, until }) => `${from} to ${addDays(until, -1)}`)].map(
+    ([cycle, of]) => `usage of ${sentenceList(of.map(({ name }) => name))} ${cycle} corrected`,
+  )
+  return [`Subscription ${subscriptionId}`, ...days, ...cycles].join(', ')
 }

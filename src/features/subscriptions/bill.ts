@@ -20,7 +20,8 @@ import { listPendingOffers, updateAppliedOffer } from './change-queries.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
 import type { ComponentsChange } from '../subscription-components/write.ts'
 import { writeComponentsOf } from './written-components.ts'
-import { creditBeyondEnd, creditNegativeLines } from './corrections.ts'
+import { makeCreditNotes } from '../money/credit-notes.ts'
+import { listBeyondEnd, listCorrections } from './corrections.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
 import { idsOf, nextActionOn, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
@@ -295,8 +296,13 @@ async function giveBackWhatPlansOwe(
   for (const { subscription, invoices, components, credits, state, ended } of plans) {
     const made = issued.slice(at, (at += invoices.length))
     if (components === undefined) continue
-    if (ended === 'cancelled') await creditBeyondEnd(tx, context, subscription, state.endDate, components.after, made)
-    await creditNegativeLines(tx, context, subscription, credits ?? [], made)
+    const { id, customerId, currency } = subscription
+    const givenBack =
+      ended === 'cancelled' ? await listBeyondEnd(tx, subscription, state.endDate, components.after) : []
+    const corrections = await listCorrections(tx, subscription, credits ?? [])
+    const { isAutoApply } = context.account
+    const cause = { customerId, subscriptionId: id, currency, givenBack, corrections, made, isAutoApply }
+    if (givenBack.length + corrections.length > 0) await makeCreditNotes(tx, context, cause)
   }
 }
 

@@ -19,7 +19,7 @@ import type { OpeningUsage } from '../subscription-components/resolve.ts'
 import { updateShown } from '../subscription-components/queries.ts'
 import { raiseRevision } from './state-queries.ts'
 import { writeComponentsOf } from './written-components.ts'
-import { creditNegativeLines } from './corrections.ts'
+import { listCorrections } from './corrections.ts'
 import type { PendingOffer, ShownSubscription, Subscription } from './queries.ts'
 import { nextActionOn, type OfferIds, stateOf } from './state.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
@@ -140,9 +140,9 @@ export async function writeChange(
     const { isAutoApply } = context.account
     const { givenBack } = plan
     const { customerId, currency } = s
-    const cause = { customerId, subscriptionId: s.id, currency, givenBack, made, isAutoApply }
+    const corrections = await listCorrections(tx, s, plan.credited)
+    const cause = { customerId, subscriptionId: s.id, currency, givenBack, corrections, made, isAutoApply }
     notes.push(...(await makeCreditNotes(tx, context, cause)))
-    notes.push(...(await creditNegativeLines(tx, context, s, plan.credited, made)))
   })
   return notes
 }

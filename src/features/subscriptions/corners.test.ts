@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import {
+  addTax,
   addPackage,
   codesOf,
   day,
@@ -291,6 +292,28 @@ describe('usage', () => {
     await client.put(`/v1/customers/${customerID}/unsuspend`)
     expect((await use(client, other, { componentID, NumUnits: 5, Date: '2027-01-12' })).status).toBe(204)
     expect(await readSubscription(client, other)).toMatchObject({ comp_nextInvDate: null })
+  })
+
+  test('of several components corrected downward at once is one credit note, with the tax of the invoice on their sum', async () => {
+    const { client, add } = await shop(service)
+    await addTax(client, 'VAT', { Perc: 0.15 })
+    const calls: number[] = []
+    for (let n = 0; n < 8; n += 1)
+      calls.push((await addComponent(client, { type: 'metered', brackets: [[0.1, null]], name: `M${n}` })).componentID)
+    const componentUsage = calls.map((componentID) => ({ componentID }))
+    const { subscriptionID: id } = (await add({ EndDate: '2027-02-01', componentUsage })).body
+    for (const componentID of calls) await use(client, id, { componentID, NumUnits: 2 })
+    await moveTo(client, '2027-02-03')
+    const corrected = calls.map((componentID) => ({ componentID, NumUnits: -1, Date: '2027-01-05' }))
+    const path = `/v1/subscriptions/${id}/components/recordusage`
+    expect((await client.put(path, { componentUsage: corrected })).status).toBe(204)
+    await moveTo(client, '2027-02-04')
+    const notes = (await client.get('/v1/credits')).body
+    expect(notes.map(({ Amount }: any) => Amount)).toEqual([0.92])
+    expect(notes[0].Memo).toBe(
+      `Subscription ${id}, usage of M0, M1, M2, M3, M4, M5, M6 and M7 2027-01-01 to 2027-01-31 corrected`,
+    )
+    expect(await differencesOf(service, client)).toEqual([])
   })
 
   test('corrected downward is told by the Memo of its credit note: the cycle, and no unused day', async () => {
