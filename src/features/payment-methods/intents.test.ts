@@ -14,6 +14,8 @@ type Way = 'answers' | 'stores, without an answer' | 'gets nothing' | 'refuses c
 let way: Way = 'answers'
 let removes: 'removed' | 'unknown' = 'removed'
 let stored = 0
+/** Waits before the card of a token is removed. */
+const waits = new Map<string, () => Promise<void>>()
 
 const adapter: GatewayAdapter = {
   ...SANDBOX,
@@ -45,6 +47,7 @@ const adapter: GatewayAdapter = {
     return { kind: 'stored', ...card }
   },
   removeStored: async (_call, token) => {
+    await waits.get(token)?.()
     if (removes === 'unknown') return { kind: 'unknown' }
     removed.push(token)
     for (const [reference, card] of book) if (card.token === token) book.delete(reference)
@@ -185,6 +188,22 @@ describe('a card whose method is gone', () => {
     )
     await removeAll()
     expect([cardsOf(client).includes(token as string), await count(client, 'card_removals')]).toEqual([false, 0])
+  })
+
+  test('is removed while the gateway of another does not answer', async () => {
+    const { client, add } = await newCustomer()
+    const ids: number[] = []
+    for (let count = 0; count < 3; count += 1) ids.push((await add('answers')).body.paymentMethodID)
+    const [first = '', second = ''] = cardsOf(client)
+    let goOn = () => {}
+    const isSecondAsked = new Promise<void>((resolve) => (goOn = resolve))
+    waits.set(first, () => isSecondAsked)
+    // The other one is what the first waits for: in turns neither would ever be removed.
+    waits.set(second, async () => goOn())
+    // The card that was added last is primary.
+    for (const id of ids.slice(0, 2)) expect((await client.delete(`/v1/paymentmethods/${id}`)).status).toBe(204)
+    await removeAll()
+    expect(cardsOf(client)).toHaveLength(1)
   })
 
   test('is removed once by two workers at a time', async () => {
