@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { LANGUAGES } from '../../platform/locale/format.ts'
+import { type CollectionItem, collectionMail, DUNNING_KINDS, REMINDER_KINDS } from './collection-templates.ts'
+
+const invoice: CollectionItem = {
+  what: 'invoice',
+  number: 702n,
+  currency: 'ZAR',
+  openMinor: 11_500n,
+  dueDate: '2027-01-31',
+  reason: 'insufficient <funds>',
+}
+const mailOf = (locale: string, kind: Parameters<typeof collectionMail>[0]['kind'], items: readonly CollectionItem[]) =>
+  collectionMail({ accountName: 'Fish & Chips', locale, customerName: 'Ann Lee', kind, items })
+
+test('every kind has words of its own in every language', () => {
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS]
+  const subjects = LANGUAGES.flatMap((language) => kinds.map((kind) => mailOf(language, kind, [invoice]).subject))
+  expect(new Set(subjects).size).toBe(LANGUAGES.length * kinds.length)
+  expect(subjects.filter((subject) => !subject.includes('Fish & Chips'))).toEqual([])
+})
+
+test('a mail lists all invoices it is about, with what is open and when it was due, and escapes what it shows', () => {
+  const { text, html } = mailOf('en-ZA', 'warning', [invoice, { ...invoice, number: 703n, reason: null }])
+  expect(text).toMatch(/Invoice 702: R\s?115[.,]00, due on 31 January 2027 \(insufficient <funds>\)/)
+  expect(text).toMatch(/Invoice 703: R\s?115[.,]00, due on 31 January 2027\n/)
+  expect(html).toContain('insufficient &lt;funds&gt;')
+})
+
+test('reminders name the card or the contract, and the day, in the language of the customer', () => {
+  const card = mailOf('de', 'card_expiring', [{ what: 'card', brand: 'Visa', lastFour: '4242', day: '2027-02-28' }])
+  expect(card.text).toContain('Visa mit den Endziffern 4242: 28. Februar 2027')
+  const trial = mailOf('en', 'trial_expiring', [{ what: 'contract', name: 'Gold', day: '2027-03-01' }])
+  expect(trial.text).toContain('Gold: March 1, 2027')
+})
