@@ -985,17 +985,20 @@ create table payments (
   ref text,
   memo text,
   created_at timestamp with time zone not null,
+  held_minor bigint default 0 not null,
   constraint payments_pkey PRIMARY KEY (account_id, payment_id),
   constraint payments_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((applied_minor >= 0) AND (applied_minor <= amount_minor))),
   constraint payments_check1 CHECK (((origin <> 'recorded'::text) OR (settled_on IS NULL))),
   constraint payments_check2 CHECK (((failed_on IS NULL) OR (applied_minor = 0))),
+  constraint payments_held CHECK (((held_minor >= 0) AND ((applied_minor + held_minor) <= amount_minor))),
   constraint payments_method_check CHECK ((method = ANY (ARRAY['cash'::text, 'cheque'::text, 'credit_card'::text, 'bank_account'::text, 'eft'::text, 'debit_order'::text]))),
   constraint payments_origin_check CHECK ((origin = ANY (ARRAY['recorded'::text, 'gateway'::text, 'batch'::text])))
 );
 CREATE INDEX payments_by_customer ON payments USING btree (account_id, customer_id, payment_id);
 CREATE INDEX payments_by_date ON payments USING btree (account_id, dated, payment_id);
+CREATE INDEX payments_with_held ON payments USING btree (account_id, customer_id) WHERE (held_minor > 0);
 alter table payments enable row level security;
 create policy account on payments to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on payments to perennial_app;

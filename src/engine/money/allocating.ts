@@ -57,16 +57,20 @@ const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 /**
  * Plans a caller's list in place of the allocations there are. Rule: an entry without an identifier is added, one with an identifier
  * edited, an allocation that is left out taken away. One that keeps its target and amount stays as it is, the service's too; a change of
- * either makes it the caller's.
+ * either makes it the caller's; one that is added is the caller's unless it is said to be the service's.
  */
-export function planList(existing: readonly Allocation[], wanted: readonly WantedAllocation[]): AllocationPlan {
+export function planList(
+  existing: readonly Allocation[],
+  wanted: readonly WantedAllocation[],
+  isServiceMade = false,
+): AllocationPlan {
   const byId = new Map(existing.map((allocation) => [allocation.id, allocation]))
   const plan: AllocationPlan = { removed: [], changed: [], added: [] }
   const kept = new Set<Id>()
   for (const { id, target, amountMinor } of wanted) {
     const before = id === null ? undefined : byId.get(id)
     if (before === undefined) {
-      plan.added.push({ target, amountMinor, isServiceMade: false })
+      plan.added.push({ target, amountMinor, isServiceMade })
       continue
     }
     kept.add(before.id)

@@ -145,6 +145,16 @@ export const insertPositive = async (tx: Transaction, row: NewPositive, at: Inst
     )
   ).id
 
+/** Keeps of identifiers of positive adjustments those of refunds. */
+export const listRefundIds = async (db: Transaction, some: readonly Id[]): Promise<Id[]> =>
+  some.length === 0
+    ? []
+    : (
+        await db.rows<{ id: Id }>(sql`
+          select positive_adjustment_id as "id" from positive_adjustments
+           where account_id = ${db.account} and kind = 'refund' and positive_adjustment_id = any(${`{${some.join(',')}}`}::bigint[])`)
+      ).map(({ id }) => id)
+
 export const updatePositive = (tx: Transaction, row: PositiveAdjustment) =>
   tx.rows(sql`
     update positive_adjustments set dated = ${row.dated}, due_date = ${row.dueDate}, amount_minor = ${row.amountMinor}, ref = ${row.ref},

@@ -30,6 +30,8 @@ export interface GivenMoney {
   currency: string
   dated: IsoDate
   amountMinor: bigint
+  /** Of it, held for refunds. */
+  heldMinor: bigint
   counts: AllocationState['counts']
   takesTax: boolean
 }
@@ -42,6 +44,8 @@ export type Asked =
       owed?: readonly OwedDocument[]
       /** Names the field of the entry that names a document, for refusals. */
       fieldOf?: (target: OwedRef) => string
+      /** What is added is the service's. */
+      isServiceMade?: boolean
     }
   | { auto: ApplyOrder }
   | { keep: true }
@@ -86,10 +90,10 @@ async function planOf(
   present: readonly AllocationState[],
   asked: Asked,
 ): Promise<AllocationPlan> {
-  if ('list' in asked) return planList(present, asked.list)
+  if ('list' in asked) return planList(present, asked.list, asked.isServiceMade)
   if ('keep' in asked) return { removed: [], changed: [], added: [] }
   const open = await listOpen(tx, given.customerId, given.currency)
-  return planAutoApply(given.amountMinor, present, open, asked.auto)
+  return planAutoApply(given.amountMinor - given.heldMinor, present, open, asked.auto)
 }
 
 const owedOf = (owed: readonly OwedDocument[], { kind, id }: OwedRef): OwedDocument => {

@@ -1,5 +1,9 @@
 import type { TestClient, TestService } from '../../../test/support/app.ts'
+import { momentOf, type RequestContext } from '../../kernel/context.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { getAccount } from '../accounts/queries.ts'
+import { addPayment } from './payments.ts'
 
 /** The ledger of an account in the order posted, one line an entry: day, event, debit → credit, tax, minor amount. */
 export async function ledgerOf(service: TestService, client: TestClient): Promise<string[]> {
@@ -44,3 +48,45 @@ export const creditOf = (customerID: number, Amount: number, more: object = {}) 
   Allocations: [],
   ...more,
 })
+
+/** Runs work of the service itself on an account, as a gateway's outcome causes it. */
+export const acting = <T>(
+  service: TestService,
+  client: TestClient,
+  work: (tx: Transaction, context: RequestContext) => Promise<T>,
+): Promise<T> =>
+  service.db.transaction(client.id, async (tx) => {
+    const account = await getAccount(tx, tx.account)
+    return work(tx, { account, moment: momentOf(account, Date.now), actor: 'gateway' } as RequestContext)
+  })
+
+/** An invoice of 115.00 and a payment of as much begun for it on 1 January. */
+export async function begunPayment(service: TestService) {
+  const client = await service.newAccount()
+  await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })
+  const customerID: number = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body.customerID
+  const invoiceID = await invoiceOf(client, customerID)
+  const target = { kind: 'invoice' as const, id: BigInt(invoiceID) }
+  const payment = await acting(service, client, (tx, context) =>
+    addPayment(
+      tx,
+      context,
+      {
+        customerId: BigInt(customerID),
+        paidAt: '2027-01-01T08:00:00.000Z',
+        dated: '2027-01-01',
+        currency: 'USD',
+        amountMinor: 11500n,
+        method: 'credit_card',
+        origin: 'gateway',
+        ref: null,
+        memo: null,
+      },
+      { list: [{ id: null, target, amountMinor: 11500n }] },
+    ),
+  )
+  const invoice = async () => (await client.get(`/v1/invoices/${invoiceID}`)).body
+  const shown = async () => (await client.get(`/v1/payments/${payment.id}`)).body
+  const balances = async () => (await client.get(`/v1/customers/${customerID}/balances`)).body[0]
+  return { client, customerID, invoiceID, id: payment.id, invoice, shown, balances }
+}

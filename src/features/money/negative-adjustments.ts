@@ -57,6 +57,7 @@ const givenOf = (negative: NegativeAdjustment): GivenMoney => ({
   amountMinor: negative.amountMinor,
   counts: 'negative',
   takesTax: negative.kind === 'credit_note' && negative.invoiceId === null,
+  heldMinor: 0n,
 })
 
 /** Rule: numbers of credit notes are unique in the account whatever their letter case; references of bad debt are free. */

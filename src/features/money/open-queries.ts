@@ -74,7 +74,7 @@ export interface GivenDocument extends FreeMoney {
 
 const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, negatives: Fragment) =>
   db.rows<GivenDocument>(sql`
-    select 'payment' as "kind", payment_id as "id", customer_id as "customerId", currency, dated, amount_minor - applied_minor as "freeMinor",
+    select 'payment' as "kind", payment_id as "id", customer_id as "customerId", currency, dated, amount_minor - applied_minor - held_minor as "freeMinor",
            case when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts", false as "takesTax", failed_on is not null as "isFailed"
       from payments where account_id = ${account} and ${payments}
     union all
@@ -84,12 +84,12 @@ const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, n
 
 /** Lists unallocated payments, pending ones too, and credit notes of customers; never bad debt, which the service does not apply. */
 export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) => {
-  const isFree = fragment`customer_id = any(${ids(customerIds)}::bigint[]) and amount_minor > applied_minor`
+  const ofCustomers = fragment`customer_id = any(${ids(customerIds)}::bigint[])`
   return listGivenWhere(
     tx,
     tx.account,
-    fragment`${isFree} and failed_on is null`,
-    fragment`${isFree} and kind = 'credit_note'`,
+    fragment`${ofCustomers} and amount_minor > applied_minor + held_minor and failed_on is null`,
+    fragment`${ofCustomers} and amount_minor > applied_minor and kind = 'credit_note'`,
   )
 }
 

@@ -19,6 +19,8 @@ export interface Payment {
   currency: string
   amountMinor: bigint
   appliedMinor: bigint
+  /** Held for refunds whose outcome is not known: it is not allocated, and nothing else can take it. */
+  heldMinor: bigint
   method: PaymentMethodWord
   /** Recorded by a caller, or begun at a gateway or in a batch, where it waits until it is settled. */
   origin: 'recorded' | 'gateway' | 'batch'
@@ -32,7 +34,7 @@ export interface Payment {
 
 const COLUMNS = fragment`
   payment_id as "id", customer_id as "customerId", paid_at as "paidAt", dated, currency, amount_minor as "amountMinor",
-  applied_minor as "appliedMinor", method, origin, settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
+  applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
   ref, memo, created_at as "createdAt"`
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
@@ -51,7 +53,10 @@ export const countPayments = (db: Queryable, account: AccountId, filter: GivenFi
     sql`select count(*) as "n" from payments where account_id = ${account} ${conditionsOf(filter, PAYMENT_STATUS)}`,
   )
 
-export type NewPayment = Omit<Payment, 'id' | 'appliedMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'>
+export type NewPayment = Omit<
+  Payment,
+  'id' | 'appliedMinor' | 'heldMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'
+>
 
 /** Identifiers for a new payment and for its allocations. */
 export interface DrawnIds {
@@ -84,6 +89,11 @@ export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
            method = ${row.method}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
            memo = ${row.memo}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
+
+/** Holds more of a payment for a refund, or less of it where the amount is negative. */
+export const sendPaymentHeld = (tx: Transaction, id: Id, amountMinor: bigint): void =>
+  tx.send(sql`
+    update payments set held_minor = held_minor + ${amountMinor} where account_id = ${tx.account} and payment_id = ${id}`)
 
 export const sendPaymentDelete = (tx: Transaction, id: Id): void => {
   tx.send(sql`delete from payments where account_id = ${tx.account} and payment_id = ${id}`)

@@ -50,13 +50,14 @@ async function recordWritten(
   return record
 }
 
-const givenOf = (payment: NewPayment & { id: Id }, isWaiting: boolean): GivenMoney => ({
+const givenOf = (payment: NewPayment & { id: Id; heldMinor: bigint }, isWaiting: boolean): GivenMoney => ({
   kind: 'payment',
   id: payment.id,
   customerId: payment.customerId,
   currency: payment.currency,
   dated: payment.dated,
   amountMinor: payment.amountMinor,
+  heldMinor: payment.heldMinor,
   counts: isWaiting ? 'pending' : 'paid',
   takesTax: false,
 })
@@ -75,6 +76,7 @@ export async function addPayment(
     ...wanted,
     id: ids.payment,
     appliedMinor: 0n,
+    heldMinor: 0n,
     settledOn: null,
     failedOn: null,
     failReason: null,

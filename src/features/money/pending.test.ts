@@ -1,55 +1,15 @@
 import { expect, test } from 'vitest'
-import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { momentOf, type RequestContext } from '../../kernel/context.ts'
-import { getAccount } from '../accounts/queries.ts'
-import { invoiceOf, ledgerOf } from './money.testing.ts'
+import { startTestService } from '../../../test/support/app.ts'
+import { acting, begunPayment, ledgerOf } from './money.testing.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
-import { addPayment, failPayment, lockedPayment, settlePayment } from './payments.ts'
+import { failPayment, lockedPayment, settlePayment } from './payments.ts'
 
 /** Payments whose outcome is not known yet: begun as a gateway will begin them, through the actions that it will use. */
 
 const service = await startTestService()
 
-const acting = <T>(client: TestClient, work: (tx: Transaction, context: RequestContext) => Promise<T>): Promise<T> =>
-  service.db.transaction(client.id, async (tx) => {
-    const account = await getAccount(tx, tx.account)
-    return work(tx, { account, moment: momentOf(account, Date.now), actor: 'gateway' } as RequestContext)
-  })
-
-/** An invoice of 115.00 and a payment of as much begun for it on 1 January. */
-async function begun() {
-  const client = await service.newAccount()
-  await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15 }] })
-  const customerID: number = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body.customerID
-  const invoiceID = await invoiceOf(client, customerID)
-  const target = { kind: 'invoice' as const, id: BigInt(invoiceID) }
-  const payment = await acting(client, (tx, context) =>
-    addPayment(
-      tx,
-      context,
-      {
-        customerId: BigInt(customerID),
-        paidAt: '2027-01-01T08:00:00.000Z',
-        dated: '2027-01-01',
-        currency: 'USD',
-        amountMinor: 11500n,
-        method: 'credit_card',
-        origin: 'gateway',
-        ref: null,
-        memo: null,
-      },
-      { list: [{ id: null, target, amountMinor: 11500n }] },
-    ),
-  )
-  const invoice = async () => (await client.get(`/v1/invoices/${invoiceID}`)).body
-  const shown = async () => (await client.get(`/v1/payments/${payment.id}`)).body
-  const balances = async () => (await client.get(`/v1/customers/${customerID}/balances`)).body[0]
-  return { client, customerID, invoiceID, id: payment.id, invoice, shown, balances }
-}
-
 test('a pending payment covers its invoice, counts in balances, and can neither be corrected nor deleted', async () => {
-  const { client, customerID, invoiceID, id, invoice, shown, balances } = await begun()
+  const { client, customerID, invoiceID, id, invoice, shown, balances } = await begunPayment(service)
   expect(await shown()).toMatchObject({ Status: 'Pending', Amount: 115 })
   expect(await invoice()).toMatchObject({
     Status: 'Pending',
@@ -69,14 +29,18 @@ test('a pending payment covers its invoice, counts in balances, and can neither 
 })
 
 test('received, it pays; returned after that, what it paid is open again on that day', async () => {
-  const { client, id, invoice, shown, balances } = await begun()
+  const { client, id, invoice, shown, balances } = await begunPayment(service)
   await client.put('/v1/clock', { Now: '2027-01-15' })
-  await acting(client, async (tx, context) => settlePayment(tx, context, (await lockedPayment(tx, id))!, '2027-01-03'))
+  await acting(service, client, async (tx, context) =>
+    settlePayment(tx, context, (await lockedPayment(tx, id))!, '2027-01-03'),
+  )
   expect(await shown()).toMatchObject({ Status: 'Allocated' })
   expect(await invoice()).toMatchObject({ Status: 'Paid', TotalActualPaid: 115, TotalPendingPaid: 0 })
   expect(await balances()).toMatchObject({ Balance: 0, Pending: 0 })
   const failure = { on: '2027-01-13', reason: 'returned' }
-  await acting(client, async (tx, context) => failPayment(tx, context, (await lockedPayment(tx, id))!, failure))
+  await acting(service, client, async (tx, context) =>
+    failPayment(tx, context, (await lockedPayment(tx, id))!, failure),
+  )
   expect(await shown()).toMatchObject({ Status: 'Failed', Allocations: [], Amount: 115 })
   expect(await invoice()).toMatchObject({ TotalActualPaid: 0, Balance: 115 })
   expect((await ledgerOf(service, client)).slice(2)).toEqual([
@@ -90,9 +54,11 @@ test('received, it pays; returned after that, what it paid is open again on that
 })
 
 test('declined while it waits, clearing is empty again', async () => {
-  const { client, id, balances } = await begun()
+  const { client, id, balances } = await begunPayment(service)
   const failure = { on: '2027-01-01', reason: 'declined' }
-  await acting(client, async (tx, context) => failPayment(tx, context, (await lockedPayment(tx, id))!, failure))
+  await acting(service, client, async (tx, context) =>
+    failPayment(tx, context, (await lockedPayment(tx, id))!, failure),
+  )
   expect(await balances()).toMatchObject({ Balance: 115, Pending: 0, Unallocated: 0 })
   expect((await ledgerOf(service, client)).slice(4)).toEqual([
     '2027-01-01 payment_failed unapplied→clearing 11500',

@@ -65,11 +65,19 @@ export function checkCurrencyEdit(label: string, present: string, wanted: string
     )
 }
 
-/** Throws a conflict where allocations come to more than the amount of their record. */
-export function checkAllocated(allocatedMinor: bigint, record: { amountMinor: bigint; currency: string }): void {
-  if (allocatedMinor > record.amountMinor)
+/** Throws a conflict where allocations come to more than the amount of their record, or reach into what is held of it. */
+export function checkAllocated(
+  allocatedMinor: bigint,
+  { amountMinor, currency, heldMinor = 0n }: { amountMinor: bigint; currency: string; heldMinor?: bigint },
+): void {
+  if (heldMinor > 0n && allocatedMinor <= amountMinor && allocatedMinor > amountMinor - heldMinor)
+    throw conflict(
+      'held_for_refund',
+      `Of the amount of ${amountText(amountMinor, currency)}, ${amountText(heldMinor, currency)} is held for a refund whose outcome is not known; ${amountText(allocatedMinor, currency)} cannot be allocated.`,
+    )
+  if (allocatedMinor > amountMinor)
     throw conflict(
       'over_allocated',
-      `The allocations come to ${amountText(allocatedMinor, record.currency)}, more than the amount of ${amountText(record.amountMinor, record.currency)}.`,
+      `The allocations come to ${amountText(allocatedMinor, currency)}, more than the amount of ${amountText(amountMinor, currency)}.`,
     )
 }

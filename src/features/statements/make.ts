@@ -33,6 +33,8 @@ export interface CurrencyBalance {
   receivableMinor: bigint
   unappliedMinor: bigint
   clearingMinor: bigint
+  /** Of the unallocated money, held for refunds whose outcome is not known. */
+  heldMinor: bigint
   ageing: Ageing
 }
 
@@ -47,7 +49,13 @@ export async function listCurrencyBalances(
     listCurrenciesOf(db, account, customer.id),
     listOpenNow(db, account, customer.id),
   ])
-  const none = { currency: customer.currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n }
+  const none = {
+    currency: customer.currency,
+    receivableMinor: 0n,
+    unappliedMinor: 0n,
+    clearingMinor: 0n,
+    heldMinor: 0n,
+  }
   const own = totals.find(({ currency }) => currency === customer.currency) ?? none
   return [own, ...totals.filter((total) => total !== own)].map((total) => ({
     ...total,

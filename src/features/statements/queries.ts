@@ -145,9 +145,18 @@ export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { fro
 
 /** Lists the currencies that a customer has movements in. */
 export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: CustomerId) =>
-  db.rows<{ currency: string; receivableMinor: bigint; unappliedMinor: bigint; clearingMinor: bigint }>(sql`
-    select currency, receivable_minor as "receivableMinor", unapplied_minor as "unappliedMinor", clearing_minor as "clearingMinor"
-      from customer_totals where account_id = ${account} and customer_id = ${customerId} order by currency`)
+  db.rows<{
+    currency: string
+    receivableMinor: bigint
+    unappliedMinor: bigint
+    clearingMinor: bigint
+    heldMinor: bigint
+  }>(sql`
+    select t.currency, t.receivable_minor as "receivableMinor", t.unapplied_minor as "unappliedMinor", t.clearing_minor as "clearingMinor",
+           coalesce((select sum(p.held_minor) from payments p
+             where p.account_id = ${account} and p.customer_id = ${customerId} and p.currency = t.currency and p.held_minor > 0
+               and p.failed_on is null), 0)::bigint as "heldMinor"
+      from customer_totals t where t. account_id = ${account} and t.customer_id = ${customerId} order by t.currency`)
 
 /** Lists the amounts that are open now, whatever their date, by currency and due day. */
 export const listOpenNow = (db: Queryable, account: AccountId, customerId: CustomerId) =>

@@ -34,9 +34,10 @@ test("balances tell what is open by age, one object a currency, the customer's o
       Overdue: 65,
       Pending: 0,
       Unallocated: 10,
+      Held: 0,
       Ageing: { ...NO_AGE, Current: 115, Days1To30: 65 },
     },
-    { CurrencyCode: 'EUR', Balance: -7, Overdue: 0, Pending: 0, Unallocated: 7, Ageing: NO_AGE },
+    { CurrencyCode: 'EUR', Balance: -7, Overdue: 0, Pending: 0, Unallocated: 7, Held: 0, Ageing: NO_AGE },
   ])
   expect((await client.get('/v1/customers/999999/balances')).status).toBe(404)
 })
