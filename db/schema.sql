@@ -986,6 +986,8 @@ create table payments (
   memo text,
   created_at timestamp with time zone not null,
   held_minor bigint default 0 not null,
+  gateway_id bigint,
+  charge_id bigint,
   constraint payments_pkey PRIMARY KEY (account_id, payment_id),
   constraint payments_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
@@ -994,8 +996,10 @@ create table payments (
   constraint payments_check2 CHECK (((failed_on IS NULL) OR (applied_minor = 0))),
   constraint payments_held CHECK (((held_minor >= 0) AND ((applied_minor + held_minor) <= amount_minor))),
   constraint payments_method_check CHECK ((method = ANY (ARRAY['cash'::text, 'cheque'::text, 'credit_card'::text, 'bank_account'::text, 'eft'::text, 'debit_order'::text]))),
+  constraint payments_of_charge CHECK (((gateway_id IS NULL) = (charge_id IS NULL))),
   constraint payments_origin_check CHECK ((origin = ANY (ARRAY['recorded'::text, 'gateway'::text, 'batch'::text])))
 );
+CREATE INDEX payments_by_charge ON payments USING btree (account_id, gateway_id, charge_id) WHERE (charge_id IS NOT NULL);
 CREATE INDEX payments_by_customer ON payments USING btree (account_id, customer_id, payment_id);
 CREATE INDEX payments_by_date ON payments USING btree (account_id, dated, payment_id);
 CREATE INDEX payments_with_held ON payments USING btree (account_id, customer_id) WHERE (held_minor > 0);

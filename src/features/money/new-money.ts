@@ -124,6 +124,7 @@ async function addNewMoney(
       memo: null,
     },
     { list: fitted(shares, owed, of.currency, amountMinor), isServiceMade: true },
+    of.gatewayId !== null && of.chargeId !== null ? { charge: { gatewayId: of.gatewayId, chargeId: of.chargeId } } : {},
   )
   return settlePayment(tx, context, payment, dated)
 }

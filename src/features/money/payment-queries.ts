@@ -24,6 +24,10 @@ export interface Payment {
   method: PaymentMethodWord
   /** Recorded by a caller, or begun at a gateway or in a batch, where it waits until it is settled. */
   origin: 'recorded' | 'gateway' | 'batch'
+  /** Of a payment that a gateway processed, the gateway; else null. */
+  gatewayId: Id | null
+  /** The payment whose charge at the gateway it is: itself, or the one that it came back for. */
+  chargeId: Id | null
   settledOn: IsoDate | null
   failedOn: IsoDate | null
   failReason: string | null
@@ -34,7 +38,7 @@ export interface Payment {
 
 const COLUMNS = fragment`
   payment_id as "id", customer_id as "customerId", paid_at as "paidAt", dated, currency, amount_minor as "amountMinor",
-  applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
+  applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, gateway_id as "gatewayId", charge_id as "chargeId", settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
   ref, memo, created_at as "createdAt"`
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
@@ -55,8 +59,14 @@ export const countPayments = (db: Queryable, account: AccountId, filter: GivenFi
 
 export type NewPayment = Omit<
   Payment,
-  'id' | 'appliedMinor' | 'heldMinor' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'
+  'id' | 'appliedMinor' | 'heldMinor' | 'gatewayId' | 'chargeId' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'
 >
+
+/** Charge at a gateway that a payment is: its own, or, where `chargeId` is given, the one of an earlier payment. */
+export interface ChargeOfPayment {
+  gatewayId: Id
+  chargeId?: Id
+}
 
 /** Identifiers for a new payment and for its allocations. */
 export interface DrawnIds {
@@ -78,10 +88,10 @@ export async function drawPaymentIds(tx: Transaction, allocationCount: number): 
 /** Writes a payment with what will be allocated of it. */
 export const sendPayment = (tx: Transaction, row: Payment): void =>
   tx.send(sql`
-    insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, ref, memo,
-      created_at)
+    insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, gateway_id,
+      charge_id, ref, memo, created_at)
     values (${tx.account}, ${row.id}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.appliedMinor},
-      ${row.method}, ${row.origin}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
+      ${row.method}, ${row.origin}, ${row.gatewayId}, ${row.chargeId}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
 
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
   tx.send(sql`

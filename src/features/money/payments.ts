@@ -12,6 +12,7 @@ import { checkNotLocked } from '../accounts/rules.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
 import {
+  type ChargeOfPayment,
   type DrawnIds,
   drawPaymentIds,
   findPayment,
@@ -68,7 +69,7 @@ export async function addPayment(
   context: RequestContext,
   wanted: NewPayment,
   asked: Asked,
-  drawn?: DrawnIds,
+  { drawn, charge }: { drawn?: DrawnIds; charge?: ChargeOfPayment } = {},
 ): Promise<PaymentRecord> {
   checkNotLocked(context.account.lockDate, [wanted.dated], 'the payment')
   const ids = drawn ?? (await drawPaymentIds(tx, 0))
@@ -77,6 +78,8 @@ export async function addPayment(
     id: ids.payment,
     appliedMinor: 0n,
     heldMinor: 0n,
+    gatewayId: charge?.gatewayId ?? null,
+    chargeId: charge ? (charge.chargeId ?? ids.payment) : null,
     settledOn: null,
     failedOn: null,
     failReason: null,

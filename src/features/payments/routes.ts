@@ -114,7 +114,7 @@ const writing: Operation[] = [
     success: { status: 201, schema: paymentShape.schema },
     references: (tx, context, { body }, problems) => resolvePayment(tx, context, body, problems, null),
     write: async (tx, context, { body }, _record, { wanted, asked, ids }: Resolved) => {
-      const record = await addPayment(tx, context, wanted as NewPayment, asked as Asked, ids)
+      const record = await addPayment(tx, context, wanted as NewPayment, asked as Asked, { ...(ids && { drawn: ids }) })
       if (body.sendReceipt === true) await sendReceipt(tx, context, record)
       return payment.created(record, context)
     },
