@@ -57,7 +57,7 @@ const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 /**
  * Plans a caller's list in place of the allocations there are. Rule: an entry without an identifier is added, one with an identifier
  * edited, an allocation that is left out taken away. One that keeps its target and amount stays as it is, the service's too; a change of
- * either makes it the caller's; one that is added is the caller's unless it is said to be the service's.
+ * either makes it the caller's; one that is added is the caller's, or the service's by `isServiceMade`.
  */
 export function planList(
   existing: readonly Allocation[],

@@ -32,7 +32,10 @@ import { type WantedState, writeEdit, writeMoney } from './write.ts'
 /** Positive adjustments: what is owed beside invoices. Each works on a locked customer, in one transaction. */
 
 /** Money that is to pay a positive adjustment: a list; the present allocations and as much unallocated money as is needed; or the present ones. */
-export type PositiveAsked = { list: readonly WantedGiven[] } | { auto: 'caller' | 'service' } | { keep: true }
+export type PositiveAsked =
+  | { list: readonly (WantedGiven & { isServiceMade?: boolean })[] }
+  | { auto: 'caller' | 'service' }
+  | { keep: true }
 
 /** Loads a positive adjustment with its allocations, in one exchange; undefined where there is none. */
 export const loadPositive = (db: Queryable, account: AccountId, id: Id): Promise<PositiveRecord | undefined> =>
@@ -59,11 +62,15 @@ async function recordWritten(
   return record
 }
 
-/** Adds a positive adjustment of a locked customer. Rule: a refund takes unallocated money at once, unless the account has turned that off. */
+/**
+ * Adds a positive adjustment of a locked customer. Rule: a refund takes unallocated money at once, unless the account has turned that off; one
+ * through a gateway is paid by the payment that it refunds, if by anything.
+ */
 export async function addPositive(
   tx: Transaction,
   context: RequestContext,
   wanted: NewPositive,
+  refunded?: { paymentId: Id | null },
 ): Promise<PositiveRecord> {
   checkNotLocked(context.account.lockDate, [wanted.dated], 'the adjustment')
   const id = await insertPositive(tx, wanted, context.moment.now)
@@ -76,7 +83,7 @@ export async function addPositive(
     createdAt: context.moment.now,
   }
   const takes = wanted.kind === 'refund' && context.account.isAutoApply
-  const after = await planGivens(tx, context, positive, [], takes ? { auto: 'service' } : { keep: true })
+  const after = await planGivens(tx, context, positive, [], askedOf(positive, takes, refunded))
   await writeMoney(tx, context, {
     customerId: wanted.customerId,
     currency: wanted.currency,
@@ -84,6 +91,13 @@ export async function addPositive(
     allocations: { before: [], after },
   })
   return recordWritten(tx, context, 'positive_adjustment.created', id)
+}
+
+function askedOf(positive: PositiveAdjustment, takes: boolean, refunded?: { paymentId: Id | null }): PositiveAsked {
+  if (!refunded) return takes ? { auto: 'service' } : { keep: true }
+  if (refunded.paymentId === null) return { keep: true }
+  const given = { kind: 'payment' as const, id: refunded.paymentId }
+  return { list: [{ id: null, given, amountMinor: positive.amountMinor, isServiceMade: true }] }
 }
 
 /** Fields of a positive adjustment that can be edited. */
@@ -188,7 +202,10 @@ async function sharesOf(
   asked: PositiveAsked,
 ): Promise<Share[]> {
   if ('list' in asked)
-    return asked.list.map((entry) => ({ ...entry, isServiceMade: isKept(present, entry)?.isServiceMade ?? false }))
+    return asked.list.map((entry) => ({
+      ...entry,
+      isServiceMade: entry.isServiceMade ?? isKept(present, entry)?.isServiceMade ?? false,
+    }))
   const kept = present.map(shareOf)
   if ('keep' in asked) return kept
   const { removed, changed } = planAutoApply(positive.amountMinor, present, [], 'by_date')

@@ -3,7 +3,6 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { recordKind } from '../../platform/http/record.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/allocate.ts'
@@ -18,34 +17,15 @@ import {
   type NewPayment,
   type Payment,
 } from '../money/payment-queries.ts'
-import {
-  addPayment,
-  checkFailing,
-  editPayment,
-  failPayment,
-  loadPayment,
-  lockedPayment,
-  removePayment,
-} from '../money/payments.ts'
+import { addPayment, checkFailing, editPayment, failPayment, removePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
-import { moneyEtag, type PaymentRecord } from '../money/records.ts'
+import type { PaymentRecord } from '../money/records.ts'
 import { resolveAsked } from '../money/resolve.ts'
 import { paymentShape } from '../money/shapes.ts'
+import { paymentKind as payment } from './record.ts'
 import { FailIn, NewPaymentIn, type PaymentBody, paymentFromWire, PaymentIn } from './wire.ts'
 
 const tag = 'Payments'
-
-const payment = recordKind({
-  code: 'payment',
-  name: 'payment',
-  param: 'paymentID',
-  path: '/v1/payments',
-  out: paymentShape,
-  idOf: ({ id }) => id,
-  find: (db, { account }, id) => loadPayment(db, account.id, id),
-  lock: (tx, _context, id) => lockedPayment(tx, id),
-  etag: (row) => moneyEtag(paymentShape, row),
-})
 
 const list = {
   tag,

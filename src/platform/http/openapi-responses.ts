@@ -163,6 +163,12 @@ export function responsesOf(operation: Operation, operations: readonly Operation
       headers: headersOf(['X-Request-Id']),
       content: contentOf({ schema: preview }),
     }
+  if (success.pending)
+    responses[202] = {
+      description: 'Begun; the outcome is not known yet',
+      headers: headersOf(['X-Request-Id', 'Idempotency-Replayed']),
+      content: contentOf({ schema: success.pending }),
+    }
   for (const status of refusalsOf(operation)) {
     const reason = operation.refusals?.[status as 404]
     responses[status] = reason ? refusal(status, reason) : { $ref: `#/components/responses/Refused${status}` }

@@ -159,6 +159,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   editRecurringInvoice: RECURRING,
   addPayment: { ...PAYMENT, AutoApply: true },
   editPayment: { ...PAYMENT, Allocations: [] },
+  refundPayment: { Amount: 10 },
+  settleRefundByHand: { Success: true, Date: '2027-01-01' },
   failPayment: { Date: '2027-01-01', Reason: 'Returned by the bank' },
   addCredit: { ...CREDIT, AutoApply: true },
   editCredit: { ...CREDIT, Allocations: [] },

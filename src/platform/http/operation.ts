@@ -48,6 +48,8 @@ export interface Input<Body, Query> {
 export interface Success {
   status: number
   schema?: Schema
+  /** The answer with 202 while the outcome of a call outside is not known. */
+  pending?: Schema
   /** Other media types that it comes in: beside JSON where there is a schema, else instead of it. */
   media?: readonly string[]
   /** These headers where they do not follow from the other operations on the same path, see openapi-responses.ts. */

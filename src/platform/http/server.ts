@@ -29,6 +29,8 @@ declare module 'fastify' {
     /** 405: the methods that the path has. */
     allow?: string
     isPublic?: boolean
+    /** Bytes that the body of a route without an operation may have; it arrives as it was sent. */
+    rawBytesMax?: number
   }
   interface FastifyRequest {
     caller: Caller | null
@@ -90,10 +92,12 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
   app.decorateRequest('countedBody', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
-    const operation = request.routeOptions.config.operation
+    const { operation, rawBytesMax } = request.routeOptions.config
     collectBody(
       payload,
-      operation?.rawBody?.bytesMax ?? (operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore'),
+      rawBytesMax ??
+        operation?.rawBody?.bytesMax ??
+        (operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore'),
       request.headers['content-length'],
       request.countedBody?.add,
     ).then(

@@ -1,0 +1,240 @@
+import { afterLock } from '../../engine/money/postings.ts'
+import { assert } from '../../kernel/assert.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { recordChange } from '../events/record.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { addMoneyBack } from '../money/new-money.ts'
+import { sendPaymentHeld } from '../money/payment-queries.ts'
+import { lockedPayment } from '../money/payments.ts'
+import { addPositive } from '../money/positive-adjustments.ts'
+import type { PaymentRecord } from '../money/records.ts'
+import { findPaymentRefund, insertPaymentRefund, type PaymentRefund, updatePaymentRefund } from './queries.ts'
+import { refundKind } from './record.ts'
+import { amountToRefund, firstAskAt, isSent, nextAskAt } from './rules.ts'
+
+/** Refunds through gateways: begun before the call, ended by what the gateway answers. Each works on a locked customer, in one transaction. */
+
+/** A refund that is to be sent, or asked about, with its gateway. */
+export interface RefundCall {
+  refund: PaymentRefund
+  gateway: Gateway
+  request: GatewayRefund
+}
+
+/** Finds the gateway of a refund. Throws a conflict where it cannot refund. */
+async function gatewayOf(tx: Transaction, { adapters }: GatewayDeps, payment: PaymentRecord): Promise<Gateway> {
+  assert(payment.gatewayId !== null, `a gateway processed payment ${payment.id}`)
+  const gateway = await findGateway(tx, tx.account, payment.gatewayId)
+  assert(gateway, `gateway ${payment.gatewayId} exists`)
+  if (!adapters.get(gateway.type)?.refund)
+    throw conflict(
+      'refund_by_hand',
+      `The gateway ${gateway.id} cannot refund: pay the money back by hand and record a refund (POST /v1/adjustment/add).`,
+    )
+  return gateway
+}
+
+const requestOf = (refund: PaymentRefund, payment: PaymentRecord): GatewayRefund => ({
+  reference: String(refund.id),
+  chargeReference: String(payment.chargeId),
+  amountMinor: refund.amountMinor,
+  currency: refund.currency,
+})
+
+/** Begins a refund of a locked payment: its amount is held from now on. */
+export async function beginRefund(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  payment: PaymentRecord,
+  askedMinor: bigint | null,
+): Promise<RefundCall> {
+  const amountMinor = amountToRefund(payment, askedMinor)
+  const gateway = await gatewayOf(tx, deps, payment)
+  const { now, today } = context.moment
+  const { customerId, currency } = payment
+  const wanted = { paymentId: payment.id, customerId, amountMinor, currency, dated: today, begunAt: now }
+  const refund = await insertPaymentRefund(tx, { ...wanted, nextAskAt: firstAskAt(now) })
+  sendPaymentHeld(tx, payment.id, amountMinor)
+  await recordChange(tx, context, refundKind, { type: 'payment_refund.created', row: refund, customerId })
+  return { gateway, refund, request: requestOf(refund, payment) }
+}
+
+/** Takes up a refund of a locked payment for a call; undefined where it is not of this payment. */
+export async function reopenRefund(
+  tx: Transaction,
+  deps: GatewayDeps,
+  payment: PaymentRecord,
+  id: Id,
+): Promise<RefundCall | undefined> {
+  const refund = await findPaymentRefund(tx, tx.account, id)
+  if (refund?.paymentId !== payment.id) return undefined
+  return { gateway: await gatewayOf(tx, deps, payment), refund, request: requestOf(refund, payment) }
+}
+
+/** Sends a refund to its gateway; the same one again changes nothing there. Outside of any transaction. */
+export const sendRefund = (deps: GatewayDeps, context: RequestContext, of: RefundCall): Promise<Outcome> =>
+  askGateway(deps, context, of.gateway, async (adapter, call): Promise<Outcome> => {
+    assert(adapter.refund, 'the gateway refunds')
+    return adapter.refund(call, of.request)
+  })
+
+/**
+ * Asks what became of a refund, and sends it where the gateway surely never received it. Rule: a call that timed out and is found not made has
+ * failed; one without a recorded answer goes on under its own key.
+ */
+export async function askRefund(deps: GatewayDeps, context: RequestContext, of: RefundCall): Promise<Outcome> {
+  const { gateway, request, refund } = of
+  const answer = await askGateway(deps, context, gateway, async (adapter, call) => {
+    assert(adapter.askRefund, 'the gateway can be asked')
+    return adapter.askRefund(call, request.reference)
+  })
+  if (answer.kind !== 'none') return answer
+  if (refund.state !== 'open') return { kind: 'unknown' }
+  const { now, today } = context.moment
+  if (refund.lastAnswer === 'unknown' || refund.lastAnswer === 'pending')
+    return {
+      kind: 'declined',
+      class: 'unknown',
+      code: 'not_received',
+      message: 'The gateway did not receive the refund.',
+      on: today,
+    }
+  return isSent(refund, now) ? sendRefund(deps, context, of) : { kind: 'not_sent' }
+}
+
+/** Writes what became of a refund, whoever learned it; one whose outcome is known already stays as it is. */
+export async function finishRefund(
+  tx: Transaction,
+  context: RequestContext,
+  id: Id,
+  outcome: Outcome,
+): Promise<PaymentRefund> {
+  const known = await findPaymentRefund(tx, tx.account, id)
+  assert(known, `refund ${id} exists`)
+  const payment = await lockedPayment(tx, known.paymentId)
+  assert(payment, `payment ${known.paymentId} exists`)
+  const refund = await findPaymentRefund(tx, tx.account, id)
+  assert(refund, `refund ${id} exists`)
+  if (refund.state !== 'open') return refund
+  switch (outcome.kind) {
+    case 'succeeded':
+      return succeed(tx, context, refund, payment, outcome.on)
+    case 'declined':
+      return fail(tx, context, refund, payment, { message: outcome.message, on: outcome.on })
+    case 'not_sent':
+      if (!isSent(refund, context.moment.now))
+        return fail(tx, context, refund, payment, {
+          message: 'The refund never reached the gateway.',
+          on: context.moment.today,
+        })
+      return wait(tx, context, refund, 'not_sent')
+    case 'pending':
+    case 'unknown':
+      return wait(tx, context, refund, outcome.kind)
+    case 'requires_action':
+      return wait(tx, context, refund, 'pending')
+  }
+}
+
+async function wait(
+  tx: Transaction,
+  { moment }: RequestContext,
+  refund: PaymentRefund,
+  lastAnswer: NonNullable<PaymentRefund['lastAnswer']>,
+): Promise<PaymentRefund> {
+  const waiting = {
+    ...refund,
+    lastAnswer,
+    asks: refund.asks + 1,
+    nextAskAt: nextAskAt(moment.now, refund.asks),
+  }
+  await updatePaymentRefund(tx, waiting)
+  return waiting
+}
+
+/** Rule: the refund adjustment is made and allocated to the payment; where that has failed meanwhile, it stays open. */
+async function succeed(
+  tx: Transaction,
+  context: RequestContext,
+  refund: PaymentRefund,
+  payment: PaymentRecord,
+  on: IsoDate,
+): Promise<PaymentRefund> {
+  const { id, customerId, currency, amountMinor } = refund
+  sendPaymentHeld(tx, payment.id, -amountMinor)
+  const dated = afterLock(later(on, payment.dated), context.account.lockDate)
+  const adjustment = await addPositive(
+    tx,
+    context,
+    {
+      customerId,
+      kind: 'refund',
+      dated,
+      dueDate: dated,
+      amountMinor,
+      currency,
+      ref: `Refund of payment ${payment.id}`,
+      memo: null,
+    },
+    { paymentId: payment.failedOn === null ? payment.id : null },
+  )
+  const ended = { ...refund, state: 'succeeded' as const, adjustmentId: adjustment.id, dated, nextAskAt: null }
+  await updatePaymentRefund(tx, ended)
+  await recordChange(tx, context, refundKind, { type: 'payment_refund.succeeded', row: ended, customerId })
+  assert(ended.id === id, 'the refund keeps its identifier')
+  return ended
+}
+
+async function fail(
+  tx: Transaction,
+  context: RequestContext,
+  refund: PaymentRefund,
+  payment: PaymentRecord,
+  { message, on }: { message: string; on: IsoDate },
+): Promise<PaymentRefund> {
+  sendPaymentHeld(tx, payment.id, -refund.amountMinor)
+  const ended = { ...refund, state: 'failed' as const, message, dated: later(on, refund.dated), nextAskAt: null }
+  await updatePaymentRefund(tx, ended)
+  const { customerId } = refund
+  await recordChange(tx, context, refundKind, {
+    type: 'payment_refund.failed',
+    row: ended,
+    customerId,
+    reason: message,
+  })
+  return ended
+}
+
+/** Writes that a refund which had succeeded failed later. Rule: its money is new money, which waits; the refund adjustment stays. */
+export async function failLater(
+  tx: Transaction,
+  context: RequestContext,
+  id: Id,
+  { message, on }: { message: string; on: IsoDate },
+): Promise<PaymentRefund> {
+  const known = await findPaymentRefund(tx, tx.account, id)
+  assert(known, `refund ${id} exists`)
+  const payment = await lockedPayment(tx, known.paymentId)
+  assert(payment, `payment ${known.paymentId} exists`)
+  const refund = await findPaymentRefund(tx, tx.account, id)
+  assert(refund, `refund ${id} exists`)
+  if (refund.state !== 'succeeded') return refund
+  await addMoneyBack(tx, context, payment, { cause: 'Refund failed', amountMinor: refund.amountMinor, on })
+  const ended = { ...refund, state: 'failed' as const, message, dated: later(on, refund.dated) }
+  await updatePaymentRefund(tx, ended)
+  const { customerId } = refund
+  await recordChange(tx, context, refundKind, {
+    type: 'payment_refund.failed',
+    row: ended,
+    customerId,
+    reason: message,
+  })
+  return ended
+}

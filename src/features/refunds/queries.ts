@@ -1,0 +1,67 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+export const REFUND_STATES = ['open', 'succeeded', 'failed'] as const
+export type RefundState = (typeof REFUND_STATES)[number]
+
+export interface PaymentRefund {
+  id: Id
+  paymentId: Id
+  customerId: CustomerId
+  amountMinor: bigint
+  currency: string
+  state: RefundState
+  /** The refund as a positive adjustment; null until it succeeded. */
+  adjustmentId: Id | null
+  /** Why it failed; null else. */
+  message: string | null
+  dated: IsoDate
+  begunAt: Instant
+  /** The last that the gateway answered while it was open; null where no answer is recorded. */
+  lastAnswer: 'not_sent' | 'unknown' | 'pending' | null
+  asks: number
+  nextAskAt: Instant | null
+}
+
+const COLUMNS = fragment`
+  refund_id as "id", payment_id as "paymentId", customer_id as "customerId", amount_minor as "amountMinor", currency, state,
+  adjustment_id as "adjustmentId", message, dated, begun_at as "begunAt", last_answer as "lastAnswer", asks, next_ask_at as "nextAskAt"`
+
+export const findPaymentRefund = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<PaymentRefund>(
+    db,
+    sql`select ${COLUMNS} from payment_refunds where account_id = ${account} and refund_id = ${id}`,
+  )
+
+/** Lists the refunds of a payment, the oldest first; there are few. */
+export const listRefundsOf = (db: Queryable, account: AccountId, paymentId: Id) =>
+  db.rows<PaymentRefund>(
+    sql`select ${COLUMNS} from payment_refunds where account_id = ${account} and payment_id = ${paymentId} order by refund_id`,
+  )
+
+export type NewRefund = Pick<
+  PaymentRefund,
+  'paymentId' | 'customerId' | 'amountMinor' | 'currency' | 'dated' | 'begunAt' | 'nextAskAt'
+>
+
+export const insertPaymentRefund = (tx: Transaction, row: NewRefund) =>
+  oneRow<PaymentRefund>(
+    tx,
+    sql`insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, next_ask_at)
+        values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'open', ${row.dated},
+                ${row.begunAt}, ${row.nextAskAt}) returning ${COLUMNS}`,
+  )
+
+export const updatePaymentRefund = (tx: Transaction, row: PaymentRefund) =>
+  tx.rows(sql`
+    update payment_refunds set state = ${row.state}, adjustment_id = ${row.adjustmentId}, message = ${row.message}, dated = ${row.dated},
+           last_answer = ${row.lastAnswer}, asks = ${row.asks}, next_ask_at = ${row.nextAskAt}
+     where account_id = ${tx.account} and refund_id = ${row.id}`)
+
+/** Lists open refunds of an account whose gateway is to be asked by an instant, the longest waiting first. */
+export const listRefundsToAsk = (db: Queryable, account: AccountId, by: Instant, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select refund_id as "id" from payment_refunds
+     where account_id = ${account} and next_ask_at <= ${by} order by next_ask_at limit ${limit}`)
