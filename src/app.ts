@@ -16,6 +16,8 @@ import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
+import { refundOperations } from './features/refunds/routes.ts'
+import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -155,6 +157,8 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...componentOperations(),
   ...ledgerOperations(),
   ...gatewayOperations(deps),
+  ...collectionRulesOperations(),
+  ...collectionRulesOperations(),
   ...taxSettingOperations(),
   ...currencyOperations(),
   ...countryOperations(),

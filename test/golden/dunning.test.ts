@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DeclineClass } from '../../src/engine/collection/classes.ts'
+import type { DeclineClass } from '../../src/kernel/rails.ts'
 import { type Answer, DunnedLife } from '../../src/engine/collection/dunned-life.testing.ts'
 import type { Action, CollectionRules } from '../../src/engine/collection/rules.ts'
 import { goldenRows, type Row } from './table.ts'

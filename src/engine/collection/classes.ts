@@ -1,26 +1,4 @@
-/**
- * The classes by which gateways, banks and files explain that money did not come. Adapters translate into them; dunning knows only these.
- * `not_sent` is no answer: the call or file surely never went out.
- */
-export const DECLINE_CLASSES = [
-  'insufficient_funds',
-  'declined',
-  'account_closed',
-  'invalid_account',
-  'blocked',
-  'no_mandate',
-  'stopped',
-  'refunded_late',
-  'deceased',
-  'duplicate',
-  'format',
-  'action_required',
-  'method_expired',
-  'unknown',
-  'not_sent',
-] as const
-
-export type DeclineClass = (typeof DECLINE_CLASSES)[number]
+import type { DeclineClass } from '../../kernel/rails.ts'
 
 /**
  * The consequence of a class for an invoice. `goes_on`: its steps go on with tries; `once_more`: likewise, until the class comes a second

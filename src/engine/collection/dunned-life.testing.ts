@@ -1,5 +1,5 @@
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
-import type { DeclineClass } from './classes.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
 import {
   actionsOf,
   afterBegun,
@@ -64,7 +64,7 @@ export class DunnedLife {
 
   nextTryOn = (): IsoDate | null => nextTryOn(this.dunning, this.facts())
 
-  /** What a day brings by itself, in its order: answers, tries, actions. */
+  /** Passes through what the day brings by itself, in its order: answers, tries, actions. */
   pass(): void {
     this.answer()
     const found = tryOf(this.dunning, this.facts())

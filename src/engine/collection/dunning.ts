@@ -1,5 +1,6 @@
 import { addDays, daysBetween, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
-import { consequenceOf, type DeclineClass } from './classes.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
+import { consequenceOf } from './classes.ts'
 import { type Action, attemptAfter, type CollectionRules, daysOfRules } from './rules.ts'
 
 /**

@@ -76,6 +76,7 @@ export const EVENT_TYPES = [
   'subscription.future_changes_dropped',
   'subscription.cancelled',
   'subscription.expired',
+  'collection_rules.updated',
   'invoice.created',
   'invoice.updated',
   'credit_note.created',

@@ -192,5 +192,13 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
     Locale: 'en',
     PaymentTermDays: 14,
   },
+  editCollectionRules: {
+    Attempts: [
+      { DaysAfterDue: 0, Action: 'payment_unsuccessful' },
+      { DaysAfterDue: 5, Action: 'final_warning' },
+      { DaysAfterDue: 10, Action: 'suspend' },
+    ],
+    Reminders: [{ Kind: 'payment_due', DaysBefore: 3, isActive: true }],
+  },
   moveClock: { Now: '2027-02-01T00:00:00Z' },
 }

@@ -1,0 +1,48 @@
+import { lookupOperation, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { recordEvent } from '../events/record.ts'
+import { getCollectionRules, lockCollectionRules, updateCollectionRules } from './rules-queries.ts'
+import {
+  checkCollectionRulesBody,
+  collectionRulesEtag,
+  collectionRulesFromWire,
+  CollectionRulesIn,
+  CollectionRulesOut,
+  collectionRulesToWire,
+} from './rules-wire.ts'
+
+const tag = 'Collection'
+
+export const collectionRulesOperations = (): Operation[] => [
+  lookupOperation({
+    id: 'getCollectionRules',
+    method: 'GET',
+    path: '/v1/collectionrules',
+    tag,
+    summary: 'Read the rules by which unpaid invoices are collected',
+    success: { status: 200, schema: CollectionRulesOut.schema },
+    read: async (db, { account }) => {
+      const rules = await getCollectionRules(db, account.id)
+      const body = CollectionRulesOut.write(collectionRulesToWire(rules))
+      return { status: 200, body, etag: collectionRulesEtag(rules) }
+    },
+  }),
+  writeOperation({
+    id: 'editCollectionRules',
+    method: 'PUT',
+    path: '/v1/collectionrules',
+    tag,
+    summary: 'Change the rules by which unpaid invoices are collected: only what is sent',
+    body: CollectionRulesIn,
+    success: { status: 204 },
+    record: lockCollectionRules,
+    etag: collectionRulesEtag,
+    references: async (_tx, _context, { body }, problems) => checkCollectionRulesBody(body, problems),
+    write: async (tx, context, { body }, present) => {
+      const rules = collectionRulesFromWire(body, present, context.moment.today)
+      await updateCollectionRules(tx, rules)
+      const record = CollectionRulesOut.write(collectionRulesToWire(rules))
+      await recordEvent(tx, context, { type: 'collection_rules.updated', recordId: tx.account, record })
+      return noContent(collectionRulesEtag(rules))
+    },
+  }),
+]
