@@ -73,6 +73,7 @@ create table accounts (
   created_at timestamp with time zone not null,
   scheduled_on date,
   lock_date date,
+  collects_since date default '0001-01-01'::date not null,
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_check CHECK (((mode = 'test'::text) OR (clock_at IS NULL))),
   constraint accounts_lead_days_check CHECK (((lead_days >= 0) AND (lead_days <= 90))),
@@ -255,6 +256,44 @@ create table collection_rules (
 alter table collection_rules enable row level security;
 create policy account on collection_rules to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on collection_rules to perennial_app;
+
+create table collection_tries (
+  account_id bigint not null,
+  payment_id bigint not null,
+  invoice_id bigint not null,
+  customer_id bigint not null,
+  gateway_id bigint not null,
+  payment_method_id bigint not null,
+  currency text not null,
+  amount_minor bigint not null,
+  step smallint,
+  action text,
+  is_extra boolean not null,
+  is_by_hand boolean not null,
+  begun_on date not null,
+  begun_at timestamp with time zone not null,
+  state text default 'open'::text not null,
+  class text,
+  code text,
+  message text,
+  known_on date,
+  was_called boolean default false not null,
+  was_unanswered boolean default false not null,
+  leased_until timestamp with time zone,
+  attempts integer default 0 not null,
+  next_try_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
+  constraint collection_tries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint collection_tries_check CHECK (((state = 'open'::text) = (finished_at IS NULL))),
+  constraint collection_tries_state_check CHECK ((state = ANY (ARRAY['open'::text, 'succeeded'::text, 'declined'::text, 'returned'::text, 'not_sent'::text])))
+);
+CREATE INDEX collection_tries_by_invoice ON collection_tries USING btree (account_id, invoice_id, payment_id);
+CREATE UNIQUE INDEX collection_tries_open ON collection_tries USING btree (account_id, invoice_id) WHERE (state = 'open'::text);
+alter table collection_tries enable row level security;
+create policy account on collection_tries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on collection_tries to perennial_app;
 
 create table component_brackets (
   account_id bigint not null,
@@ -500,6 +539,7 @@ create table customers (
   email_key text generated always as (lower(email)) stored,
   custom_values jsonb,
   statement_due_on date,
+  is_suspended_by_rule boolean default false not null,
   constraint customers_pkey PRIMARY KEY (account_id, customer_id),
   constraint customers_reference_key UNIQUE (account_id, reference),
   constraint customers_account_id_currency_fkey FOREIGN KEY (account_id, currency) REFERENCES account_currencies(account_id, currency),
@@ -512,6 +552,7 @@ create table customers (
 );
 CREATE INDEX customers_by_email ON customers USING btree (account_id, email_key);
 CREATE INDEX customers_statement_due ON customers USING btree (account_id, statement_due_on, customer_id) WHERE (statement_due_on IS NOT NULL);
+CREATE INDEX customers_suspended_by_rule ON customers USING btree (account_id) WHERE is_suspended_by_rule;
 alter table customers enable row level security;
 create policy account on customers to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customers to perennial_app;
@@ -524,6 +565,32 @@ create table data_keys (
 );
 CREATE INDEX data_keys_substring_idx ON data_keys USING btree (SUBSTRING(wrapped FROM 1 FOR 69)) WHERE (wrapped IS NOT NULL);
 alter table data_keys enable row level security;
+
+create table dunning (
+  account_id bigint not null,
+  invoice_id bigint not null,
+  customer_id bigint not null,
+  due_on date,
+  newest_step smallint,
+  counted_from date not null,
+  not_before date,
+  extra_on date,
+  is_extra_for_method boolean default false not null,
+  pending_actions text[],
+  pending_on date,
+  was_tried boolean default false not null,
+  was_unknown boolean default false not null,
+  is_stopped boolean default false not null,
+  is_untried boolean default false not null,
+  is_settled boolean default false not null,
+  constraint dunning_pkey PRIMARY KEY (account_id, invoice_id),
+  constraint dunning_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+CREATE INDEX dunning_by_customer ON dunning USING btree (account_id, customer_id);
+CREATE INDEX dunning_due ON dunning USING btree (account_id, due_on, customer_id) WHERE (due_on IS NOT NULL);
+alter table dunning enable row level security;
+create policy account on dunning to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select, update on dunning to perennial_app;
 
 create table events (
   account_id bigint not null,
@@ -658,6 +725,7 @@ create table invoices (
   customer_version integer not null,
   cancelled_on date,
   is_method_requested boolean default false not null,
+  is_collection_hold boolean default false not null,
   constraint invoices_pkey PRIMARY KEY (account_id, invoice_id),
   constraint invoices_cancelled CHECK (((cancelled_at IS NULL) = (cancelled_on IS NULL))),
   constraint invoices_check CHECK (((number IS NULL) = (issued_at IS NULL))),
@@ -1701,6 +1769,27 @@ begin
      where i.closed_at is null and i.held_until < clock_timestamp()
        and (not i.is_keyed or i.created_at < clock_timestamp() - interval '24 hours')
      order by i.created_at limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_accounts_to_collect(zones text[], days date[])
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select a.account_id from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+     where a.clock_at is null
+       and (exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today)
+         or exists (select 1 from collection_tries t where t.account_id = a.account_id and t.state = 'open'
+              and not coalesce(t.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+              and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)))
+    -- Customers come back where the clock stands, too: it follows from a commit.
+    union select c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null
+     limit 1000;
 end $function$
 ;
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
-import { ORDER_OF_DAY } from './duties.ts'
+import { onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
@@ -17,13 +17,14 @@ import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
+import { afterCollectionChanged, afterMethodOfCustomer, reviewCustomer } from './features/collection/actions.ts'
+import { collectionOfDay } from './features/collection/duty.ts'
+import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
-import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
 import { recurringInvoiceOperations } from './features/recurring-invoices/routes.ts'
-import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { type Hashing, makeHashing } from './features/contacts/hashing.ts'
@@ -32,7 +33,6 @@ import { adjustmentOperations } from './features/adjustments/routes.ts'
 import { releaseForCancellation } from './features/money/release.ts'
 import { creditNoteOperations } from './features/credit-notes/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
-import type { OnReturn } from './features/customers/actions.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { AFTER_ISSUE } from './features/money/after-issue.ts'
 import { noteOperations } from './features/notes/routes.ts'
@@ -121,16 +121,11 @@ interface FeatureDeps {
   drawing: Drawing
 }
 
-/** Resumes the billing of everything of a customer from today. */
-const resumeBilling: OnReturn = async (...returned) => {
-  await resumeSubscriptions(...returned)
-  await resumeRecurringInvoices(...returned)
-}
-
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
 const CALLS_BACK = {
-  customers: { onReturn: resumeBilling },
-  invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE },
+  customers: { onReturn, onHoldLifted: reviewCustomer },
+  methods: { onMethodChanged: afterMethodOfCustomer },
+  invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },
 }
 
@@ -139,7 +134,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations(CALLS_BACK.customers),
   ...customerRemovalOperations(),
   ...statementOperations(deps),
-  ...paymentMethodOperations(deps),
+  ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
   ...contactOperations(deps),
   ...noteOperations(),
   ...customFieldOperations(),
@@ -158,12 +153,12 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...ledgerOperations(),
   ...gatewayOperations(deps),
   ...collectionRulesOperations(),
-  ...collectionRulesOperations(),
+  ...collectionOperations(deps),
   ...taxSettingOperations(),
   ...currencyOperations(),
   ...countryOperations(),
   ...accountOperations(deps),
-  ...billingRunOperations(deps),
+  ...billingRunOperations({ ...deps, afterDay: collectionOfDay({ ...deps, onReturn }) }),
   ...outboxOperations(deps),
   ...eventOperations(CALLS_BACK.events),
 ]

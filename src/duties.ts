@@ -2,9 +2,14 @@ import { instantOf } from './kernel/zone.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
+import { afterCustomerReturn } from './features/collection/actions.ts'
+import { collectionDuty } from './features/collection/duty.ts'
+import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
 import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
+import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
+import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
 import { pausedEndsDue, subscriptionsDue } from './features/subscriptions/due.ts'
@@ -16,6 +21,13 @@ import type { Duty } from './platform/duty.ts'
 
 /** Every kind of due records, in the order of a day: endings and invoices, then statements. */
 export const ORDER_OF_DAY: OrderOfDay = [[pausedEndsDue, subscriptionsDue, recurringInvoicesDue], [statementsDue]]
+
+/** Bills a customer again who is back, from today, and plans the tries of what is due of him. */
+export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
+  await resumeSubscriptions(tx, context, customer, gapFrom)
+  await resumeRecurringInvoices(tx, context, customer, gapFrom)
+  await afterCustomerReturn(tx, context, customer.id)
+}
 
 const DAY_MS = 86_400_000
 
@@ -45,5 +57,6 @@ export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): D
     verificationDuty,
     abandoningDuty,
     removalDuty(about),
+    collectionDuty({ ...about, onReturn }),
   ]
 }

@@ -1,5 +1,7 @@
-import { ORDER_OF_DAY } from '../duties.ts'
+import { onReturn, ORDER_OF_DAY } from '../duties.ts'
 import { moveClock } from '../features/billing-run/clock.ts'
+import { collectionOfDay } from '../features/collection/duty.ts'
+import { makeAdapters } from '../features/gateways/adapters.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
 import type { AccountId } from '../kernel/ids.ts'
@@ -21,15 +23,18 @@ export async function advanceClockCommand(
   /** `to` is a day, then its midnight in the account's zone, or a moment. */
   wish: { account: AccountId | undefined; to: string },
 ): Promise<number> {
-  const move = await withDatabase(context, async (db) => {
+  const move = await withDatabase(context, async (db, opened) => {
     const account = await chosenAccount(db, wish.account)
     const to = readInstant(wish.to, account.timeZone)
     assert(to, 'the option was read before')
     const { today } = momentOf(account, Date.now)
     const total = daysBetween(today, dateIn(to, account.timeZone))
+    const hasMailServer = context.config.smtpUrl !== undefined
+    const envelope = await opened.openEnvelope()
+    const afterDay = collectionOfDay({ envelope, adapters: makeAdapters({ db, envelope }), onReturn, hasMailServer })
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const moved = await moveClock(
-      { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer: context.config.smtpUrl !== undefined },
+      { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay },
       {
         account: account.id,
         to,
@@ -49,6 +54,9 @@ export async function advanceClockCommand(
       Invoices: totals.invoices,
       Renewals: totals.renewals,
       Expired: totals.expired,
+      Collected: totals.collected,
+      Declined: totals.declined,
+      Unknown: totals.unknown,
       Failed: failuresAsJson(totals.failures),
     })
   else {

@@ -162,6 +162,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   draw_account_id: 'identifiers of accounts are drawn for the whole deployment',
   key_exists: 'a first start asks whether the key it was given names anything',
   list_abandoned_card_intents: 'the worker asks which intents nobody comes back for',
+  list_accounts_to_collect: 'the worker asks where something is to be collected',
   list_accounts_to_schedule: 'the worker asks whose day has begun',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',
   list_all_accounts: 'the command line lists the accounts of the deployment',

@@ -62,6 +62,7 @@ const VALUES: Record<string, () => unknown> = {
   Term: () => 1,
   TermType: () => 'months',
   Perc: () => 0.15,
+  DaysAfterDue: () => 0,
   NextInvoiceNum: () => 10_000 + (counter += 1),
   WebPage: () => 'https://example.org',
   // What they may name depends on customer and currency; recipes do.

@@ -82,9 +82,11 @@ export function nextStep(dunning: Dunning, rules: CollectionRules): Step | null 
   return { ...attempt, on: later(wantedOn, notBefore ?? wantedOn) }
 }
 
-/** The first day on which something may come without anything else happening; null when nothing will. */
-export const wakesOn = (dunning: Dunning, rules: CollectionRules): IsoDate | null =>
-  earliest(dunning.extra?.on ?? null, dunning.pending?.on ?? null, nextStep(dunning, rules)?.on ?? null)
+/** The first day, after another where one is given, on which something may come without anything else happening; null when nothing will. */
+export function wakesOn(dunning: Dunning, rules: CollectionRules, after: IsoDate | null = null): IsoDate | null {
+  const days = [dunning.extra?.on ?? null, dunning.pending?.on ?? null, nextStep(dunning, rules)?.on ?? null]
+  return earliest(...days.filter((day) => day !== null && (after === null || day > after)))
+}
 
 /** The method counts as gone for good: its tries are stopped, or one that was tried has none left. */
 const isStopped = (dunning: Dunning, { hasMethod }: DayFacts): boolean =>

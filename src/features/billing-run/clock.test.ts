@@ -32,6 +32,9 @@ describe('what is refused', () => {
         Invoices: 0,
         Renewals: 0,
         Expired: 0,
+        Collected: 0,
+        Declined: 0,
+        Unknown: 0,
         Failed: [],
       },
     ])
@@ -115,6 +118,9 @@ describe('what falls due on the way', () => {
       Invoices: 7,
       Renewals: 7,
       Expired: 1,
+      Collected: 0,
+      Declined: 0,
+      Unknown: 0,
       Failed: [],
     })
     expect((await rowsOf(client)).slice(2)).toEqual([

@@ -1,8 +1,8 @@
-import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { earliest, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, renewLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { type Account, type Moment, momentOf } from '../../kernel/context.ts'
 import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
@@ -87,7 +87,7 @@ async function beginMove(
   if (
     !isPresent ||
     account.clockAt === null ||
-    (await findDueAfter(deps.order, tx, tx.account, '0001-01-01', today)) !== null
+    (await findWorkAfter(deps, tx, tx.account, '0001-01-01', today)) !== null
   )
     return { account, from, to, lease }
   await releaseLease(tx, lease)
@@ -135,11 +135,10 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
       reached = moment.today
       const work = workOn(deps, account.id, runId, target, { moment, totals, actor: wish.actor })
       await billUntil(work, reached)
+      await workAfterDay(deps, account, moment, wish.actor, totals)
       wish.onProgress?.(reached, totals)
       const next =
-        reached >= target
-          ? null
-          : await findDueAfter(deps.order, deps.db.reader(account.id), account.id, reached, target)
+        reached >= target ? null : await findWorkAfter(deps, deps.db.reader(account.id), account.id, reached, target)
       moment = reached >= target ? undefined : momentOn(next ?? target)
     }
   } catch (error) {
@@ -149,6 +148,32 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
   await endRun(deps, account.id, runId)
   await endMove(deps, wish, begun)
   return totals
+}
+
+/** Finds the next day with something due, or with work that follows what is due. */
+async function findWorkAfter(
+  { order, afterDay }: RunDeps,
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> {
+  const due = await findDueAfter(order, db, account, day, until)
+  return earliest(due, (await afterDay?.findAfter(db, account, day, until)) ?? null)
+}
+
+async function workAfterDay(
+  { db, afterDay }: RunDeps,
+  account: Account,
+  moment: Moment,
+  actor: string,
+  totals: RunTotals,
+): Promise<void> {
+  const done = await afterDay?.work(db, account, moment, actor)
+  if (!done) return
+  totals.collected += done.collected
+  totals.declined += done.declined
+  totals.unknown += done.unknown
 }
 
 /** Makes the fault of a clock that stopped. The reason is for the log, not for the caller. */

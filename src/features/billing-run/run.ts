@@ -2,7 +2,7 @@ import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
@@ -38,11 +38,27 @@ export interface RunDeps {
   order: OrderOfDay
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
+  /** Work of a day that calls outside, and so can be in no transaction of a run; a moved clock waits for it. */
+  afterDay?: AfterDay
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number
 }
 
-export interface RunTotals {
+/** Outcomes of tries. */
+export interface TryTotals {
+  collected: number
+  declined: number
+  unknown: number
+}
+
+/** Work that belongs to a day, after everything of the run. */
+export interface AfterDay {
+  /** Finds the first day after another, up to a last one, that has such work. */
+  findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
+  work(db: Database, account: Account, moment: Moment, actor: string): Promise<TryTotals>
+}
+
+export interface RunTotals extends TryTotals {
   done: number
   invoices: number
   renewals: number
@@ -50,7 +66,16 @@ export interface RunTotals {
   failures: RunFailure[]
 }
 
-export const emptyTotals = (): RunTotals => ({ done: 0, invoices: 0, renewals: 0, expired: 0, failures: [] })
+export const emptyTotals = (): RunTotals => ({
+  done: 0,
+  invoices: 0,
+  renewals: 0,
+  expired: 0,
+  failures: [],
+  collected: 0,
+  declined: 0,
+  unknown: 0,
+})
 
 const CHUNK = 1000
 

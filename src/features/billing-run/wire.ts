@@ -94,7 +94,10 @@ export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
 
 export const ClockIn = objectOf(
   { Now: required(instant()) },
-  { name: 'ClockInput', ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Failed'] },
+  {
+    name: 'ClockInput',
+    ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Collected', 'Declined', 'Unknown', 'Failed'],
+  },
 )
 
 /** Declares the answer to a move of the clock, with the failures on its way. */
@@ -106,5 +109,8 @@ export const clockMoveShape = (order: OrderOfDay) =>
     Invoices: [outInteger(), ({ totals }) => totals.invoices],
     Renewals: [outInteger(), ({ totals }) => totals.renewals],
     Expired: [outInteger(), ({ totals }) => totals.expired],
+    Collected: [outInteger({ description: 'Tries that were paid' }), ({ totals }) => totals.collected],
+    Declined: [outInteger({ description: 'Tries that failed' }), ({ totals }) => totals.declined],
+    Unknown: [outInteger({ description: 'Tries without an answer yet' }), ({ totals }) => totals.unknown],
     Failed: recordsColumn(failureShape(order), ({ totals }) => totals.failures),
   })

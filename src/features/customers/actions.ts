@@ -13,6 +13,7 @@ import {
   insertCustomerVersion,
   updateCustomer,
   updateCustomerPause,
+  updateSuspendedByRule,
 } from './queries.ts'
 import { recordCustomerEvent } from './record.ts'
 import { checkCustomer, customValuesOf, frozenOf, pauseAfter, placeOf } from './rules.ts'
@@ -118,9 +119,18 @@ export async function changePause(
   onReturn: OnReturn,
 ): Promise<void> {
   const pause = pauseAfter(customer, change, context.moment)
+  // A suspension by hand, also of one whom a rule has suspended, ends by hand alone.
+  if (customer.isSuspendedByRule && (change === 'suspend' || change === 'unsuspend'))
+    await updateSuspendedByRule(tx, customer.id, false)
   if (pause.suspendedAt === customer.suspendedAt && pause.archivedAt === customer.archivedAt) return
   await updateCustomerPause(tx, tx.account, customer.id, pause, context.moment.today)
   await recordCustomerEvent(tx, context, EVENT_OF[change], customer.id)
   if (customer.pausedOn !== null && pause.pausedOn === null)
     await onReturn(tx, context, { ...customer, ...pause }, customer.pausedOn)
+}
+
+/** Suspends a customer by a step of the rules of collection: paying brings him back. */
+export async function suspendByRule(tx: Transaction, context: RequestContext, customer: Customer): Promise<void> {
+  await changePause(tx, context, customer, 'suspend', async () => {})
+  await updateSuspendedByRule(tx, customer.id, true)
 }

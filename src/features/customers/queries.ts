@@ -10,6 +10,8 @@ export interface Customer extends CustomerInput {
   id: CustomerId
   createdAt: Instant
   suspendedAt: Instant | null
+  /** Suspended by a step of the rules of collection, not by hand. */
+  isSuspendedByRule: boolean
   archivedAt: Instant | null
   /** The first day on which the customer is suspended or archived; null while billed. */
   pausedOn: IsoDate | null
@@ -32,7 +34,7 @@ const SET_COLUMNS = namesOf(
 
 export const CUSTOMER_COLUMNS = fragment`
   c.customer_id as "id", ${SET_COLUMNS}, c.created_at as "createdAt",
-  c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
+  c.suspended_at as "suspendedAt", c.is_suspended_by_rule as "isSuspendedByRule", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
   c.statement_last_sent_on as "statementLastSentOn", c.version`
 
 // Counts trial and active ones by their dates, because the run that stores an end may be a moment late.
@@ -204,6 +206,11 @@ export const updateCustomerPause = (
            statement_due_on = case when statement_due_on < ${today}::date and ${pausedOn}::date is null then ${firstOfNextMonth(today)}::date
              else statement_due_on end
      where account_id = ${account} and customer_id = ${id}`)
+
+/** Marks the suspension of a customer as one of the rules, or as one by hand. */
+export const updateSuspendedByRule = (tx: Transaction, id: CustomerId, isByRule: boolean) =>
+  tx.rows(sql`
+    update customers set is_suspended_by_rule = ${isByRule} where account_id = ${tx.account} and customer_id = ${id}`)
 
 /** Finds the uses of a customer that forbid to change its currency, or to delete it. */
 export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>

@@ -1,3 +1,6 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation, memoryAnswer } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { paging } from '../../platform/http/query.ts'
@@ -10,6 +13,12 @@ import { customerKind } from './record.ts'
 import { customerByIdShape, customerFilters, CustomerIn, customerShape, customerWithFieldsShape } from './wire.ts'
 
 const tag = 'Customers'
+
+interface CustomerDeps {
+  onReturn: OnReturn
+  /** Looks anew at what is to be collected of a customer that is kept out of collection no more. */
+  onHoldLifted(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void>
+}
 const IDS_MAX = 1000
 
 const list = {
@@ -62,7 +71,7 @@ const reading: Operation[] = [
   customerKind.readOperation({ id: 'getCustomer', tag, summary: 'Read a customer' }),
 ]
 
-const writing: Operation[] = [
+const writing = ({ onHoldLifted }: Pick<CustomerDeps, 'onHoldLifted'>): Operation[] => [
   writeOperation({
     id: 'addCustomer',
     method: 'POST',
@@ -84,8 +93,11 @@ const writing: Operation[] = [
     body: CustomerIn,
     refusals: { 409: 'Another customer has the Reference, or the currency cannot change any more' },
     references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
-    write: async (tx, context, { body }, present, customValues) =>
-      customerKind.edited(await editCustomer(tx, context, present, body, customValues)),
+    write: async (tx, context, { body }, present, customValues) => {
+      const edited = await editCustomer(tx, context, present, body, customValues)
+      if (present.isCollectionHold && !edited.isCollectionHold) await onHoldLifted(tx, context, present.id)
+      return customerKind.edited(edited)
+    },
   }),
 ]
 
@@ -114,8 +126,8 @@ const pausing = (onReturn: OnReturn): Operation[] =>
     }),
   )
 
-export const customerOperations = ({ onReturn }: { onReturn: OnReturn }): Operation[] => [
+export const customerOperations = (deps: CustomerDeps): Operation[] => [
   ...reading,
-  ...writing,
-  ...pausing(onReturn),
+  ...writing(deps),
+  ...pausing(deps.onReturn),
 ]

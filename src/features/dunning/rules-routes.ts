@@ -1,5 +1,6 @@
 import { lookupOperation, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
+import { insertUntriedDunning, wakeAll } from './queries.ts'
 import { getCollectionRules, lockCollectionRules, updateCollectionRules } from './rules-queries.ts'
 import {
   checkCollectionRulesBody,
@@ -40,6 +41,9 @@ export const collectionRulesOperations = (): Operation[] => [
     write: async (tx, context, { body }, present) => {
       const rules = collectionRulesFromWire(body, present, context.moment.today)
       await updateCollectionRules(tx, rules)
+      if (rules.untriedSince !== null && present.untriedSince === null)
+        await insertUntriedDunning(tx, context.moment.today)
+      if (JSON.stringify(rules) !== JSON.stringify(present)) await wakeAll(tx, context.moment.today)
       const record = CollectionRulesOut.write(collectionRulesToWire(rules))
       await recordEvent(tx, context, { type: 'collection_rules.updated', recordId: tx.account, record })
       return noContent(collectionRulesEtag(rules))

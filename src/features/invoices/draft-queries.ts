@@ -35,23 +35,33 @@ export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<Plai
     .map((name) => fragment`${namesOf(PLAIN_FIELDS[name].column)} = ${to[name] ?? null}`)
     .reduce((all, one) => fragment`${all}, ${one}`)
 
+export type Collected = Pick<
+  InvoiceRow,
+  'gatewayId' | 'paymentMethodId' | 'isMethodRequested' | 'isCollectionHold' | 'nextTryDate'
+>
+
+/** `column = value` of the collection details that are no plain fields, for the SET of an update. */
+export const collected = (to: Collected): Fragment => fragment`
+  gateway_id = ${to.gatewayId}, payment_method_id = ${to.paymentMethodId}, is_method_requested = ${to.isMethodRequested},
+  is_collection_hold = ${to.isCollectionHold}, next_try_date = ${to.nextTryDate}`
+
 /** Replaces the fields of a draft; its lines and taxes have statements of their own. */
 export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accountVersion: number) =>
   tx.rows(sql`
     update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},
       reference = ${row.reference}, currency = ${row.currency}, invoice_date = ${row.invoiceDate}, due_date = ${row.dueDate},
-      ${assigned(PLAIN_FIELD_NAMES, row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
+      ${assigned(PLAIN_FIELD_NAMES, row)}, ${collected(row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${row.id} and issued_at is null`)
 
 /** Makes a draft the invoice with a number: what was provisional is frozen. */
 export const updateIssued = (
   tx: Transaction,
-  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'>,
+  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'> & Collected,
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) =>
   tx.rows(sql`
     update invoices set number = ${firstNumber}, issued_at = ${at}, last_updated = ${at}, invoice_date = ${to.invoiceDate},
-      due_date = ${to.dueDate}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
+      due_date = ${to.dueDate}, ${collected(to)}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
      where account_id = ${tx.account} and invoice_id = ${to.id} and issued_at is null`)
 
 /** Writes the amounts of the lines with tax, in the order of `grossMinor`; the lines themselves stay. */

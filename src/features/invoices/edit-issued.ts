@@ -4,9 +4,9 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { recordInvoice, rereadInvoice } from './manual.ts'
-import type { ManualRecord } from './resolve-manual.ts'
+import { holdOf, type ManualRecord } from './resolve-manual.ts'
 import { hasSameLines, hasSameTaxes } from './same-lines.ts'
-import { checkCollection, collectionMethodOf } from './check-collection.ts'
+import { chooseCollection, type ChosenCollection, type CollectionDetails, fillCollection } from './collection.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES } from './fields.ts'
 import { plainFromWire, spellingOf } from './fields-wire.ts'
 import type { InvoiceBody } from './manual-wire.ts'
@@ -35,8 +35,14 @@ function fixedDifferences(body: InvoiceBody, present: ManualRecord): string[] {
   ]
 }
 
-export const checkIssuedBody = (body: Partial<InvoiceBody>, present: ManualRecord, problems: Problems): void =>
-  checkCollection(body, problems, present.invoice.collectionMethod)
+/** Resolves the collection details that a body asks for, and adds to `problems`. */
+export const chooseIssuedCollection = (
+  tx: Transaction,
+  body: Partial<InvoiceBody>,
+  { invoice, customer }: ManualRecord,
+  problems: Problems,
+): Promise<ChosenCollection | undefined> =>
+  chooseCollection(tx, body, { customer, currency: invoice.currency, present: invoice }, problems)
 
 /** Changes what can still change; anything else that differs is a conflict. */
 export async function editIssued(
@@ -44,8 +50,9 @@ export async function editIssued(
   context: RequestContext,
   present: ManualRecord,
   body: InvoiceBody,
+  { conflict: refusal, ...collection }: ChosenCollection,
 ): Promise<InvoiceParts> {
-  const { invoice, customer } = present
+  const { invoice } = present
   if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled and cannot change.`)
   const [first, ...others] = fixedDifferences(body, present)
   if (first !== undefined)
@@ -54,11 +61,16 @@ export async function editIssued(
       `Invoice ${invoice.id} is issued, so its ${sentenceList([first, ...others], 'and')} cannot change; cancel it and add another.`,
       first,
     )
+  if (refusal) throw refusal
   const notes = body.Notes ?? (await getAccountSettings(tx, tx.account)).notes ?? ''
-  const collectionMethod = body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod)
-  const to = { ...plainFromWire(body), notes, collectionMethod }
+  const isCollectionHold = holdOf(body, invoice)
+  const to = { ...invoice, ...plainFromWire(body), notes, ...collection, isCollectionHold }
+  if (!isSame(collection, invoice)) await fillCollection(tx, [to], context.moment.today)
   await updateEditable(tx, invoice.id, to, context.moment.now)
   const parts = await rereadInvoice(tx, context, invoice.id)
   await recordInvoice(tx, context, 'invoice.updated', parts)
   return parts
 }
+
+const isSame = (a: CollectionDetails, b: CollectionDetails): boolean =>
+  a.collectionMethod === b.collectionMethod && a.gatewayId === b.gatewayId && a.paymentMethodId === b.paymentMethodId

@@ -1,9 +1,11 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Column, NO_READER, recordShape } from '../../platform/wire/columns.ts'
 import { longText, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
-import { orNull, outText, outWord, type Shape } from '../../platform/wire/write.ts'
-import { COLLECTION_METHODS } from './check-collection.ts'
+import { orNull, outFlag, outId, outObject, outText, outWord, type Shape } from '../../platform/wire/write.ts'
+import { COLLECTION_METHODS } from './collection.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
+import type { InvoiceRow } from './issue-queries.ts'
 
 /** The spelling of the plain fields of an invoice, how they are read, and how they are written. */
 const SPELLING = {
@@ -51,7 +53,37 @@ export const plainFromWire = (body: Partial<BodyOf<typeof plainIn>>) =>
     [Key in keyof PlainFields]: PlainFields[Key] | null
   }
 
-/** Fields that the event of an issue keeps: those that can change later, as the row of the invoice had them. */
-export type Kept = Partial<Record<Spelling[keyof Spelling]['name'], string | null>>
+/** Collection details that are no plain fields, as the event of an issue keeps them. */
+const CollectedOut = outObject({
+  gatewayID: orNull(outId()),
+  customerPaymentMethodID: orNull(outId()),
+  isCollectionHold: outFlag(),
+  NextTryDate: orNull(outText()),
+})
 
-export const writeKept = (fields: GivenFields): string => keptShape.write({ invoice: fields }, NO_READER)
+/** Fields that the event of an issue keeps: those that can change later, as the row of the invoice had them. */
+export type Kept = Partial<Record<Spelling[keyof Spelling]['name'], string | null>> & {
+  gatewayID?: number | null
+  customerPaymentMethodID?: number | null
+  isCollectionHold?: boolean
+  NextTryDate?: IsoDate | null
+}
+
+const KEPT_OF_COLLECTION = ['gatewayId', 'paymentMethodId', 'isCollectionHold', 'nextTryDate'] as const
+
+/** The fields of an invoice that the event of its issue keeps. */
+export const KEPT = [...EDITABLE, ...KEPT_OF_COLLECTION]
+
+/** Writes what the event of an issue keeps; details of collection only where there are any, because most invoices have none. */
+export function writeKept(fields: GivenFields & Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string {
+  const plain = keptShape.write({ invoice: fields }, NO_READER)
+  const { gatewayId, paymentMethodId, isCollectionHold, nextTryDate } = fields
+  if (gatewayId === null && paymentMethodId === null && !isCollectionHold && nextTryDate === null) return plain
+  const collected = CollectedOut.write({
+    gatewayID: gatewayId,
+    customerPaymentMethodID: paymentMethodId,
+    isCollectionHold,
+    NextTryDate: nextTryDate,
+  })
+  return `${plain.slice(0, -1)},${collected.slice(1)}`
+}

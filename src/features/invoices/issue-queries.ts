@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
-import { assigned } from './draft-queries.ts'
+import { assigned, collected, type Collected } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
@@ -22,6 +22,11 @@ export interface InvoiceRow extends GivenFields {
   dueDate: IsoDate
   source: 'Auto' | 'App'
   totalMinor: bigint
+  gatewayId: Id | null
+  paymentMethodId: Id | null
+  isMethodRequested: boolean
+  isCollectionHold: boolean
+  nextTryDate: IsoDate | null
 }
 
 const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
@@ -36,15 +41,50 @@ const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
   dueDate: ['due_date', 'date'],
   source: ['source', 'text'],
   reference: ['reference', 'text'],
+  gatewayId: ['gateway_id', 'bigint'],
+  paymentMethodId: ['payment_method_id', 'bigint'],
+  isMethodRequested: ['is_method_requested', 'boolean'],
+  isCollectionHold: ['is_collection_hold', 'boolean'],
+  nextTryDate: ['next_try_date', 'date'],
   ...PLAIN_COLUMNS,
 }
 
 /** Columns in which most invoices of a billing run are alike; texts that a caller wrote for an invoice are its own. */
-const OF_MANY: readonly (keyof InvoiceRow)[] = ['customerVersion', 'currency', 'invoiceDate', 'dueDate', 'source']
+const OF_MANY: readonly (keyof InvoiceRow)[] = [
+  'customerVersion',
+  'currency',
+  'invoiceDate',
+  'dueDate',
+  'source',
+  'gatewayId',
+  'isMethodRequested',
+  'isCollectionHold',
+  'nextTryDate',
+]
 const OF_CALLERS: BulkValues<InvoiceRow> = { repeated: OF_MANY }
 const OF_RULES: BulkValues<InvoiceRow> = {
   repeated: [...OF_MANY, ...PLAIN_FIELD_NAMES],
   absent: ['recurringInvoiceId', 'reference'],
+}
+
+/** Columns that stay as they begin for invoices without gateway, method and hold, as those paid in cash are. */
+const OF_COLLECTED: readonly (keyof InvoiceRow)[] = [
+  'gatewayId',
+  'paymentMethodId',
+  'isMethodRequested',
+  'isCollectionHold',
+  'nextTryDate',
+]
+
+const isCollected = (row: InvoiceRow): boolean =>
+  row.gatewayId !== null || row.paymentMethodId !== null || row.isCollectionHold || row.nextTryDate !== null
+
+/** Returns what is known about the values of some invoices, so that little of them travels. */
+function knownOf(invoices: readonly InvoiceRow[]): BulkValues<InvoiceRow> {
+  const known = invoices[0] !== undefined && invoices[0].subscriptionId !== null ? OF_RULES : OF_CALLERS
+  if (invoices.some(isCollected)) return known
+  const repeated = known.repeated.filter((name) => !OF_COLLECTED.includes(name))
+  return { repeated, absent: [...(known.absent ?? []), ...OF_COLLECTED] }
 }
 
 /** Numbered facts of a line stand only where the rules planned it. */
@@ -141,12 +181,7 @@ export async function insertInvoices(
   common: { firstNumber: bigint | null; at: Instant; accountVersion: number },
 ): Promise<void> {
   const { firstNumber, at } = common
-  const isOfRules = invoices[0] !== undefined && invoices[0].subscriptionId !== null
-  for (const { names, values, source, offset } of bulkParts(
-    invoices,
-    INVOICE_COLUMNS,
-    isOfRules ? OF_RULES : OF_CALLERS,
-  ))
+  for (const { names, values, source, offset } of bulkParts(invoices, INVOICE_COLUMNS, knownOf(invoices)))
     await tx.rows(sql`
       insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names})
       select ${tx.account}, ${firstNumber === null ? null : firstNumber + BigInt(offset)}::bigint + r.place - 1, ${at}::timestamptz,
@@ -209,10 +244,25 @@ export const addCredited = (
       from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
      where c.account_id = ${account} and c.charge_id = d.charge`)
 
-/** Replaces the fields of an issued invoice that can still change. */
-export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields, at: Instant) =>
+/** Counts a try of an invoice that has begun, or takes back one that was never sent. */
+export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1) =>
+  tx.rows(sql`update invoices set tries = tries + ${by} where account_id = ${tx.account} and invoice_id = ${id}`)
+
+/** Writes the day of the next try. */
+export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null) =>
+  tx.rows(
+    sql`update invoices set next_try_date = ${on} where account_id = ${tx.account} and invoice_id = ${id} and next_try_date is distinct from ${on}`,
+  )
+
+/** Keeps an invoice out of collection until a person has looked. */
+export const holdInvoice = (tx: Transaction, id: InvoiceId, at: Instant) =>
   tx.rows(sql`
-    update invoices set ${assigned(EDITABLE, to)}, last_updated = ${at}
+    update invoices set is_collection_hold = true, last_updated = ${at} where account_id = ${tx.account} and invoice_id = ${id}`)
+
+/** Replaces the fields of an issued invoice that can still change. */
+export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields & Collected, at: Instant) =>
+  tx.rows(sql`
+    update invoices set ${assigned(EDITABLE, to)}, ${collected(to)}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${id}`)
 
 export const updateCancelled = (tx: Transaction, id: InvoiceId, on: IsoDate, at: Instant) =>

@@ -1,6 +1,7 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import type { Period } from '../../engine/subscription/period.ts'
 import { postingsOfInvoice } from '../../engine/money/postings.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -11,9 +12,9 @@ import { insertLikeEvents } from '../events/queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText, spreadText } from './brackets.ts'
+import { type CollectionMethod, fillCollection } from './collection.ts'
 import { deleteDraft, deleteInvoiceTaxes, updateGross, updateIssued } from './draft-queries.ts'
-import { EDITABLE } from './fields.ts'
-import { writeKept } from './fields-wire.ts'
+import { KEPT, writeKept } from './fields-wire.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
@@ -57,7 +58,13 @@ export interface IssueContext {
 
 /** Invoices that one call issued, for the steps that follow. */
 export interface Issued {
-  invoices: readonly { id: InvoiceId; customerId: CustomerId; currency: string }[]
+  invoices: readonly {
+    id: InvoiceId
+    customerId: CustomerId
+    currency: string
+    dueDate: IsoDate
+    collectionMethod: CollectionMethod
+  }[]
   /** The customers of them that have unallocated money. */
   unapplied: readonly HasUnapplied[]
   isManual: boolean
@@ -89,6 +96,7 @@ export async function issue(
   options: IssueOptions,
 ): Promise<InvoiceId[]> {
   const { draft, afterIssue, zeroCharges = [], isManual = false } = options
+  await fillCollection(tx, invoices, context.moment.today)
   if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
   else await insertLines(tx, invoices, zeroCharges)
   const unapplied = invoices.length === 0 ? [] : await insertIssued(tx, context, invoices, draft !== undefined)
@@ -119,6 +127,7 @@ async function insertIssued(
 export async function insertDraft(tx: Transaction, context: IssueContext, invoice: NewInvoice): Promise<InvoiceId> {
   await insertLines(tx, [invoice], [])
   const { account, moment } = context
+  await fillCollection(tx, [invoice], moment.today)
   const about = { firstNumber: null, at: moment.now, accountVersion: account.version }
   await insertInvoices(tx, [invoice], about)
   return invoice.id
@@ -170,7 +179,7 @@ function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly
   let record = writeKept(last)
   const events = invoices.map((invoice) => {
     // Neighbours mostly keep the same, which is written out once.
-    if (EDITABLE.some((name) => invoice[name] !== last[name])) record = writeKept((last = invoice))
+    if (KEPT.some((name) => invoice[name] !== last[name])) record = writeKept((last = invoice))
     return { recordId: invoice.id, customerId: invoice.customerId, record }
   })
   const common = { type: 'invoice.issued', happenedAt: context.moment.now, actor: context.actor, reason: null } as const

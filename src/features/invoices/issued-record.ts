@@ -36,8 +36,13 @@ const asIssued = (invoice: FrozenInvoice, { happenedAt, kept }: IssuedEvent): In
   pendingMinor: 0n,
   negativeMinor: 0n,
   tries: 0,
-  nextTryDate: null,
+  gatewayId: idOf(kept.gatewayID),
+  paymentMethodId: idOf(kept.customerPaymentMethodID),
+  isCollectionHold: kept.isCollectionHold ?? false,
+  nextTryDate: kept.NextTryDate ?? null,
 })
+
+const idOf = (kept: number | null | undefined): bigint | null => (kept == null ? null : BigInt(kept))
 
 /** Returns the JSON text of invoices as they were issued, by identifier; where they have many lines of some of them alone, but of a single one always. */
 export async function writeIssuedRecords(

@@ -2,11 +2,13 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { noContent, type Operation, type PathParams, writeOperation } from '../../platform/http/operation.ts'
 import { addInvoice, editDraft, issueDraft, lockedInvoice, type OnCancel, removeInvoice } from './manual.ts'
+import type { ChosenCollection } from './collection.ts'
 import type { AfterIssue } from './issue.ts'
 import { sendInvoice } from './send.ts'
 import { resolveInvoice, type ManualRecord, type Wanted } from './resolve-manual.ts'
-import { checkIssuedBody, editIssued } from './edit-issued.ts'
+import { chooseIssuedCollection, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './manual-wire.ts'
+import type { Invoice } from './queries.ts'
 import { invoiceKind } from './record.ts'
 import { invoiceEtag, invoiceShape } from './wire.ts'
 
@@ -26,10 +28,12 @@ export interface ManualDeps {
   onCancel: OnCancel
   /** The steps after issuing, see issue.ts. */
   afterIssue: readonly AfterIssue[]
+  /** Plans the tries of an issued invoice whose collection details or hold may have changed. */
+  onCollectionChanged(tx: Transaction, context: RequestContext, invoice: Invoice): Promise<void>
 }
 
 /** Operations on manual invoices, and on recurring ones where those can still change. */
-export const manualInvoiceOperations = ({ onCancel, afterIssue }: ManualDeps): Operation[] => [
+export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChanged }: ManualDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -55,14 +59,13 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue }: ManualDeps): O
     body: InvoiceIn,
     refusals: { 409: 'The invoice is issued or cancelled and something fixed differs, or the Reference is taken' },
     references: async (tx, context, { body }, problems, record) => {
-      if (record.draft) return resolveInvoice(tx, context, body, problems, record)
-      checkIssuedBody(body, record, problems)
-      return undefined
+      if (record.draft) return { wanted: await resolveInvoice(tx, context, body, problems, record) }
+      return { collection: await chooseIssuedCollection(tx, body, record, problems) }
     },
-    write: async (tx, context, { body }, record, wanted) => {
-      const parts = wanted
-        ? await editDraft(tx, context, record, wanted, body)
-        : await editIssued(tx, context, record, body)
+    write: async (tx, context, { body }, record, found) => {
+      if (found?.wanted) return noContent(invoiceEtag(await editDraft(tx, context, record, found.wanted, body)))
+      const parts = await editIssued(tx, context, record, body, found?.collection as ChosenCollection)
+      await onCollectionChanged(tx, context, parts.invoice)
       return noContent(invoiceEtag(parts))
     },
   }),

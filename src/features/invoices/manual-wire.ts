@@ -20,7 +20,7 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
-import { COLLECTION_METHODS } from './check-collection.ts'
+import { COLLECTION_METHODS } from './collection.ts'
 import { plainIn } from './fields-wire.ts'
 
 /** Bodies of manual invoices; recurring invoices have the same lines and taxes. */
@@ -81,6 +81,7 @@ export const invoiceInputs = {
   Reference: optional(text()),
   isDraft: optional(flag()),
   ...collectionIn,
+  isCollectionHold: optional(flag()),
   ...plainIn,
   Taxes: optional(taxesIn()),
 } satisfies Properties

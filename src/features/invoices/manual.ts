@@ -13,6 +13,7 @@ import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '.
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { post } from '../ledger/post.ts'
+import { fillCollection } from './collection.ts'
 import type { ManualRecord, Wanted } from './resolve-manual.ts'
 import { hasSameLines } from './same-lines.ts'
 import type { InvoiceBody } from './manual-wire.ts'
@@ -69,9 +70,10 @@ export async function recordInvoice(
   context: RequestContext,
   type: EventType,
   parts: InvoiceParts,
+  reason: string | null = null,
 ): Promise<void> {
   const { id: recordId, customerId } = parts.invoice
-  await recordEvent(tx, context, { type, recordId, customerId, record: invoiceKind.write(parts, context) })
+  await recordEvent(tx, context, { type, recordId, customerId, record: invoiceKind.write(parts, context), reason })
 }
 
 const OWN_REFERENCE = /^I[1-9]\d*$/
@@ -112,6 +114,7 @@ export async function addInvoice(
   afterIssue: readonly AfterIssue[],
 ): Promise<InvoiceParts> {
   checkNotArchived(wanted.customer)
+  if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
@@ -137,9 +140,11 @@ export async function editDraft(
   body: InvoiceBody,
 ): Promise<InvoiceParts> {
   checkNotArchived(wanted.customer)
+  if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference, present.invoice)
   const { id } = present.invoice
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
+  await fillCollection(tx, [invoice], context.moment.today)
   const row = { ...invoice, id }
   await refuseOn(updateDraft(tx, row, context.moment.now, context.account.version), {
     invoices_reference_key: referenceTaken(invoice.reference),

@@ -27,6 +27,8 @@ const NOT_YET = {
   paymentMethodId: null,
   tries: 0,
   nextTryDate: null,
+  isMethodRequested: false,
+  isCollectionHold: false,
   paidMinor: 0n,
   pendingMinor: 0n,
   negativeMinor: 0n,

@@ -31,6 +31,10 @@ export interface Invoice extends PlainFields {
   source: 'Auto' | 'App'
   gatewayId: Id | null
   paymentMethodId: Id | null
+  /** Gateway or method were named by whoever wrote the invoice; else they are the defaults that it shows. */
+  isMethodRequested: boolean
+  /** Kept out of collection by itself. */
+  isCollectionHold: boolean
   tries: number
   nextTryDate: IsoDate | null
   totalMinor: bigint
@@ -91,7 +95,7 @@ const COLUMNS = fragment`
   i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.currency, i.invoice_date as "invoiceDate",
   i.due_date as "dueDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
   i.cancelled_at is not null as "isCancelled", i.source, i.gateway_id as "gatewayId",
-  i.payment_method_id as "paymentMethodId", i.tries, i.next_try_date as "nextTryDate", ${PLAIN},
+  i.payment_method_id as "paymentMethodId", i.is_method_requested as "isMethodRequested", i.is_collection_hold as "isCollectionHold", i.tries, i.next_try_date as "nextTryDate", ${PLAIN},
   i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
 
 const joinedAccount = (account: AccountId): Fragment => fragment`

@@ -1,12 +1,12 @@
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import type { Problems } from '../../kernel/fault.ts'
+import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
-import { checkCollection, collectionMethodOf } from './check-collection.ts'
+import { chooseCollection } from './collection.ts'
 import { hasSameTaxes } from './same-lines.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './manual-wire.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
@@ -28,6 +28,8 @@ export interface ManualRecord extends InvoiceParts {
 export interface Wanted extends Draft {
   customer: Customer
   invoice: NewInvoice
+  /** The conflict that stands against its collection details; null where there is none. */
+  conflict: Fault | null
 }
 
 /** Finds the records that the body refers to, and adds to `problems`. `present` is the draft that the body edits. */
@@ -38,7 +40,6 @@ export async function resolveInvoice(
   problems: Problems,
   present?: ManualRecord,
 ): Promise<Wanted | undefined> {
-  checkCollection(body, problems, present?.invoice.collectionMethod)
   checkTexts(body.Charges, present?.charges, 'Charges', problems)
   const dates = resolveDates(context, body, present)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
@@ -50,7 +51,9 @@ export async function resolveInvoice(
     )
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
-  if (!customer || !currency || !isComplete(body)) return undefined
+  const of = { customer, currency, present: present?.invoice }
+  const collection = await chooseCollection(tx, body, of, problems)
+  if (!customer || !currency || !collection || !isComplete(body)) return undefined
   const taxes = await resolveTaxes(tx, body, customer, present)
   const lines = body.Charges.map(lineOf)
   const amounts = amountsOf(lines, taxes.rates, digitsOf(currency))
@@ -59,6 +62,7 @@ export async function resolveInvoice(
     customer,
     ...dates,
     hasOwnTaxes: taxes.isOwn,
+    conflict: collection.conflict,
     invoice: {
       ...datesOf(context, body, customer, dates),
       id: present?.invoice.id ?? UNDRAWN,
@@ -71,7 +75,12 @@ export async function resolveInvoice(
       currency,
       source: 'App',
       ...plainFromWire(body),
-      collectionMethod: body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod),
+      collectionMethod: collection.collectionMethod,
+      gatewayId: collection.gatewayId,
+      paymentMethodId: collection.paymentMethodId,
+      isMethodRequested: collection.isMethodRequested,
+      isCollectionHold: holdOf(body, present?.invoice),
+      nextTryDate: null,
       lines,
       amounts,
       totalMinor: amounts.totalMinor,
@@ -122,6 +131,13 @@ async function resolveTaxes(
   const isSentBack = present !== undefined && !wasOwn && hasSameTaxes(body.Taxes, present)
   return isSentBack ? found() : { isOwn: true, rates: body.Taxes.map(givenRate) }
 }
+
+/** Rule: absent keeps the hold, null lifts it. */
+export const holdOf = (
+  body: Pick<InvoiceBody, 'isCollectionHold'>,
+  present?: Pick<Invoice, 'isCollectionHold'>,
+): boolean =>
+  body.isCollectionHold === undefined ? (present?.isCollectionHold ?? false) : (body.isCollectionHold ?? false)
 
 /** Rule: blank is not given, and what is not given keeps what there is. The service's own reference of the invoice is none of the caller's. */
 function referenceOf(body: Partial<InvoiceBody>, present?: Invoice): string | null {

@@ -34,6 +34,7 @@ describe('an invoice', () => {
       Source: 'Auto',
       CollectionMethod: 'cash',
       gatewayID: null,
+      isCollectionHold: false,
       customerPaymentMethodID: null,
       NumTries: 0,
       NextTryDate: null,

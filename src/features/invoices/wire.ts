@@ -1,7 +1,7 @@
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
 import { invoiceStatus, invoiceBalances } from '../../engine/status.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
@@ -183,6 +183,14 @@ const statusOf = (invoice: PreviewParts['invoice'], today: IsoDate) => {
   return invoiceStatus({ isCancelled, isDraft, dueDate: dueDate ?? today, today, balanceMinor, actualBalanceMinor })
 }
 
+/** Returns the day of the next try, today where it has passed. Rule: null while held, suspended or archived, and where nothing is left to try for. */
+function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, today: IsoDate): IsoDate | null {
+  const { nextTryDate, isDraft, isCancelled, isCollectionHold } = invoice
+  if (nextTryDate === null || isDraft || isCancelled || isCollectionHold) return null
+  if (customer.isCollectionHold || customer.pausedOn !== null) return null
+  return invoiceBalances(invoice).balanceMinor <= 0n ? null : later(nextTryDate, today)
+}
+
 /** Columns that an invoice has whether it exists or would be made, in two stretches. */
 const partyColumns = { Customer: recordColumn(customerShape, ({ customer }: PreviewParts) => customer) }
 const commonColumns = {
@@ -194,7 +202,8 @@ const commonColumns = {
   gatewayID: [orNull(outId()), ({ invoice }) => invoice.gatewayId],
   customerPaymentMethodID: [orNull(outId()), ({ invoice }) => invoice.paymentMethodId],
   NumTries: [outInteger(), ({ invoice }) => invoice.tries],
-  NextTryDate: optionalDayColumn(({ invoice }) => invoice.nextTryDate),
+  NextTryDate: optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
+  isCollectionHold: [outFlag(), ({ invoice }) => invoice.isCollectionHold],
   ...plainColumns,
   Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => statusOf(invoice, today)],
   customerID: [outId(), ({ invoice }) => invoice.customerId],
@@ -230,6 +239,7 @@ const wholeShape = recordShape<InvoiceParts>()('Invoice', invoiceColumns)
 /** The record of the event of an issue: of the customer in it there is what documents freeze. */
 export const issuedShape = recordShape<InvoiceParts & { frozen: FrozenCustomer }>()(undefined, {
   ...invoiceColumns,
+  NextTryDate: optionalDayColumn(({ invoice }) => invoice.nextTryDate),
   Customer: [FrozenCustomerOut, ({ customer, frozen }) => frozenCustomerToWire(customer.id, frozen)],
 })
 

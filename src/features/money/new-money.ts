@@ -5,6 +5,7 @@ import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
 import { midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listRefundIds } from './adjustment-queries.ts'
@@ -62,16 +63,19 @@ export async function returnPayment(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
-  { returnedMinor, on, reason }: { returnedMinor: bigint; on: IsoDate; reason: string },
+  {
+    returnedMinor,
+    ...failure
+  }: { returnedMinor: bigint; on: IsoDate; reason: string; declineClass?: DeclineClass | null },
 ): Promise<{ failed: PaymentRecord; kept: PaymentRecord | null }> {
   assert(returnedMinor > 0n && returnedMinor <= payment.amountMinor, `a return is within payment ${payment.id}`)
-  const failed = await failPayment(tx, context, payment, { on, reason })
+  const failed = await failPayment(tx, context, payment, failure)
   const keptMinor = payment.amountMinor - returnedMinor
   if (keptMinor === 0n) return { failed, kept: null }
   const kept = await addNewMoney(tx, context, payment, {
     ref: refOf('Kept of payment', payment.id),
     amountMinor: keptMinor,
-    on,
+    on: failure.on,
     shares: await inOrderOfKeeping(tx, payment.allocations),
   })
   return { failed, kept }

@@ -6,9 +6,11 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
+import { loseMoney } from '../dunning/lost.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
 import {
@@ -200,15 +202,20 @@ export async function failPayment(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
-  { on, reason }: { on: IsoDate; reason: string },
+  { on, reason, declineClass = null }: { on: IsoDate; reason: string; declineClass?: DeclineClass | null },
 ): Promise<PaymentRecord> {
   if (payment.failedOn !== null) throw conflict('payment_failed', `Payment ${payment.id} has failed already.`)
   const earliest = later(payment.dated, payment.settledOn ?? payment.dated)
   const failedOn = afterLock(later(on, earliest), context.account.lockDate)
   const ended = payment.allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) }))
   await writeOutcome(tx, context, payment, { failedOn, failReason: reason }, ended)
+  // A payment that was only pending is a try, whose own outcome moves its invoice.
+  if (!isPending(payment)) await loseMoney(tx, context, invoicesOf(payment), declineClass)
   return recordWritten(tx, context, 'payment.failed', payment.id, reason)
 }
+
+const invoicesOf = ({ allocations }: PaymentRecord): Id[] =>
+  allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
 
 /** Throws where a caller reports a failure of a payment that was not recorded by one, or one that lies after today. */
 export function checkFailing(payment: PaymentRecord, on: IsoDate, today: IsoDate): void {

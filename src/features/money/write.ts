@@ -11,7 +11,8 @@ import { type Decimal, equals } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { sendApplied } from '../invoices/issue-queries.ts'
+import { sendWake } from '../dunning/queries.ts'
+import { type AppliedDelta, sendApplied } from '../invoices/issue-queries.ts'
 import { sendPostings } from '../ledger/post.ts'
 import {
   addNegativeApplied,
@@ -186,5 +187,12 @@ export function writeDeltas(tx: Transaction, { moment }: MoneyContext, { given, 
   if (payments.length > 0) addPaymentApplied(tx, payments)
   if (negatives.length > 0) addNegativeApplied(tx, negatives)
   if (invoices.length > 0) sendApplied(tx, invoices, moment.now)
+  const isOpened = (i: AppliedDelta) => i.paidMinor + i.pendingMinor + i.negativeMinor < 0n
+  if (invoices.some(isOpened))
+    sendWake(
+      tx,
+      invoices.filter(isOpened).map(({ id }) => id),
+      moment.today,
+    )
   if (positives.length > 0) addPositiveApplied(tx, positives)
 }

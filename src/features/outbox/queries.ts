@@ -2,9 +2,18 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
+import { DUNNING_KINDS, REMINDER_KINDS } from './collection-templates.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
-export const TEMPLATES = ['welcome', 'invoice', 'credit_note', 'statement', 'payment_receipt'] as const
+export const TEMPLATES = [
+  'welcome',
+  'invoice',
+  'credit_note',
+  'statement',
+  'payment_receipt',
+  ...DUNNING_KINDS,
+  ...REMINDER_KINDS,
+] as const
 export type Template = (typeof TEMPLATES)[number]
 
 /**

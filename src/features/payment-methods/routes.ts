@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Problems } from '../../kernel/fault.ts'
+import { Fault, type Problems } from '../../kernel/fault.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
@@ -34,6 +35,8 @@ const tag = 'Payment methods'
 
 interface Deps extends GatewayDeps {
   db: Database
+  /** Plans the tries that a method which came or changed brings. */
+  onMethodChanged(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void>
 }
 
 const list = { tag, out: methodShape, rows: listMethods, count: countMethods }
@@ -100,7 +103,11 @@ const cards = (deps: Deps): Operation =>
       return beginCard(tx, customer, asked)
     },
     call: (context, { body }, call) => storeCard(deps, context, body, call),
-    finish: (tx, context, { body }, call, outcome) => finishCard(tx, context, body, call, outcome),
+    finish: async (tx, context, { body }, call, outcome) => {
+      const ended = await finishCard(tx, context, body, call, outcome)
+      if (!(ended instanceof Fault)) await deps.onMethodChanged(tx, context, body.customerID)
+      return ended
+    },
   })
 
 const checkAccountBody = async (
@@ -113,7 +120,7 @@ const checkAccountBody = async (
   return body.BankAccount && checkBankAccount(body.BankAccount, moment.today, problems)
 }
 
-const bankAccounts = ({ envelope }: Deps): Operation[] => [
+const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
   writeOperation({
     id: 'addBankAccount',
     method: 'POST',
@@ -127,6 +134,7 @@ const bankAccounts = ({ envelope }: Deps): Operation[] => [
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const method = await addBankAccount(tx, context, envelope, about, checked, body.BankAccount)
+      await onMethodChanged(tx, context, body.customerID)
       return methodKind.answer(method, context)
     },
   }),
@@ -143,12 +151,13 @@ const bankAccounts = ({ envelope }: Deps): Operation[] => [
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const edited = await editBankAccount(tx, context, envelope, present, about, checked, body.BankAccount)
+      await onMethodChanged(tx, context, body.customerID)
       return noContent(methodEtag(edited))
     },
   }),
 ]
 
-const changes: Operation[] = [
+const changes = ({ onMethodChanged }: Deps): Operation[] => [
   writeOperation({
     id: 'setPrimaryPaymentMethod',
     method: 'PUT',
@@ -159,6 +168,7 @@ const changes: Operation[] = [
     record: methodKind.editing.record,
     write: async (tx, context, _input, method) => {
       await makePrimary(tx, context, method)
+      await onMethodChanged(tx, context, method.customerId)
       return noContent()
     },
   }),
@@ -203,7 +213,7 @@ export const paymentMethodOperations = (deps: Deps): Operation[] => [
   reading(deps),
   cards(deps),
   ...bankAccounts(deps),
-  ...changes,
+  ...changes(deps),
   validation(deps, 'POST', 'validateBankAccount'),
   validation(deps, 'PUT', 'validateBankAccountByPut'),
 ]

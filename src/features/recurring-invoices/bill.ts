@@ -15,7 +15,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
-import { collectionMethodOf } from '../invoices/check-collection.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN } from '../invoices/issue.ts'
 import { amountsOf, checkAmounts, type LineAmounts, rateMatcher, type TaxRate } from '../invoices/lines.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
@@ -100,6 +100,11 @@ function composePeriod(
     dueDate: addDays(planned.dueFrom, r.paymentTermDays ?? context.paymentTermDays),
     source: 'Auto',
     collectionMethod: r.collectionMethod ?? collectionMethodOf(r.paymentMethod),
+    gatewayId: r.gatewayId,
+    paymentMethodId: r.paymentMethodId,
+    isMethodRequested: r.gatewayId !== null || r.paymentMethodId !== null,
+    isCollectionHold: false,
+    nextTryDate: null,
     notes: r.notes,
     terms: r.terms,
     period: planned.period,

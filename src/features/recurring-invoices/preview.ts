@@ -1,7 +1,7 @@
 import type { Moment } from '../../kernel/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import { collectionMethodOf } from '../invoices/check-collection.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
 import { writePreviewed } from '../invoices/preview.ts'
 import { composeNext, type RecurringContext } from './bill.ts'
 import type { Loaded } from './load.ts'

@@ -6,7 +6,7 @@ import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
-import type { CollectionMethod } from '../invoices/check-collection.ts'
+import type { CollectionMethod } from '../invoices/collection.ts'
 
 /** A recurring invoice with the facts of its customer that billing it needs. Its lines and taxes are read beside it. */
 export interface RecurringInvoice {
@@ -163,6 +163,8 @@ export type RecurringFields = Pick<
   | 'dueOn'
   | 'hasOwnTaxes'
   | 'collectionMethod'
+  | 'gatewayId'
+  | 'paymentMethodId'
   | 'notes'
   | 'terms'
 > & { reference: string | null }
@@ -178,9 +180,9 @@ export const insertRecurring = async (
       tx,
       sql`
       insert into recurring_invoices (account_id, customer_id, reference, currency, term, term_type, start_date, end_date, anchor, anchor_day,
-        lead_days, next_from, due_on, has_own_taxes, collection_method, notes, terms, created_at, last_modified)
+        lead_days, next_from, due_on, has_own_taxes, collection_method, gateway_id, payment_method_id, notes, terms, created_at, last_modified)
       values (${tx.account}, ${customerId}, ${r.reference}, ${r.currency}, ${r.term}, ${r.termType}, ${r.startDate}, ${r.endDate}, ${r.anchor},
-        ${r.anchorDay}, ${r.leadDays}, ${r.nextFrom}, ${r.dueOn}, ${r.hasOwnTaxes}, ${r.collectionMethod}, ${r.notes}, ${r.terms}, ${at}, ${at})
+        ${r.anchorDay}, ${r.leadDays}, ${r.nextFrom}, ${r.dueOn}, ${r.hasOwnTaxes}, ${r.collectionMethod}, ${r.gatewayId}, ${r.paymentMethodId}, ${r.notes}, ${r.terms}, ${at}, ${at})
       returning recurring_invoice_id as "id"`,
     )
   ).id
@@ -190,6 +192,7 @@ export const updateRecurring = (tx: Transaction, id: Id, r: RecurringFields, at:
     update recurring_invoices set reference = ${r.reference}, currency = ${r.currency}, term = ${r.term}, term_type = ${r.termType},
       start_date = ${r.startDate}, end_date = ${r.endDate}, anchor = ${r.anchor}, anchor_day = ${r.anchorDay}, lead_days = ${r.leadDays},
       next_from = ${r.nextFrom}, due_on = ${r.dueOn}, has_own_taxes = ${r.hasOwnTaxes}, collection_method = ${r.collectionMethod},
+      gateway_id = ${r.gatewayId}, payment_method_id = ${r.paymentMethodId},
       notes = ${r.notes}, terms = ${r.terms}, last_modified = ${at}
      where account_id = ${tx.account} and recurring_invoice_id = ${id}`)
 

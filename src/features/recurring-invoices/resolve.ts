@@ -2,14 +2,14 @@ import { changedCycle, countRecurringDue, type RecurringCursor } from '../../eng
 import { type Cycle, cycleFrom } from '../../engine/subscription/period.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
+import { conflict, type Fault, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
 import { hasPrices, hasRates } from '../invoices/manual-wire.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
-import { checkCollection } from '../invoices/check-collection.ts'
+import { chooseCollection, type CollectionOf } from '../invoices/collection.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
 import {
   amountsOf,
@@ -35,6 +35,8 @@ export interface ResolvedRecurring {
   lines: WrittenLine[]
   /** Null if the tax rules are to find the taxes of each invoice. */
   ownTaxes: TaxRate[] | null
+  /** Facts that stand against its collection details. */
+  conflict: Fault | null
 }
 
 const MONTHS_MAX = 1200
@@ -48,19 +50,35 @@ export async function resolveRecurring(
   present?: Loaded,
 ): Promise<ResolvedRecurring | undefined> {
   const r = present?.recurring
-  checkCollection(body, problems, r?.collectionMethod)
   checkDates(context, body, problems, r)
   checkTexts(body.RecurInvoiceCharges, present?.charges, 'RecurInvoiceCharges', problems)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const charges = body.RecurInvoiceCharges
-  if (!customer || !currency || !charges || !hasPrices(charges) || !hasRates(body.Taxes)) return undefined
+  const collection = await chooseOfRecurring(tx, body, { customer, currency }, problems, r)
+  if (!customer || !currency || !collection || !charges || !hasPrices(charges) || !hasRates(body.Taxes))
+    return undefined
   const lines = charges.map(lineOf)
   const ownTaxes = ownTaxesOf(body, present)
   const rates = ownTaxes ?? foundRates(await listTaxRules(tx, tx.account), customer)
   checkAmounts(amountsOf(lines, rates, digitsOf(currency)), currency, 'RecurInvoiceCharges', problems)
-  return { customer, currency, lines, ownTaxes }
+  return { customer, currency, lines, ownTaxes, conflict: collection.conflict }
+}
+
+/** Resolves the collection details of a body; those that the recurring invoice has already are not checked again. */
+async function chooseOfRecurring(
+  tx: Transaction,
+  body: Partial<RecurringBody>,
+  of: CollectionOf,
+  problems: Problems,
+  present?: RecurringInvoice,
+): Promise<{ conflict: Fault | null } | undefined> {
+  const isKept =
+    (body.CollectionMethod ?? null) === present?.collectionMethod &&
+    (body.gatewayID ?? null) === present.gatewayId &&
+    (body.customerPaymentMethodID ?? null) === present.paymentMethodId
+  return isKept ? { conflict: null } : chooseCollection(tx, body, of, problems)
 }
 
 /** Returns the taxes of its own. Rule: absent keeps them, null leaves them to the tax rules, an empty list means no taxes. */
@@ -124,6 +142,7 @@ export function composeRecurring(
   context: RequestContext,
   present?: RecurringInvoice,
 ): RecurringFields {
+  if (resolved.conflict) throw resolved.conflict
   const { today } = context.moment
   const startDate = body.StartDate ?? present?.startDate ?? today
   const endDate = body.EndDate ?? null
@@ -151,6 +170,8 @@ export function composeRecurring(
     dueOn: nextRecurringActionOn(terms, cursor, false),
     hasOwnTaxes: resolved.ownTaxes !== null,
     collectionMethod: body.CollectionMethod ?? null,
+    gatewayId: body.gatewayID ?? null,
+    paymentMethodId: body.customerPaymentMethodID ?? null,
     notes: body.InvoiceNotes ?? null,
     terms: body.InvoiceTerms ?? null,
   }

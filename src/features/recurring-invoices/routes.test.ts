@@ -119,7 +119,7 @@ describe('adding', () => {
       EndDate: '2027-01-01',
       numDaysBeforeToInv: 91,
       CollectionMethod: 'debit_order',
-      gatewayID: 1,
+      gatewayID: 999_999_999,
       customerPaymentMethodID: 1,
       Taxes: [{ Name: 'A', Perc: -1 }],
     })
@@ -131,7 +131,7 @@ describe('adding', () => {
         'out_of_range Term',
         'date_order EndDate',
         'out_of_range numDaysBeforeToInv',
-        'gateway_missing gatewayID',
+        'gateway_unknown gatewayID',
         'out_of_range Taxes[0].Perc',
       ]),
     )

@@ -11,7 +11,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { invalid } from '../../kernel/fault.ts'
 import { isAmountInBounds } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { collectionMethodOf } from '../invoices/check-collection.ts'
+import { collectionMethodOf } from '../invoices/collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN, type ZeroCharge } from '../invoices/issue.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
@@ -122,6 +122,11 @@ export function composePlanned(
     source: 'Auto',
     poNumber: s.poNumber,
     collectionMethod: s.collectionMethod ?? collectionMethodOf(s.paymentMethod),
+    gatewayId: s.gatewayId,
+    paymentMethodId: s.paymentMethodId,
+    isMethodRequested: s.gatewayId !== null || s.paymentMethodId !== null,
+    isCollectionHold: false,
+    nextTryDate: null,
     lines,
     period: null,
     amounts,

@@ -134,12 +134,16 @@ export const updateDetails = (
   tx: Transaction,
   account: AccountId,
   id: SubscriptionId,
-  to: { leadDays: number; poNumber: string | null; collectionMethod: string | null; dueOn: IsoDate | null },
+  to: Pick<
+    BillableSubscription,
+    'leadDays' | 'poNumber' | 'collectionMethod' | 'gatewayId' | 'paymentMethodId' | 'dueOn'
+  >,
   at: Instant,
 ) =>
   tx.rows(sql`
     with stands as (update subscription_billing set due_on = ${to.dueOn} where account_id = ${account} and subscription_id = ${id})
     update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, collection_method = ${to.collectionMethod},
+      gateway_id = ${to.gatewayId}, payment_method_id = ${to.paymentMethodId},
       last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 

@@ -26,7 +26,7 @@ import {
 } from '../../platform/wire/write.ts'
 import type { Moment } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { COLLECTION_METHODS } from '../invoices/check-collection.ts'
+import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { type InvoiceParts, invoicePreviewShape } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { TERM_TYPES } from './wire.ts'

@@ -1,11 +1,12 @@
 import { conflict, type Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { chooseCollection, type ChosenCollection } from '../invoices/collection.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { billSubscription } from './bill.ts'
 import { updateDetails } from './change-queries.ts'
 import { deleteSubscriptions } from './delete-queries.ts'
 import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
-import { checkUnavailable } from './resolve.ts'
 import type { Subscription } from './queries.ts'
 import { nextActionOn, stateOf } from './state.ts'
 import { subscriptionStatusOf } from './wire.ts'
@@ -25,11 +26,13 @@ export const detailOperations = (): Operation[] => [
     summary: 'Edit lead days, purchase order number and collection details; changes only what is sent',
     body: SubscriptionDetailsIn,
     refusals: { 409: 'The subscription has ended' },
-    references: async (_tx, _context, { body }, problems: Problems) => checkUnavailable(body, problems),
-    write: async (tx, context, { body }, given: Subscription) => {
+    references: async (tx, _context, { body }, problems: Problems, given: Subscription) =>
+      chooseDetails(tx, body, given, problems),
+    write: async (tx, context, { body }, given: Subscription, collection) => {
       const { today, now } = context.moment
       if (!isRunning(given, today))
         throw conflict('subscription_ended', `Subscription ${given.id} has ended and cannot be edited.`)
+      if (collection?.conflict) throw collection.conflict
       await billSubscription(tx, context, given)
       const s = await loadSubscription(tx, given.id)
       const leadDays =
@@ -63,4 +66,21 @@ export const detailOperations = (): Operation[] => [
 const kept = (body: DetailsBody, s: Subscription) => ({
   poNumber: body.poNumber === undefined ? s.poNumber : body.poNumber,
   collectionMethod: body.CollectionMethod === undefined ? s.collectionMethod : body.CollectionMethod,
+  gatewayId: body.gatewayID === undefined ? s.gatewayId : body.gatewayID,
+  paymentMethodId: body.customerPaymentMethodID === undefined ? s.paymentMethodId : body.customerPaymentMethodID,
 })
+
+/** Checks the collection details that a subscription would have. What it has already is not checked again. */
+async function chooseDetails(
+  tx: Transaction,
+  body: Partial<DetailsBody>,
+  s: Subscription,
+  problems: Problems,
+): Promise<ChosenCollection | undefined> {
+  const { collectionMethod, gatewayId, paymentMethodId } = kept(body, s)
+  if (collectionMethod === s.collectionMethod && gatewayId === s.gatewayId && paymentMethodId === s.paymentMethodId)
+    return undefined
+  const wanted = { CollectionMethod: collectionMethod, gatewayID: gatewayId, customerPaymentMethodID: paymentMethodId }
+  const { currency, paymentMethod } = s
+  return chooseCollection(tx, wanted, { customer: { id: s.customerId, paymentMethod }, currency }, problems)
+}

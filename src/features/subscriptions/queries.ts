@@ -7,7 +7,7 @@ import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
-import type { CollectionMethod } from '../invoices/check-collection.ts'
+import type { CollectionMethod } from '../invoices/collection.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
 export type SubscriptionStatusWord = (typeof SUBSCRIPTION_STATUSES)[number]
@@ -83,14 +83,7 @@ export interface PendingOffer extends PackageOffer {
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
 type ShownOnly = Pick<
   Subscription,
-  | 'gatewayId'
-  | 'paymentMethodId'
-  | 'restartedAfter'
-  | 'lastModified'
-  | 'customerName'
-  | 'customerLastName'
-  | 'isCompany'
-  | 'isCustomerArchived'
+  'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCompany' | 'isCustomerArchived'
 >
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
@@ -102,7 +95,7 @@ export const BILLED_COLUMNS = fragment`
   s.is_pro_rata as "isProRata", s.lead_days as "leadDays", b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom",
   b.last_invoice_date as "lastInvoiceDate", b.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
-  s.collection_method as "collectionMethod", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
+  s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
   c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod",
   c.payment_term_days as "paymentTermDays"`
 
@@ -110,7 +103,7 @@ export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
+  s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
   c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
   c.archived_at is not null as "isCustomerArchived"`
 
@@ -260,6 +253,8 @@ export type NewSubscription = Pick<
   | 'dueOn'
   | 'poNumber'
   | 'collectionMethod'
+  | 'gatewayId'
+  | 'paymentMethodId'
 >
 
 export const insertSubscription = async (
@@ -274,10 +269,10 @@ export const insertSubscription = async (
       sql`
       with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
         trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number,
-        collection_method, created_at, last_modified)
+        collection_method, gateway_id, payment_method_id, created_at, last_modified)
       values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
         ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
-        ${s.poNumber}, ${s.collectionMethod}, ${at}, ${at})
+        ${s.poNumber}, ${s.collectionMethod}, ${s.gatewayId}, ${s.paymentMethodId}, ${at}, ${at})
       returning account_id, subscription_id, customer_id)
       insert into subscription_billing (account_id, subscription_id, customer_id, fees_on, next_from, due_on)
       select account_id, subscription_id, customer_id, ${s.feesOn}::date, ${s.nextFrom}::date, ${s.dueOn}::date from added

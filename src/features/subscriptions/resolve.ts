@@ -6,7 +6,7 @@ import {
   rateTermExists,
   type SoldTerm,
 } from '../packages/queries.ts'
-import { conflict, Problems } from '../../kernel/fault.ts'
+import { conflict, type Fault, Problems } from '../../kernel/fault.ts'
 import { addDays, addMonths, type IsoDate, partsOf, type TermType } from '../../kernel/calendar.ts'
 import { isMoreDueThan } from '../../engine/subscription/plan-due.ts'
 import { firstCursor } from '../../engine/subscription/renewal.ts'
@@ -14,6 +14,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
+import { chooseCollection } from '../invoices/collection.ts'
 import type { Customer } from '../customers/queries.ts'
 import {
   type ComponentSet,
@@ -35,6 +36,8 @@ export interface ResolvedReferences {
   customer: Customer
   terms: SoldTerm[]
   components: WishedComponent[]
+  /** Facts that stand against its collection details. */
+  conflict: Fault | null
 }
 
 type Body = Partial<SubscriptionBody>
@@ -46,35 +49,16 @@ export async function resolveReferences(
   body: Body,
   problems: Problems,
 ): Promise<Partial<ResolvedReferences>> {
-  checkUnavailable(body, problems)
   checkTermFields(body, problems)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   const components = await findComponents(tx, body.componentUsage, customer?.currency, [], problems)
+  const collection = await chooseCollection(tx, body, { customer, currency: customer?.currency }, problems)
   const versionId = await resolveVersion(tx, body, problems)
-  if (!customer || versionId === undefined) return { ...(customer ? { customer } : {}) }
+  if (!customer || !collection || versionId === undefined) return { ...(customer ? { customer } : {}) }
   const terms = await listRateTerms(tx, tx.account, versionId, customer.currency)
   await checkTerm(tx, body, terms, problems)
   checkDates(body, terms[0], context.moment.today, problems)
-  return { customer, terms, components }
-}
-
-/** Refuses fields of a body that name records which no account can have yet. */
-export function checkUnavailable(body: Body, problems: Problems): void {
-  if (body.gatewayID) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${body.gatewayID}.`)
-  if (body.customerPaymentMethodID) {
-    problems.add(
-      'payment_method_unknown',
-      'customerPaymentMethodID',
-      `The customer has no payment method ${body.customerPaymentMethodID}.`,
-    )
-  }
-  if (body.CollectionMethod === 'credit_card' || body.CollectionMethod === 'debit_order') {
-    problems.add(
-      'gateway_missing',
-      'gatewayID',
-      `CollectionMethod ${body.CollectionMethod} needs a gateway, and this account has none for it.`,
-    )
-  }
+  return { customer, terms, components, conflict: collection.conflict }
 }
 
 export function checkTermFields(body: Body, problems: Problems): void {
@@ -253,6 +237,7 @@ export function composeSubscription(
       'customerID',
     )
   }
+  if (resolved.conflict) throw resolved.conflict
   const rate = resolveTerm(resolved, body)
   const startDate = body.StartDate ?? context.moment.today
   const trialEndDate = trialEnd(startDate, rate)
@@ -273,8 +258,8 @@ export function composeSubscription(
     leadDays: body.numDaysBeforeToInv ?? context.account.leadDays,
     poNumber: body.poNumber ?? null,
     collectionMethod: body.CollectionMethod ?? null,
-    gatewayId: null,
-    paymentMethodId: null,
+    gatewayId: body.gatewayID ?? null,
+    paymentMethodId: body.customerPaymentMethodID ?? null,
     lastModified: context.moment.now,
     ...NOTHING_YET,
     nextFrom: startDate,

@@ -1,0 +1,137 @@
+import { afterMethodChanged, afterReturn, type Dunning } from '../../engine/collection/dunning.ts'
+import type { Action } from '../../engine/collection/rules.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { suspendByRule } from '../customers/actions.ts'
+import { lockCustomer } from '../customers/queries.ts'
+import { customerNameOf } from '../customers/rules.ts'
+import { type DunnedInvoice, insertDunningLater, listDunned, listDunnedOfCustomer } from '../dunning/queries.ts'
+import { getCollectionRules } from '../dunning/rules-queries.ts'
+import { wayOf } from '../invoices/collection.ts'
+import type { Invoice } from '../invoices/queries.ts'
+import { collectionMail, type DunningKind } from '../outbox/collection-templates.ts'
+import { queueDocumentMails } from '../outbox/mail.ts'
+import { factsOf, saveDunning } from '../dunning/save.ts'
+import { findMailedCustomer } from './try-queries.ts'
+
+/** Follows up steps and events: mails and suspensions, and the tries that a new method or a customer's return brings. */
+
+export interface RunAction {
+  action: Action
+  invoice: DunnedInvoice
+}
+
+/** Runs the actions that a pass brings for one locked customer. Rule: mails of one kind are one, listing all invoices it is about. */
+export async function runActions(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+  due: readonly RunAction[],
+): Promise<void> {
+  const byAction = new Map<Action, DunnedInvoice[]>()
+  for (const { action, invoice } of due) byAction.set(action, [...(byAction.get(action) ?? []), invoice])
+  for (const [action, invoices] of byAction) {
+    if (action === 'none') continue
+    if (action !== 'suspend') await mail(tx, context, customerId, action, invoices)
+    else if (await suspend(tx, context, customerId)) await mail(tx, context, customerId, 'account_suspended', invoices)
+  }
+}
+
+/** Suspends a customer by a step of the rules. Returns false where he is suspended or archived already. */
+async function suspend(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<boolean> {
+  const customer = await lockCustomer(tx, tx.account, customerId)
+  assert(customer, `customer ${customerId} exists`)
+  if (customer.pausedOn !== null) return false
+  await suspendByRule(tx, context, customer)
+  return true
+}
+
+async function mail(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+  kind: DunningKind,
+  invoices: readonly DunnedInvoice[],
+): Promise<void> {
+  const customer = await findMailedCustomer(tx, customerId)
+  if (!customer?.email) return
+  await queueDocumentMails(tx, context, [
+    {
+      customerId,
+      locale: customer.locale,
+      to: customer.email,
+      cc: customer.emailCc,
+      template: kind,
+      document: null,
+      write: (sender) =>
+        collectionMail({
+          ...sender,
+          customerName: customerNameOf(customer),
+          kind,
+          items: invoices.map(({ number, currency, openMinor, dueDate }) => ({
+            what: 'invoice',
+            number,
+            currency,
+            openMinor,
+            dueDate,
+            reason: null,
+          })),
+        }),
+    },
+  ])
+}
+
+/** Moves the dunning of all open invoices of a locked customer. */
+async function moveAll(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+  move: (invoice: DunnedInvoice, hasMethod: boolean) => Dunning,
+): Promise<void> {
+  const { today } = context.moment
+  const rules = await getCollectionRules(tx, tx.account)
+  for (const invoice of await listDunnedOfCustomer(tx, customerId)) {
+    const way = await wayOf(tx, invoice)
+    const facts = factsOf(invoice, { today, rules, way })
+    await saveDunning(tx, { ...invoice, dunning: move(invoice, way !== undefined) }, facts, false)
+  }
+}
+
+/** Plans what follows when a customer is back: on the next day, what is due of him is tried. */
+export const afterCustomerReturn = (tx: Transaction, context: RequestContext, customerId: CustomerId) =>
+  moveAll(tx, context, customerId, ({ dunning, dueDate }) =>
+    afterReturn(dunning, { dueDate, on: context.moment.today }),
+  )
+
+/** Plans what follows when a method of a customer came, changed, or became the primary one. */
+export async function afterMethodOfCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+): Promise<void> {
+  const rules = await getCollectionRules(tx, tx.account)
+  const on = context.moment.today
+  await moveAll(tx, context, customerId, ({ dunning, dueDate }, hasMethod) =>
+    hasMethod ? afterMethodChanged(dunning, { dueDate, rules, on }) : dunning,
+  )
+}
+
+/** Looks anew at the open invoices of a customer, after a hold was lifted or collection details changed. */
+export const reviewCustomer = (tx: Transaction, context: RequestContext, customerId: CustomerId) =>
+  moveAll(tx, context, customerId, ({ dunning }) => dunning)
+
+/** Plans the tries of an issued invoice whose collection details or hold may have changed. Its customer is locked. */
+export async function afterCollectionChanged(
+  tx: Transaction,
+  context: RequestContext,
+  { id, collectionMethod }: Pick<Invoice, 'id' | 'collectionMethod'>,
+): Promise<void> {
+  const { today } = context.moment
+  if (collectionMethod === 'credit_card' || collectionMethod === 'debit_order') await insertDunningLater(tx, id, today)
+  const [invoice] = await listDunned(tx, tx.account, [id])
+  if (!invoice) return
+  const rules = await getCollectionRules(tx, tx.account)
+  await saveDunning(tx, invoice, factsOf(invoice, { today, rules, way: await wayOf(tx, invoice) }), false)
+}

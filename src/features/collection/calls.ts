@@ -1,0 +1,131 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Account, Moment, RequestContext } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { ChargeState, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
+import { findGateway } from '../gateways/queries.ts'
+import { findMethod } from '../payment-methods/queries.ts'
+import { finishTry, type Known } from './tries.ts'
+import { claimTry, putOffTry, type Try } from './try-queries.ts'
+
+/** The calls of tries: no transaction is open and no connection held while a gateway is asked. */
+
+export interface CallDeps extends GatewayDeps {
+  db: Database
+}
+
+/** Answer to a try: its outcome, or what is to happen before it is known. */
+export type Answered =
+  | { known: Known }
+  | { known: null; wasUnanswered: boolean; wasCalled: boolean; isNotSent: boolean }
+
+/** Seconds after which a try that did not reach its gateway is made again: 1, 5 and 30 minutes, then hourly. */
+const WAITS = [60, 300, 1800]
+const HOURLY = 3600
+/** Tries that reach nothing within 20 hours have failed: three short waits and the hours after them. */
+const NOT_SENT_MAX = WAITS.length + 20
+const ASK_AGAIN_SECONDS = 60
+
+/** Who acts in the background, in an account and at a moment. */
+export const backgroundContext = (
+  account: Account,
+  moment: Moment,
+  { actor, hasMailServer = false }: { actor: string; hasMailServer?: boolean },
+): RequestContext => ({
+  account,
+  moment,
+  actor,
+  hasMailServer,
+  caller: { account, keyId: 0n, permission: 'full' },
+})
+
+/**
+ * Makes the call of a try, or asks what became of one that was made. Rule: nothing is charged under another key, and what may have reached the
+ * gateway is asked for before it is sent again.
+ */
+export async function callTry(
+  deps: CallDeps,
+  context: Pick<RequestContext, 'account' | 'moment'>,
+  t: Try,
+  isFirst: boolean,
+): Promise<Answered> {
+  const reader = deps.db.reader(context.account.id)
+  const gateway = await findGateway(reader, context.account.id, t.gatewayId)
+  const method = await findMethod(reader, context.account.id, t.paymentMethodId)
+  assert(gateway && method?.gatewayToken, `try ${t.paymentId} has its gateway and its card`)
+  const token = method.gatewayToken
+  const reference = String(t.paymentId)
+  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent: false }
+  const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, async (adapter, call) => {
+    assert(adapter.charge && adapter.askCharge, `a gateway of type ${gateway.type} charges cards`)
+    if (!isFirst && t.wasCalled) {
+      const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, reference)
+      if (!('outcome' in found)) return found.kind === 'not_sent' ? { kind: 'unknown' } : found
+      if (found.outcome.kind !== 'none') return found.outcome
+      if (t.wasUnanswered) return 'never_arrived'
+    }
+    const answered = await adapter.charge(call, charge)
+    if (answered.kind !== 'requires_action') return answered
+    await adapter.cancelCharge?.(call, reference)
+    return answered
+  })
+  return readOutcome(outcome, t, context.moment)
+}
+
+function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { today }: Moment): Answered {
+  const failed = (declineClass: Extract<Known, { kind: 'failed' }>['class'], code: string | null, message: string) => ({
+    known: { kind: 'failed', class: declineClass, code, message, on: today } as const,
+  })
+  if (outcome === 'never_arrived') return failed('unknown', null, 'The gateway gave no answer and has not charged.')
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { known: { kind: 'succeeded', on: outcome.on } }
+    case 'declined':
+      return {
+        known: { kind: 'failed', class: outcome.class, code: outcome.code, message: outcome.message, on: outcome.on },
+      }
+    case 'requires_action':
+      return failed('action_required', 'requires_action', 'The customer has to confirm the payment.')
+    case 'not_sent':
+      if (t.attempts + 1 >= NOT_SENT_MAX) return failed('not_sent', null, 'The gateway could not be reached.')
+      return { known: null, wasUnanswered: t.wasUnanswered, wasCalled: false, isNotSent: true }
+    case 'unknown':
+      return { known: null, wasUnanswered: true, wasCalled: true, isNotSent: false }
+    case 'pending':
+      return { known: null, wasUnanswered: false, wasCalled: true, isNotSent: false }
+  }
+}
+
+/** Writes what a call brought: the outcome, or when the try is taken up again. */
+export async function writeAnswer(
+  deps: CallDeps,
+  context: RequestContext,
+  t: Try,
+  answered: Answered,
+): Promise<'succeeded' | 'failed' | 'open'> {
+  if (answered.known) {
+    const { known } = answered
+    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t.paymentId, known))
+    return known.kind
+  }
+  const { wasCalled, wasUnanswered, isNotSent } = answered
+  const attempts = isNotSent ? t.attempts + 1 : t.attempts
+  const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : ASK_AGAIN_SECONDS
+  await deps.db.transaction(context.account.id, (tx) =>
+    putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, waitSeconds }),
+  )
+  return 'open'
+}
+
+/** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */
+export async function resumeTry(
+  deps: CallDeps,
+  context: RequestContext,
+  paymentId: Id,
+  isAll: boolean,
+): Promise<'succeeded' | 'failed' | 'open' | undefined> {
+  const t = await deps.db.transaction(context.account.id, (tx) => claimTry(tx, paymentId, isAll))
+  if (!t) return undefined
+  return writeAnswer(deps, context, t, await callTry(deps, context, t, false))
+}

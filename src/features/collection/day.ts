@@ -1,0 +1,172 @@
+import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { GoOn } from '../../platform/duty.ts'
+import { changePause, type OnReturn } from '../customers/actions.ts'
+import { lockCustomer } from '../customers/queries.ts'
+import { listCustomersToCollect, listDueOfCustomer } from '../dunning/queries.ts'
+import { getCollectionRules } from '../dunning/rules-queries.ts'
+import { wayOf } from '../invoices/collection.ts'
+import { type RunAction, runActions } from './actions.ts'
+import { type CallDeps, callTry, resumeTry, writeAnswer } from './calls.ts'
+import { factsOf, saveDunning } from '../dunning/save.ts'
+import { beginTry } from './tries.ts'
+import { listOpenTries, listToComeBack, owesOverdue, type Try } from './try-queries.ts'
+
+/**
+ * The collection of a day, for one account: what is open is asked for, what is due is tried, then the actions of steps run and customers come
+ * back. It can be killed anywhere: an intent is committed before its call, and what is done has moved its day in the same transaction.
+ */
+
+export interface DayDeps extends CallDeps {
+  /** Bills a customer again who is back. */
+  onReturn: OnReturn
+}
+
+export interface Collected {
+  collected: number
+  declined: number
+  unknown: number
+}
+
+/** Customers whose tries are made side by side: a gateway takes its time. */
+const AT_ONCE = 12
+const A_LOOK = 500
+const MINUTE_MS = 60_000
+
+/** In a moved clock what is unknown is asked one minute later, and what was not sent is tried again, before the next day. */
+const ROUNDS_MAX = 60
+
+export async function collectDay(
+  deps: DayDeps,
+  context: RequestContext,
+  { isClock, goOn = () => {} }: { isClock: boolean; goOn?: GoOn },
+): Promise<Collected> {
+  const totals: Collected = { collected: 0, declined: 0, unknown: 0 }
+  await resumeOpen(deps, context, { isAll: isClock, totals, goOn })
+  await forCustomers(deps, context, goOn, async (customerId) => {
+    const tries = await deps.db.transaction(context.account.id, (tx) => beginTries(tx, context, customerId))
+    await Promise.all(
+      tries.map(async (t) => {
+        count(totals, await writeAnswer(deps, context, t, await callTry(deps, context, t, true)))
+      }),
+    )
+  })
+  if (isClock) await resolveOfClock(deps, context, totals)
+  await forCustomers(deps, context, goOn, (customerId) =>
+    deps.db.transaction(context.account.id, (tx) => actFor(tx, context, customerId)),
+  )
+  await bringBack(deps, context)
+  return totals
+}
+
+function count(totals: Collected, result: 'succeeded' | 'failed' | 'open' | undefined): void {
+  if (result === 'succeeded') totals.collected += 1
+  if (result === 'failed') totals.declined += 1
+  if (result === 'open') totals.unknown += 1
+}
+
+/** Works through the customers with something due, some of them side by side. */
+async function forCustomers(
+  { db }: DayDeps,
+  { account, moment }: RequestContext,
+  goOn: GoOn,
+  work: (customerId: CustomerId) => Promise<void>,
+): Promise<void> {
+  for (let after: CustomerId = 0n; ;) {
+    const ids = await listCustomersToCollect(db.reader(account.id), account.id, moment.today, after, A_LOOK)
+    const last = ids.at(-1)
+    if (last === undefined) return
+    after = last
+    const waiting = ids[Symbol.iterator]()
+    const one = async () => {
+      for (const id of waiting) {
+        goOn()
+        await work(id)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, one))
+  }
+}
+
+/** Begins the tries of a customer that are due. */
+async function beginTries(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<Try[]> {
+  const { today } = context.moment
+  await lockCustomer(tx, tx.account, customerId)
+  const rules = await getCollectionRules(tx, tx.account)
+  const begun: Try[] = []
+  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
+    const way = await wayOf(tx, invoice)
+    const facts = factsOf(invoice, { today, rules, way })
+    const found = way && tryOf(invoice.dunning, facts)
+    const t =
+      way && found ? await beginTry(tx, context, invoice, way, { step: found.step, isByHand: false }) : undefined
+    if (t) begun.push(t)
+    else if (!found)
+      await saveDunning(tx, { ...invoice, dunning: afterUntriedDay(invoice.dunning, facts) }, facts, false)
+  }
+  return begun
+}
+
+/** Runs the actions that are due for a customer, and lets the invoices that a day brought nothing wait for an event. */
+async function actFor(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void> {
+  const { today } = context.moment
+  await lockCustomer(tx, tx.account, customerId)
+  const rules = await getCollectionRules(tx, tx.account)
+  const due: RunAction[] = []
+  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
+    const way = await wayOf(tx, invoice)
+    const facts = factsOf(invoice, { today, rules, way })
+    let { dunning } = invoice
+    for (let found = actionsOf(dunning, facts); found; found = actionsOf(dunning, facts)) {
+      for (const action of found.actions) due.push({ action, invoice })
+      dunning = found.dunning
+    }
+    await saveDunning(tx, { ...invoice, dunning }, facts, true)
+  }
+  if (due.length > 0) await runActions(tx, context, customerId, due)
+}
+
+interface Resuming {
+  isAll: boolean
+  totals: Collected
+  goOn: GoOn
+}
+
+/** Asks for the outcome of open tries. */
+async function resumeOpen(deps: DayDeps, context: RequestContext, { isAll, totals, goOn }: Resuming): Promise<void> {
+  const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, isAll, A_LOOK)
+  const waiting = open[Symbol.iterator]()
+  const one = async () => {
+    for (const { paymentId } of waiting) {
+      goOn()
+      const result = await resumeTry(deps, context, paymentId, isAll)
+      if (result !== 'open') count(totals, result)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, one))
+}
+
+/** Asks one simulated minute later, again and again, until every try of the day has its outcome or has had its time. */
+async function resolveOfClock(deps: DayDeps, context: RequestContext, totals: Collected): Promise<void> {
+  const { moment } = context
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, true, 1)
+    if (open.length === 0) return
+    const now = new Date(Date.parse(moment.now) + round * MINUTE_MS).toISOString()
+    const goOn = () => {}
+    await resumeOpen(deps, { ...context, moment: { ...moment, now } }, { isAll: true, totals, goOn })
+  }
+}
+
+/** Brings back the customers whom a rule has suspended and who owe nothing overdue any more. */
+export async function bringBack(deps: DayDeps, context: RequestContext): Promise<void> {
+  const { account, moment } = context
+  for (const id of await listToComeBack(deps.db.reader(account.id), account.id, moment.today))
+    await deps.db.transaction(account.id, async (tx) => {
+      const customer = await lockCustomer(tx, tx.account, id)
+      if (!customer?.isSuspendedByRule || (await owesOverdue(tx, id, moment.today))) return
+      await changePause(tx, context, customer, 'unsuspend', deps.onReturn)
+    })
+}

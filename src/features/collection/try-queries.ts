@@ -1,0 +1,156 @@
+import type { DeclineClass } from '../../kernel/rails.ts'
+import type { Action } from '../../engine/collection/rules.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+export type TryState = 'open' | 'succeeded' | 'declined' | 'returned' | 'not_sent'
+
+/** A try of an invoice: what was asked of a gateway, and what it answered. */
+export interface Try {
+  paymentId: Id
+  invoiceId: InvoiceId
+  customerId: CustomerId
+  gatewayId: Id
+  paymentMethodId: Id
+  currency: string
+  amountMinor: bigint
+  step: number | null
+  action: Action | null
+  isExtra: boolean
+  isByHand: boolean
+  begunOn: IsoDate
+  begunAt: Instant
+  state: TryState
+  class: DeclineClass | null
+  code: string | null
+  message: string | null
+  knownOn: IsoDate | null
+  wasCalled: boolean
+  wasUnanswered: boolean
+  attempts: number
+}
+
+const COLUMNS = fragment`
+  payment_id as "paymentId", invoice_id as "invoiceId", customer_id as "customerId", gateway_id as "gatewayId",
+  payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
+  is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
+  was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts`
+
+export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
+  firstRow<Try>(
+    db,
+    sql`select ${COLUMNS} from collection_tries where account_id = ${account} and payment_id = ${paymentId}`,
+  )
+
+/** Lists the tries of an invoice, the oldest first. */
+export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
+  db.rows<Try>(sql`
+    select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId} order by payment_id`)
+
+/** Writes a try that whoever begins it is about to make: nobody else takes it while the lease lasts. */
+export const insertTry = (
+  tx: Transaction,
+  t: Omit<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn' | 'wasCalled' | 'wasUnanswered' | 'attempts'>,
+) =>
+  tx.rows(sql`
+    insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
+      action, is_extra, is_by_hand, begun_on, begun_at, was_called, leased_until)
+    values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
+      ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, true,
+      clock_timestamp() + interval '30 seconds')`)
+
+/** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
+export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean, limit: number) =>
+  db.rows<Try>(sql`
+    select ${COLUMNS} from collection_tries
+     where account_id = ${account} and state = 'open' ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+     order by payment_id limit ${limit}`)
+
+/** Claims an open try for this process; undefined where it has its outcome, or another is at it. */
+export const claimTry = (tx: Transaction, paymentId: Id, isAll: boolean) =>
+  firstRow<Try>(
+    tx,
+    sql`update collection_tries set ${CLAIMED}
+         where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+        returning ${COLUMNS}`,
+  )
+
+export const lockTry = (tx: Transaction, paymentId: Id) =>
+  firstRow<Try>(
+    tx,
+    sql`select ${COLUMNS} from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} for update`,
+  )
+
+/** Lets go of a try whose outcome is not known, until a wait is over. */
+export const putOffTry = (
+  tx: Transaction,
+  paymentId: Id,
+  to: { wasCalled: boolean; wasUnanswered: boolean; attempts: number; waitSeconds: number },
+) =>
+  tx.rows(sql`
+    update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
+      leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+     where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
+
+export const closeTry = (
+  tx: Transaction,
+  paymentId: Id,
+  to: Pick<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn'>,
+) =>
+  tx.rows(sql`
+    update collection_tries set state = ${to.state}, class = ${to.class}, code = ${to.code}, message = ${to.message},
+      known_on = ${to.knownOn}, ${LET_GO}, finished_at = clock_timestamp()
+     where account_id = ${tx.account} and payment_id = ${paymentId}`)
+
+/** Lists accounts on real time with something to collect, or to ask for. */
+export const listAccountsToCollect = async (
+  db: Queryable,
+  zones: readonly string[],
+  days: readonly IsoDate[],
+): Promise<AccountId[]> =>
+  (
+    await db.rows<{ id: AccountId }>(
+      sql`select account_id as "id" from list_accounts_to_collect(${JSON.stringify(zones).replace('[', '{').replace(']', '}')}::text[], ${`{${days.join(',')}}`}::date[])`,
+    )
+  ).map(({ id }) => id)
+
+/** The facts of a customer that a mail of collection needs. */
+export interface MailedCustomer {
+  name: string
+  lastName: string | null
+  isCompany: boolean
+  email: string | null
+  emailCc: string | null
+  locale: string | null
+}
+
+export const findMailedCustomer = (tx: Transaction, id: CustomerId) =>
+  firstRow<MailedCustomer>(
+    tx,
+    sql`select name, last_name as "lastName", is_company as "isCompany", email, email_cc as "emailCc", locale
+          from customers where account_id = ${tx.account} and customer_id = ${id}`,
+  )
+
+/** True while something that is due is unpaid: invoices on hold do not count, pending money does not pay. */
+export const owesOverdue = async (tx: Transaction, customerId: CustomerId, today: IsoDate): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+      select 1 from invoices i where i.account_id = ${tx.account} and i.customer_id = ${customerId} and i.issued_at is not null
+         and i.cancelled_at is null and not i.is_collection_hold and i.due_date < ${today}
+         and i.total_minor > i.negative_minor + i.paid_minor limit 1`)
+  ).length > 0
+
+/** Lists the customers of an account whom a rule has suspended and who owe nothing overdue any more. */
+export const listToComeBack = async (db: Queryable, account: AccountId, today: IsoDate): Promise<CustomerId[]> =>
+  (
+    await db.rows<{ id: CustomerId }>(sql`
+      select c.customer_id as "id" from customers c where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null
+         and c.archived_at is null
+         and not exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and i.issued_at is not null
+              and i.cancelled_at is null and not i.is_collection_hold and i.due_date < ${today}
+              and i.total_minor > i.negative_minor + i.paid_minor)
+       order by c.customer_id limit 1000`)
+  ).map(({ id }) => id)

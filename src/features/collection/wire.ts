@@ -1,0 +1,54 @@
+import { digitsOf } from '../../kernel/currencies.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
+import { DECLINE_CLASSES } from '../../kernel/rails.ts'
+import {
+  minorDigits,
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outList,
+  outNumber,
+  outObject,
+  outText,
+  outWord,
+} from '../../platform/wire/write.ts'
+import type { Try, TryState } from './try-queries.ts'
+
+const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as const
+
+export const AttemptsOut = outList(
+  outObject(
+    {
+      paymentID: outId(),
+      Date: outDate('Calendar date'),
+      Amount: outNumber(),
+      gatewayID: outId(),
+      paymentMethodID: outId(),
+      BatchToken: orNull(outText()),
+      Outcome: outWord(OUTCOMES),
+      Class: orNull(outWord(DECLINE_CLASSES)),
+      Code: orNull(outText()),
+      Message: orNull(outText()),
+      isByHand: outFlag(),
+    },
+    'CollectionAttempt',
+  ),
+)
+
+const outcomeOf = (state: TryState): (typeof OUTCOMES)[number] => (state === 'open' ? 'pending' : state)
+
+export const attemptsToWire = (tries: readonly Try[], timeZone: string) =>
+  tries.map((t) => ({
+    paymentID: t.paymentId,
+    Date: dateWithOffset(t.begunOn, timeZone),
+    Amount: minorDigits(t.amountMinor, digitsOf(t.currency)),
+    gatewayID: t.gatewayId,
+    paymentMethodID: t.paymentMethodId,
+    BatchToken: null,
+    Outcome: outcomeOf(t.state),
+    Class: t.class,
+    Code: t.code,
+    Message: t.message,
+    isByHand: t.isByHand,
+  }))

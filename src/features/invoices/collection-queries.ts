@@ -1,0 +1,48 @@
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { MethodKind } from '../../kernel/rails.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+/** Facts of a payment method that decide whether an invoice can be collected by it. */
+export interface MethodFacts {
+  id: Id
+  customerId: CustomerId
+  kind: MethodKind
+  isRejected: boolean
+  /** Of a card: the gateway that keeps it. */
+  gatewayId: Id | null
+}
+
+const METHOD = fragment`
+  m.payment_method_id as "id", m.customer_id as "customerId", m.kind, m.state = 'rejected' as "isRejected", m.gateway_id as "gatewayId"`
+
+export const findMethodFacts = (db: Queryable, account: Id, id: Id) =>
+  firstRow<MethodFacts>(
+    db,
+    sql`select ${METHOD} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
+  )
+
+/** A customer's own choice of gateway, and his primary method; null where there is none. */
+export interface CustomerChoice {
+  customerId: CustomerId
+  gatewayId: Id | null
+  primary: MethodFacts | null
+}
+
+/** Lists the choices of customers, in one statement whatever their number. */
+export const listCustomerChoices = async (
+  tx: Transaction,
+  customerIds: readonly CustomerId[],
+): Promise<Map<CustomerId, CustomerChoice>> =>
+  new Map(
+    (
+      await tx.rows<MethodFacts & { customerGatewayId: Id | null; ownerId: CustomerId; id: Id | null }>(sql`
+        select c.customer_id as "ownerId", c.primary_gateway_id as "customerGatewayId", ${METHOD}
+          from customers c
+          left join payment_methods m on m.account_id = ${tx.account} and m.customer_id = c.customer_id and m.is_primary
+         where c.account_id = ${tx.account} and c.customer_id = any(${`{${customerIds.join(',')}}`}::bigint[])`)
+    ).map(({ ownerId, customerGatewayId, ...method }) => [
+      ownerId,
+      { customerId: ownerId, gatewayId: customerGatewayId, primary: method.id === null ? null : method },
+    ]),
+  )

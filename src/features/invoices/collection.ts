@@ -1,0 +1,329 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { later } from '../../kernel/calendar.ts'
+import { conflict, type Fault, type Problems } from '../../kernel/fault.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { MethodKind } from '../../kernel/rails.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { PaymentMethod } from '../customers/fields.ts'
+import { type Gateway, listAllGateways } from '../gateways/queries.ts'
+import { currenciesOf, isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
+import { type CustomerChoice, findMethodFacts, listCustomerChoices, type MethodFacts } from './collection-queries.ts'
+
+/** Collection details of invoices, and of what makes them: by which way, gateway and method they are collected. */
+
+export const COLLECTION_METHODS = ['cash', 'credit_card', 'debit_order', 'eft', 'hpp'] as const
+export type CollectionMethod = (typeof COLLECTION_METHODS)[number]
+
+/** Returns how an invoice is collected from a customer who pays by `paymentMethod`. */
+export const collectionMethodOf = (paymentMethod: PaymentMethod): CollectionMethod =>
+  paymentMethod === 'cheque' ? 'cash' : paymentMethod === 'bank_account' ? 'debit_order' : paymentMethod
+
+export interface CollectionBody {
+  CollectionMethod?: CollectionMethod | null
+  gatewayID?: bigint | null
+  customerPaymentMethodID?: bigint | null
+}
+
+/** Collection details as an invoice keeps them. */
+export interface CollectionDetails {
+  collectionMethod: CollectionMethod
+  gatewayId: Id | null
+  paymentMethodId: Id | null
+  /** Gateway or method were named; else they are the defaults that the invoice shows, and a try takes those of its day. */
+  isMethodRequested: boolean
+}
+
+const isTried = (method: CollectionMethod): boolean => method === 'credit_card' || method === 'debit_order'
+
+const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
+  isTried(way) && (way === 'credit_card') === (kind === 'credit_card')
+
+const takes = (gateway: Gateway, kind: MethodKind, currency: string): boolean =>
+  isReady(gateway) && kindsOf(gateway).includes(kind) && currenciesOf(gateway).includes(currency)
+
+/**
+ * Returns the gateway by which a method is debited where none is named. Rule: a card's own gateway; for bank accounts the customer's, else
+ * the account's first choice for the kind; undefined where it is not ready or does not take kind or currency.
+ */
+function gatewayFor(
+  method: MethodFacts,
+  gateways: readonly Gateway[],
+  customerGatewayId: Id | null,
+  currency: string,
+): Gateway | undefined {
+  const wantedId = method.kind === 'credit_card' ? method.gatewayId : customerGatewayId
+  const own = gateways.find(({ id }) => id === wantedId)
+  if (own && takes(own, method.kind, currency)) return own
+  return method.kind === 'credit_card' ? undefined : primaryGateway(gateways, method.kind, currency)
+}
+
+/** The default of gateway and method, both or neither. Rule: the customer's primary ones, when they fit. */
+function defaultOf(
+  way: CollectionMethod,
+  currency: string,
+  gateways: readonly Gateway[],
+  { gatewayId, primary }: CustomerChoice,
+): { gateway: Gateway; method: MethodFacts } | undefined {
+  if (primary === null || primary.isRejected || !fitsWay(way, primary.kind)) return undefined
+  const gateway = gatewayFor(primary, gateways, gatewayId, currency)
+  return gateway && { gateway, method: primary }
+}
+
+/** Returns whether a method is tried by itself. Rule: bank accounts are, from the version on that has batches. */
+const isUsable = ({ kind, isRejected }: MethodFacts): boolean => kind === 'credit_card' && !isRejected
+
+/** An invoice about to be issued, or kept as a draft, as far as its collection goes. */
+export interface ToCollect extends CollectionDetails {
+  customerId: CustomerId
+  currency: string
+  dueDate: IsoDate
+  totalMinor: bigint
+  nextTryDate: IsoDate | null
+}
+
+/** Fills in the default gateway and method of invoices that name none, and the day of the first try, in two statements for any number. */
+export async function fillCollection(tx: Transaction, invoices: readonly ToCollect[], today: IsoDate): Promise<void> {
+  const tried = invoices.filter(({ collectionMethod }) => isTried(collectionMethod))
+  if (tried.length === 0) return
+  const gateways = await listAllGateways(tx, tx.account)
+  const choices = await listCustomerChoices(tx, [...new Set(tried.map(({ customerId }) => customerId))])
+  for (const invoice of tried) {
+    const choice = choices.get(invoice.customerId)
+    const method = await fillOne(tx, invoice, gateways, choice)
+    const isPlanned = method !== undefined && isUsable(method) && invoice.totalMinor > 0n
+    invoice.nextTryDate = isPlanned ? later(invoice.dueDate, today) : null
+  }
+}
+
+/** Fills in one invoice, and returns the method that it can be tried with; undefined where there is none. */
+async function fillOne(
+  tx: Transaction,
+  invoice: ToCollect,
+  gateways: readonly Gateway[],
+  choice: CustomerChoice | undefined,
+): Promise<MethodFacts | undefined> {
+  const { collectionMethod, currency } = invoice
+  if (invoice.isMethodRequested) {
+    const named =
+      invoice.paymentMethodId === null ? undefined : await findMethodFacts(tx, tx.account, invoice.paymentMethodId)
+    const method = named ?? choice?.primary ?? undefined
+    if (!method || !fitsWay(collectionMethod, method.kind)) return undefined
+    const gateway =
+      gateways.find(({ id }) => id === invoice.gatewayId) ??
+      gatewayFor(method, gateways, choice?.gatewayId ?? null, currency)
+    invoice.paymentMethodId = method.id
+    invoice.gatewayId = gateway?.id ?? null
+    return gateway && takes(gateway, method.kind, currency) ? method : undefined
+  }
+  const found = choice && defaultOf(collectionMethod, currency, gateways, choice)
+  invoice.gatewayId = found?.gateway.id ?? null
+  invoice.paymentMethodId = found?.method.id ?? null
+  return found?.method
+}
+
+/** Gateway and method of a try. */
+export interface Way {
+  gateway: Gateway
+  method: MethodFacts
+}
+
+/**
+ * Returns the gateway and method that an invoice is tried with today; undefined where there is none. Rule: what a request named, else the
+ * customer's primary ones of the day.
+ */
+export async function wayOf(
+  tx: Transaction,
+  invoice: CollectionDetails & { customerId: CustomerId; currency: string },
+): Promise<Way | undefined> {
+  if (!isTried(invoice.collectionMethod)) return undefined
+  const gateways = await listAllGateways(tx, tx.account)
+  const choice = (await listCustomerChoices(tx, [invoice.customerId])).get(invoice.customerId)
+  const copy = { ...invoice, dueDate: '', totalMinor: 1n, nextTryDate: null }
+  const method = await fillOne(tx, copy, gateways, choice)
+  const gateway = gateways.find(({ id }) => id === copy.gatewayId)
+  return method && gateway && isUsable(method) && isReady(gateway) ? { gateway, method } : undefined
+}
+
+/** Collection details that a body asks for; `conflict` is thrown by the write, after everything that is wrong with the body. */
+export interface ChosenCollection extends CollectionDetails {
+  conflict: Fault | null
+}
+
+export interface CollectionOf {
+  /** Undefined where the body names none that there is: then only the gateway can be checked. */
+  customer: { id: CustomerId; paymentMethod: PaymentMethod } | undefined
+  currency: string | undefined
+  /** The details that the body edits. What is sent back unchanged stays as it is, a default a default. */
+  present?: CollectionDetails | undefined
+}
+
+/**
+ * Resolves collection details and adds to `problems`. Rule: what credit_card or debit_order leaves out is the primary gateway and method;
+ * a request that names one of them is refused only where there is none to take.
+ */
+export async function chooseCollection(
+  tx: Transaction,
+  body: CollectionBody,
+  { customer, currency, present }: CollectionOf,
+  problems: Problems,
+): Promise<ChosenCollection | undefined> {
+  const gateways = await listAllGateways(tx, tx.account)
+  if (!customer || currency === undefined) {
+    findGateway(body, gateways, problems)
+    return undefined
+  }
+  const way = body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod)
+  if (present && isSentBack(body, way, present)) return { ...detailsOf(present), conflict: null }
+  const named = await findNamed(tx, body, customer.id, gateways, problems)
+  if (!named) return undefined
+  const none = {
+    collectionMethod: way,
+    gatewayId: null,
+    paymentMethodId: null,
+    isMethodRequested: false,
+    conflict: null,
+  }
+  if (!isTried(way)) {
+    if (body.CollectionMethod != null || (!named.gateway && !named.method)) return none
+    return refuseUnfit(body, way, problems)
+  }
+  if (named.method && !fitsWay(way, named.method.kind)) return refuseUnfit(body, way, problems)
+  const choice = (await listCustomerChoices(tx, [customer.id])).get(customer.id) as CustomerChoice
+  if (!named.gateway && !named.method && body.CollectionMethod == null) return none
+  return completed(body, { way, currency, gateways, named, choice }, problems)
+}
+
+const detailsOf = (present: CollectionDetails): CollectionDetails => ({
+  collectionMethod: present.collectionMethod,
+  gatewayId: present.gatewayId,
+  paymentMethodId: present.paymentMethodId,
+  isMethodRequested: present.isMethodRequested,
+})
+
+function isSentBack(body: CollectionBody, way: CollectionMethod, present: CollectionDetails): boolean {
+  const { gatewayID = null, customerPaymentMethodID = null } = body
+  return (
+    way === present.collectionMethod &&
+    gatewayID === present.gatewayId &&
+    customerPaymentMethodID === present.paymentMethodId
+  )
+}
+
+interface Named {
+  gateway: Gateway | undefined
+  method: MethodFacts | undefined
+}
+
+function findGateway(
+  { gatewayID }: CollectionBody,
+  gateways: readonly Gateway[],
+  problems: Problems,
+): Gateway | undefined {
+  if (gatewayID == null) return undefined
+  const found = gateways.find(({ id }) => id === gatewayID)
+  if (!found) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${gatewayID}.`)
+  return found
+}
+
+/** Finds what a body names; undefined where some of it is unknown. */
+async function findNamed(
+  tx: Transaction,
+  { gatewayID, customerPaymentMethodID }: CollectionBody,
+  customerId: CustomerId,
+  gateways: readonly Gateway[],
+  problems: Problems,
+): Promise<Named | undefined> {
+  const gateway = findGateway({ gatewayID: gatewayID ?? null }, gateways, problems)
+  const found =
+    customerPaymentMethodID == null ? undefined : await findMethodFacts(tx, tx.account, customerPaymentMethodID)
+  const method = found?.customerId === customerId ? found : undefined
+  if (customerPaymentMethodID != null && !method)
+    problems.add(
+      'payment_method_unknown',
+      'customerPaymentMethodID',
+      `The customer has no payment method ${customerPaymentMethodID}.`,
+    )
+  const isUnknown = (gatewayID != null && !gateway) || (customerPaymentMethodID != null && !method)
+  return isUnknown ? undefined : { gateway, method }
+}
+
+function refuseUnfit(body: CollectionBody, way: CollectionMethod, problems: Problems): undefined {
+  const field = body.customerPaymentMethodID == null ? 'gatewayID' : 'customerPaymentMethodID'
+  problems.add(
+    'contradiction',
+    field,
+    `${field} ${body[field]} does not fit the CollectionMethod ${way}: credit_card takes cards, debit_order bank accounts.`,
+  )
+  return undefined
+}
+
+/** Completes what is named by the defaults, and tells what stands against it. */
+function completed(
+  body: CollectionBody,
+  facts: {
+    way: CollectionMethod
+    currency: string
+    gateways: readonly Gateway[]
+    named: Named
+    choice: CustomerChoice
+  },
+  problems: Problems,
+): ChosenCollection | undefined {
+  const { way, currency, gateways, named, choice } = facts
+  if (!named.gateway && !gateways.some((gateway) => kindsOf(gateway).some((kind) => fitsWay(way, kind)))) {
+    problems.add(
+      'gateway_missing',
+      'gatewayID',
+      `CollectionMethod ${way} needs a gateway, and this account has none for it.`,
+    )
+    return undefined
+  }
+  const primary = choice.primary !== null && fitsWay(way, choice.primary.kind) ? choice.primary : undefined
+  const isOfGateway = !named.gateway || primary?.gatewayId === null || primary?.gatewayId === named.gateway.id
+  const method = named.method ?? (isOfGateway && !primary?.isRejected ? primary : undefined)
+  if (!method) {
+    problems.add(
+      'payment_method_missing',
+      'customerPaymentMethodID',
+      `CollectionMethod ${way} needs a payment method, and the customer has none for it that is primary; name one or add one.`,
+    )
+    return undefined
+  }
+  const own = method.kind === 'credit_card' ? gateways.find(({ id }) => id === method.gatewayId) : undefined
+  const gateway = named.gateway ?? own ?? gatewayFor(method, gateways, choice.gatewayId, currency)
+  if (!gateway) {
+    problems.add(
+      'gateway_missing',
+      'gatewayID',
+      `CollectionMethod ${way} needs a gateway, and this account has none for it.`,
+    )
+    return undefined
+  }
+  return {
+    collectionMethod: way,
+    gatewayId: gateway.id,
+    paymentMethodId: method.id,
+    isMethodRequested: body.gatewayID != null || body.customerPaymentMethodID != null,
+    conflict: conflictOf(gateway, method, currency),
+  }
+}
+
+/** Returns the conflict that stands against collecting by a method through a gateway now; null where there is none. */
+function conflictOf(gateway: Gateway, method: MethodFacts, currency: string): Fault | null {
+  const { id } = gateway
+  const refused = (code: string, message: string, field = 'gatewayID') => conflict(code, message, field)
+  if (!isReady(gateway))
+    return refused('gateway_inactive', `Gateway ${id} is not active; switch it on or name another.`)
+  if (method.gatewayId !== null && method.gatewayId !== id)
+    return refused('gateway_of_card', `Payment method ${method.id} is a card that gateway ${method.gatewayId} keeps.`)
+  if (!kindsOf(gateway).includes(method.kind))
+    return refused('gateway_kind', `Gateway ${id} does not take payment methods of the kind ${method.kind}.`)
+  if (!currenciesOf(gateway).includes(currency))
+    return refused('gateway_currency', `Gateway ${id} does not take the currency ${currency}.`)
+  if (!method.isRejected) return null
+  return refused(
+    'payment_method_rejected',
+    `Payment method ${method.id} was rejected by its bank; edit or validate it first.`,
+    'customerPaymentMethodID',
+  )
+}
