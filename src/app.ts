@@ -143,6 +143,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...usageOperations(),
   ...invoiceOperations(CALLS_BACK.invoices),
   ...paymentOperations(),
+  ...refundOperations(deps),
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),

@@ -20,5 +20,5 @@ export const consequenceOf = (declineClass: DeclineClass): Consequence => OTHERS
 
 const REJECTING: readonly DeclineClass[] = ['account_closed', 'invalid_account', 'no_mandate']
 
-/** True for the classes by which a bank account counts as rejected: it takes no new debit until it is edited or validated. */
+/** Returns true for the classes by which a bank account counts as rejected: it takes no new debit until it is edited or validated. */
 export const rejectsMethod = (declineClass: DeclineClass): boolean => REJECTING.includes(declineClass)

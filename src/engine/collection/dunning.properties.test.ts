@@ -147,7 +147,8 @@ test('NextTryDate is the day of the next try, if nothing else happens', () => {
         {
           before: (lived) => {
             if (lived.today === addDays(DUE, at - told.issuedBefore)) {
-              said = lived.open === null ? lived.nextTryOn() : undefined
+              // While suspended it is null, though a new method may bring a try.
+              said = lived.open === null && lived.customer !== 'suspended_by_rule' ? lived.nextTryOn() : undefined
               lived.log.length = 0
             }
           },

@@ -59,7 +59,7 @@ export interface DayFacts {
 
 const EXTRA_TRY_DAYS_MAX = 90
 
-/** The dunning of an invoice at its issue. Rule: the first step is wanted on DueDate, or on the day of issue when that is later. */
+/** Returns the dunning of an invoice at its issue. Rule: the first step is wanted on DueDate, or on the day of issue when that is later. */
 export const firstDunning = (invoice: { dueDate: IsoDate; issuedOn: IsoDate }): Dunning => ({
   newest: null,
   countedFrom: later(invoice.dueDate, invoice.issuedOn),
@@ -73,7 +73,7 @@ export const firstDunning = (invoice: { dueDate: IsoDate; issuedOn: IsoDate }): 
   isSettled: false,
 })
 
-/** The next step of the present rules and the day it is wanted; null when the last has come, or a try has paid the invoice. */
+/** Returns the next step of the present rules and the day it is wanted; null when the last has come, or a try has paid the invoice. */
 export function nextStep(dunning: Dunning, rules: CollectionRules): Step | null {
   const { newest, countedFrom, notBefore } = dunning
   const attempt = attemptAfter(rules, newest)
@@ -82,20 +82,20 @@ export function nextStep(dunning: Dunning, rules: CollectionRules): Step | null 
   return { ...attempt, on: later(wantedOn, notBefore ?? wantedOn) }
 }
 
-/** The first day, after another where one is given, on which something may come without anything else happening; null when nothing will. */
+/** Returns the first day, after another where one is given, on which something may come without anything else happening; null when nothing will. */
 export function wakesOn(dunning: Dunning, rules: CollectionRules, after: IsoDate | null = null): IsoDate | null {
   const days = [dunning.extra?.on ?? null, dunning.pending?.on ?? null, nextStep(dunning, rules)?.on ?? null]
   return earliest(...days.filter((day) => day !== null && (after === null || day > after)))
 }
 
-/** The method counts as gone for good: its tries are stopped, or one that was tried has none left. */
+/** Returns whether tries are stopped for good: by an answer, or because an invoice that was tried has no method left. */
 const isStopped = (dunning: Dunning, { hasMethod }: DayFacts): boolean =>
   dunning.isStopped || (dunning.wasTried && !hasMethod)
 
 const canBeTried = (facts: DayFacts): boolean =>
   facts.isOpen && !facts.isHeld && facts.hasMethod && !facts.hasOpenTry && facts.customer !== 'archived'
 
-/** The step that is wanted by today where steps come at all. */
+/** Returns the step that is wanted by today where steps come at all. */
 function stepToday(dunning: Dunning, { rules, today, customer }: DayFacts): Step | null {
   const step = customer === 'active' ? nextStep(dunning, rules) : null
   return step !== null && step.on <= today ? { ...step, on: today } : null
@@ -127,7 +127,7 @@ export function afterUntriedDay(dunning: Dunning, facts: DayFacts): Dunning {
   return { ...dunning, extra: isMissed ? null : dunning.extra, isUntried: dunning.isUntried || isWithout }
 }
 
-/** The dunning once a try has begun. */
+/** Returns the dunning once a try has begun. */
 export const afterBegun = (dunning: Dunning): Dunning => ({ ...dunning, extra: null, isUntried: false })
 
 /**
@@ -150,10 +150,10 @@ export function actionsOf(dunning: Dunning, facts: DayFacts): { actions: readonl
   return { actions: worded([step.action]), dunning: reached(dunning, step, today) }
 }
 
-/** An action as it runs for an invoice that nobody tried to collect. */
+/** Returns an action as it runs for an invoice that nobody tried to collect. */
 const asUntried = (action: Action): Action => (action === 'payment_unsuccessful' ? 'friendly_warning' : action)
 
-/** The dunning with a step behind it that was known on a day. Rule: the next is counted from the later of the step's day and that day. */
+/** Returns the dunning with a step behind it that was known on a day. Rule: the next is counted from the later of the step's day and that day. */
 const reached = (dunning: Dunning, step: Step, knownOn: IsoDate): Dunning => ({
   ...dunning,
   newest: step.daysAfterDue,
@@ -174,7 +174,7 @@ export interface AfterOutcome {
   isHeld: boolean
 }
 
-/** The dunning after a try was paid. */
+/** Returns the dunning after a try was paid. */
 export const afterPaid = (dunning: Dunning, { step }: Tried, on: IsoDate): Dunning => ({
   ...(step === null ? dunning : reached(dunning, step, on)),
   pending: null,
@@ -184,7 +184,7 @@ export const afterPaid = (dunning: Dunning, { step }: Tried, on: IsoDate): Dunni
   isSettled: true,
 })
 
-/** The dunning after a try failed, by the class of its answer. `on` is the day on which that became known. */
+/** Returns the dunning after a try failed, by the class of its answer. `on` is the day on which that became known. */
 export function afterFailed(dunning: Dunning, tried: Tried, declineClass: DeclineClass, on: IsoDate): AfterOutcome {
   const consequence = consequenceOf(declineClass)
   if (consequence === 'again') return { dunning: afterNotSent(dunning, tried, on), isHeld: false }
@@ -207,7 +207,7 @@ const answer = (dunning: Dunning, declineClass: DeclineClass): Dunning => {
   }
 }
 
-/** The actions of a failed try. Rule: where the customer has to act, the mail payment_unsuccessful asks him to, whatever step it was. */
+/** Returns the actions of a failed try. Rule: where the customer has to act, the mail payment_unsuccessful asks him to, whatever step it was. */
 function actionsAfter(step: Step | null, declineClass: DeclineClass): readonly Action[] {
   const actions = step === null || step.action === 'none' ? [] : [step.action]
   if (declineClass !== 'action_required') return actions
@@ -222,7 +222,7 @@ const afterNotSent = (dunning: Dunning, { isExtra }: Tried, on: IsoDate): Dunnin
 })
 
 /**
- * The dunning after received money was lost again: bounced, returned or disputed. Rule: the newest step (the first, if it was the last) is
+ * Returns the dunning after received money was lost again: bounced, returned or disputed. Rule: the newest step (the first, if it was the last) is
  * the one that failed that day, with the mail payment_unsuccessful in place of its action. `declineClass` is null where nobody gave one.
  */
 export function afterLost(
@@ -242,7 +242,7 @@ export function afterLost(
   return { dunning: { ...answered, newest, countedFrom: on, notBefore: null, pending }, isHeld }
 }
 
-/** The newest step has not been after all: it is wanted again on the next day. */
+/** Takes back the newest step: it is wanted again on the next day. */
 function withoutNewest(dunning: Dunning, { attempts }: CollectionRules, on: IsoDate): Dunning {
   const { newest } = dunning
   if (newest === null) return { ...dunning, notBefore: addDays(on, 1) }
@@ -252,7 +252,7 @@ function withoutNewest(dunning: Dunning, { attempts }: CollectionRules, on: IsoD
 }
 
 /**
- * The dunning after a method that fits came or changed. Rules: an invoice that could not be tried is tried on the next day, if that is
+ * Returns the dunning after a method that fits came or changed. Rules: an invoice that could not be tried is tried on the next day, if that is
  * within the days of the rules; one that was tried is tried once more on the next day, its DueDate at most 90 days back.
  */
 export function afterMethodChanged(
@@ -271,7 +271,7 @@ export function afterMethodChanged(
 }
 
 /**
- * The dunning after the customer came back. Rule: on the day after, what is due and whose method is not stopped is tried, as the step
+ * Returns the dunning after the customer came back. Rule: on the day after, what is due and whose method is not stopped is tried, as the step
  * that is wanted by then or as none; no step comes before.
  */
 export function afterReturn(dunning: Dunning, { dueDate, on }: { dueDate: IsoDate; on: IsoDate }): Dunning {

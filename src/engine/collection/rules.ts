@@ -76,10 +76,10 @@ export function problemOfAttempts(attempts: readonly Attempt[]): { index: number
   return { index, message: 'DaysAfterDue ascend from attempt to attempt, and none comes twice.' }
 }
 
-/** The days that an invoice without a usable method can wait for one: those of the last attempt. */
+/** Returns the days that an invoice without a usable method can wait for one: those of the last attempt. */
 export const daysOfRules = ({ attempts }: CollectionRules): number => attempts.at(-1)?.daysAfterDue ?? 0
 
-/** The first attempt that comes after another; undefined when that was the last. `newest` is null before the first. */
+/** Returns the first attempt that comes after another; undefined when that was the last. `newest` is null before the first. */
 export const attemptAfter = ({ attempts }: CollectionRules, newest: number | null): Attempt | undefined =>
   attempts.find(({ daysAfterDue }) => newest === null || daysAfterDue > newest)
 

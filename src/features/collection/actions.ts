@@ -13,7 +13,7 @@ import { wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
 import { collectionMail, type DunningKind } from '../outbox/collection-templates.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
-import { factsOf, saveDunning } from '../dunning/save.ts'
+import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { findMailedCustomer } from './try-queries.ts'
 
 /** Follows up steps and events: mails and suspensions, and the tries that a new method or a customer's return brings. */
@@ -94,7 +94,7 @@ async function moveAll(
   const rules = await getCollectionRules(tx, tx.account)
   for (const invoice of await listDunnedOfCustomer(tx, customerId)) {
     const way = await wayOf(tx, invoice)
-    const facts = factsOf(invoice, { today, rules, way })
+    const facts = dayFactsOf(invoice, { today, rules, way })
     await saveDunning(tx, { ...invoice, dunning: move(invoice, way !== undefined) }, facts, false)
   }
 }
@@ -133,5 +133,5 @@ export async function afterCollectionChanged(
   const [invoice] = await listDunned(tx, tx.account, [id])
   if (!invoice) return
   const rules = await getCollectionRules(tx, tx.account)
-  await saveDunning(tx, invoice, factsOf(invoice, { today, rules, way: await wayOf(tx, invoice) }), false)
+  await saveDunning(tx, invoice, dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) }), false)
 }

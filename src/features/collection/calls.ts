@@ -27,7 +27,7 @@ const HOURLY = 3600
 const NOT_SENT_MAX = WAITS.length + 20
 const ASK_AGAIN_SECONDS = 60
 
-/** Who acts in the background, in an account and at a moment. */
+/** Makes the context of work in the background, in an account and at a moment. */
 export const backgroundContext = (
   account: Account,
   moment: Moment,

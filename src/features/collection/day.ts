@@ -10,7 +10,7 @@ import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { wayOf } from '../invoices/collection.ts'
 import { type RunAction, runActions } from './actions.ts'
 import { type CallDeps, callTry, resumeTry, writeAnswer } from './calls.ts'
-import { factsOf, saveDunning } from '../dunning/save.ts'
+import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { beginTry } from './tries.ts'
 import { listOpenTries, listToComeBack, owesOverdue, type Try } from './try-queries.ts'
 
@@ -98,7 +98,7 @@ async function beginTries(tx: Transaction, context: RequestContext, customerId: 
   const begun: Try[] = []
   for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
     const way = await wayOf(tx, invoice)
-    const facts = factsOf(invoice, { today, rules, way })
+    const facts = dayFactsOf(invoice, { today, rules, way })
     const found = way && tryOf(invoice.dunning, facts)
     const t =
       way && found ? await beginTry(tx, context, invoice, way, { step: found.step, isByHand: false }) : undefined
@@ -117,7 +117,7 @@ async function actFor(tx: Transaction, context: RequestContext, customerId: Cust
   const due: RunAction[] = []
   for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
     const way = await wayOf(tx, invoice)
-    const facts = factsOf(invoice, { today, rules, way })
+    const facts = dayFactsOf(invoice, { today, rules, way })
     let { dunning } = invoice
     for (let found = actionsOf(dunning, facts); found; found = actionsOf(dunning, facts)) {
       for (const action of found.actions) due.push({ action, invoice })

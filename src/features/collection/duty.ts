@@ -46,7 +46,7 @@ const collectOne = (
   return account.clockAt === null ? collectDay(deps, context, { isClock: false, goOn }) : bringBack(deps, context)
 }
 
-/** The collection of a day as a moved clock lives through it. */
+/** Makes the collection of a day that a moved clock lives through. */
 export const collectionOfDay = ({ hasMailServer = false, ...deps }: CollectionDeps): AfterDay => ({
   findAfter: findDunnedDay,
   work: (db, account, moment, actor) =>

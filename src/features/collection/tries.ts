@@ -7,7 +7,7 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type DunnedInvoice, listDunned, updateDunning } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { factsOf, saveDunning } from '../dunning/save.ts'
+import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { type Way, wayOf } from '../invoices/collection.ts'
 import { countTry, holdInvoice, updateNextTry } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
@@ -125,7 +125,7 @@ export async function finishTry(
   assert(present, `invoice ${t.invoiceId} is dunned`)
   const way = await wayOf(tx, present)
   const { today } = context.moment
-  await saveDunning(tx, { ...present, dunning: after.dunning }, factsOf(present, { today, rules, way }), false)
+  await saveDunning(tx, { ...present, dunning: after.dunning }, dayFactsOf(present, { today, rules, way }), false)
   return written
 }
 

@@ -134,7 +134,7 @@ export const findMailedCustomer = (tx: Transaction, id: CustomerId) =>
           from customers where account_id = ${tx.account} and customer_id = ${id}`,
   )
 
-/** True while something that is due is unpaid: invoices on hold do not count, pending money does not pay. */
+/** Returns true while something that is due is unpaid: invoices on hold do not count, pending money does not pay. */
 export const owesOverdue = async (tx: Transaction, customerId: CustomerId, today: IsoDate): Promise<boolean> =>
   (
     await tx.rows(sql`

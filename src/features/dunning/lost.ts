@@ -7,7 +7,7 @@ import { wayOf } from '../invoices/collection.ts'
 import { holdInvoice } from '../invoices/issue-queries.ts'
 import { listDunned } from './queries.ts'
 import { getCollectionRules } from './rules-queries.ts'
-import { factsOf, saveDunning } from './save.ts'
+import { dayFactsOf, saveDunning } from './save.ts'
 
 /** Moves the dunning of invoices that received money was lost of: bounced, returned or disputed. Their customer is locked. */
 export async function loseMoney(
@@ -23,7 +23,7 @@ export async function loseMoney(
   for (const invoice of invoices) {
     const { dunning, isHeld } = afterLost(invoice.dunning, rules, declineClass, today)
     if (isHeld) await holdInvoice(tx, invoice.id, now)
-    const facts = factsOf(invoice, { today, rules, way: await wayOf(tx, invoice) })
+    const facts = dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) })
     await saveDunning(tx, { ...invoice, dunning }, facts, false)
   }
 }

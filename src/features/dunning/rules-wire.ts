@@ -81,7 +81,7 @@ export function checkCollectionRulesBody(body: Partial<CollectionRulesBody>, pro
 const attemptsOf = (sent: NonNullable<CollectionRulesBody['Attempts']>): CollectionRules['attempts'] =>
   sent.map(({ DaysAfterDue, Action }) => ({ daysAfterDue: DaysAfterDue, action: Action }))
 
-/** The rules that a body asks for. Absent keeps, null goes back to the start; a reminder that is not named stays as it is. */
+/** Returns the rules that a body asks for. Absent keeps, null goes back to the start; a reminder that is not named stays as it is. */
 export function collectionRulesFromWire(
   body: CollectionRulesBody,
   present: CollectionRules,

@@ -8,7 +8,7 @@ import { type DunnedInvoice, updateDunning } from './queries.ts'
 
 /** Facts of a day about an invoice, and writing how far its dunning has come. */
 
-export const factsOf = (
+export const dayFactsOf = (
   invoice: DunnedInvoice,
   { today, rules, way }: { today: IsoDate; rules: CollectionRules; way: Way | undefined },
 ): DayFacts => ({

@@ -57,7 +57,7 @@ function gatewayFor(
   return method.kind === 'credit_card' ? undefined : primaryGateway(gateways, method.kind, currency)
 }
 
-/** The default of gateway and method, both or neither. Rule: the customer's primary ones, when they fit. */
+/** Returns the default of gateway and method, both or neither. Rule: the customer's primary ones, when they fit. */
 function defaultOf(
   way: CollectionMethod,
   currency: string,
@@ -257,7 +257,7 @@ function refuseUnfit(body: CollectionBody, way: CollectionMethod, problems: Prob
   return undefined
 }
 
-/** Completes what is named by the defaults, and tells what stands against it. */
+/** Completes what is named by the defaults, and finds the conflict that stands against it. */
 function completed(
   body: CollectionBody,
   facts: {

@@ -35,13 +35,13 @@ export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<Plai
     .map((name) => fragment`${namesOf(PLAIN_FIELDS[name].column)} = ${to[name] ?? null}`)
     .reduce((all, one) => fragment`${all}, ${one}`)
 
-export type Collected = Pick<
+export type CollectedFields = Pick<
   InvoiceRow,
   'gatewayId' | 'paymentMethodId' | 'isMethodRequested' | 'isCollectionHold' | 'nextTryDate'
 >
 
-/** `column = value` of the collection details that are no plain fields, for the SET of an update. */
-export const collected = (to: Collected): Fragment => fragment`
+/** Returns `column = value` of the collection details that are no plain fields, for the SET of an update. */
+export const collected = (to: CollectedFields): Fragment => fragment`
   gateway_id = ${to.gatewayId}, payment_method_id = ${to.paymentMethodId}, is_method_requested = ${to.isMethodRequested},
   is_collection_hold = ${to.isCollectionHold}, next_try_date = ${to.nextTryDate}`
 
@@ -56,7 +56,7 @@ export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accou
 /** Makes a draft the invoice with a number: what was provisional is frozen. */
 export const updateIssued = (
   tx: Transaction,
-  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'> & Collected,
+  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'> & CollectedFields,
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) =>
   tx.rows(sql`

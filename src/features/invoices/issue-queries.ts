@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
-import { assigned, collected, type Collected } from './draft-queries.ts'
+import { assigned, collected, type CollectedFields } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
@@ -260,7 +260,7 @@ export const holdInvoice = (tx: Transaction, id: InvoiceId, at: Instant) =>
     update invoices set is_collection_hold = true, last_updated = ${at} where account_id = ${tx.account} and invoice_id = ${id}`)
 
 /** Replaces the fields of an issued invoice that can still change. */
-export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields & Collected, at: Instant) =>
+export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields & CollectedFields, at: Instant) =>
   tx.rows(sql`
     update invoices set ${assigned(EDITABLE, to)}, ${collected(to)}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${id}`)

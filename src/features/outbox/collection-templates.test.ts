@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { LANGUAGES } from '../../platform/locale/format.ts'
-import { type CollectionItem, collectionMail, DUNNING_KINDS, REMINDER_KINDS } from './collection-templates.ts'
+import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
+import { type CollectionItem, collectionMail, DUNNING_KINDS } from './collection-templates.ts'
 
 const invoice: CollectionItem = {
   what: 'invoice',

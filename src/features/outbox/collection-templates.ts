@@ -1,3 +1,4 @@
+import type { ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
 import { type Rendered, render } from './templates.ts'
@@ -14,15 +15,6 @@ export const DUNNING_KINDS = [
 ] as const
 export type DunningKind = (typeof DUNNING_KINDS)[number]
 
-export const REMINDER_KINDS = [
-  'upcoming_renewal',
-  'card_expiring',
-  'trial_expiring',
-  'end_near',
-  'payment_due',
-] as const
-export type ReminderKind = (typeof REMINDER_KINDS)[number]
-
 export type CollectionKind = DunningKind | ReminderKind
 
 /** A line of such a mail: an open invoice, a card, or a contract with the day that the mail is about. */
@@ -36,14 +28,14 @@ export interface CollectionFacts {
   locale: string
   customerName: string
   kind: CollectionKind
-  /** One mail of a kind lists all that it is about; never empty. */
+  /** Everything that one mail of the kind is about; never empty. */
   items: readonly CollectionItem[]
 }
 
 interface Words {
   subject(accountName: string): string
   lead: string
-  /** What the receiver can do about it; null where nothing is asked of him. */
+  /** A sentence about what the receiver can do; null where nothing is asked of him. */
   wish: string | null
 }
 

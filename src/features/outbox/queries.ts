@@ -2,7 +2,8 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
-import { DUNNING_KINDS, REMINDER_KINDS } from './collection-templates.ts'
+import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
+import { DUNNING_KINDS } from './collection-templates.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
 export const TEMPLATES = [

@@ -40,7 +40,10 @@ export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBala
   Overdue: amountColumn(({ ageing }) => overdueOf(ageing)),
   Pending: amountColumn((b) => b.clearingMinor, 'Payments whose outcome is not known'),
   Unallocated: amountColumn((b) => b.unappliedMinor),
-  Held: amountColumn(({ heldMinor }) => heldMinor, 'Of the unallocated money, held for refunds whose outcome is not known'),
+  Held: amountColumn(
+    ({ heldMinor }) => heldMinor,
+    'Of the unallocated money, held for refunds whose outcome is not known',
+  ),
   Ageing: [AgeingOut, ({ ageing, currency }) => ageingToWire(ageing, digitsOf(currency))],
 })
 
