@@ -232,6 +232,31 @@ async function newBankAccount(world: World): Promise<Recipe & { body: Record<str
   return { path: `/v1/paymentmethods/bankaccount/${paymentMethodID}`, body }
 }
 
+/** An invoice of a customer whose card the sandbox charges. */
+async function newCollectable(world: World) {
+  const customer = { Name: 'Prepared', isCompany: true, PaymentMethod: 'credit_card' }
+  const { customerID } = await mustPost(world.client, '/v1/customers', customer)
+  const CreditCard = {
+    Number: '4242424242424242',
+    CardType: 'Visa',
+    ExpiryMonth: 12,
+    ExpiryYear: 2037,
+    NameOnCard: 'Ada',
+    LastNameOnCard: 'L',
+  }
+  await world.client.post('/v1/paymentmethods/creditcard', { customerID, isPrimary: true, CreditCard })
+  const { invoiceID } = await mustPost(world.client, '/v1/invoices', { customerID, Charges: [{ UnitCostEx: 100 }] })
+  return { customerID, path: `/v1/invoices/${invoiceID}` }
+}
+
+/** A payment that the sandbox has charged, of which nothing is allocated any more. */
+async function newRefundable(world: World) {
+  const { path } = await newCollectable(world)
+  const payment = await mustPost(world.client, `${path}/collect`, {})
+  await world.client.put(`/v1/payments/${payment.paymentID}`, { ...payment, Allocations: [] })
+  return `/v1/payments/${payment.paymentID}`
+}
+
 /** A record of money of a customer of its own: its identifiers, and the body that made it. */
 async function newMoney(world: World, path: string, more: Record<string, unknown>) {
   const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
@@ -339,6 +364,8 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const { paymentMethodID } = await mustPost(world.client, '/v1/paymentmethods/bankaccount', body)
     return { path: `/v1/paymentmethods/${paymentMethodID}` }
   },
+  collectInvoice: async (world) => ({ path: `${(await newCollectable(world)).path}/collect` }),
+  refundPayment: async (world) => ({ path: `${await newRefundable(world)}/refund`, body: { Amount: 1 } }),
   editPayment: newPayment,
   failPayment: async (world) => ({
     path: `${(await newPayment(world)).path}/fail`,
