@@ -82,5 +82,4 @@ async function answerOf(tx: Transaction, context: RequestContext, paymentId: big
 const paymentAnswer = (payment: PaymentRecord, { account, moment }: RequestContext): Answer => ({
   status: isPending(payment) ? 202 : 201,
   body: paymentShape.write(payment, { timeZone: account.timeZone, today: moment.today }),
-  headers: { location: `/v1/payments/${payment.id}` },
 })
