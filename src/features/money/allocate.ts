@@ -44,7 +44,6 @@ export type Asked =
       owed?: readonly OwedDocument[]
       /** Names the field of the entry that names a document, for refusals. */
       fieldOf?: (target: OwedRef) => string
-      /** What is added is the service's. */
       /** True where added allocations are the service's. */
       isServiceMade?: boolean
     }
