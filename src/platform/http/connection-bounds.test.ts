@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { probeServer } from '../../../test/support/probe.ts'
 import type { HttpDeps } from './deps.ts'
@@ -15,14 +16,28 @@ afterAll(() => Promise.all(closing.map((close) => close())))
 
 const UNREAD_MS = 250
 const BOUNDS = { headersMs: 200, requestMs: 400, unreadMs: UNREAD_MS, connections: 100, connectionsPerAddress: 0 }
+const LARGE = 64 * 1024 * 1024
+const SIP = 4 * 1024 * 1024
 const about = { tag: 't', summary: 's', success: { status: 200 } } as const
+let listsRead = 0
+let onHeld = (_release: () => void) => {}
 const OPERATIONS = [
   readOperation({
     ...about,
     id: 'large',
     method: 'GET',
     path: '/large',
-    read: async () => ({ status: 200, body: Buffer.alloc(64 * 1024 * 1024) }),
+    read: async () => ({ status: 200, body: Buffer.alloc(LARGE) }),
+  }),
+  readOperation({
+    ...about,
+    id: 'list',
+    method: 'GET',
+    path: '/list',
+    read: async () => {
+      listsRead += 1
+      return { status: 200, body: Buffer.alloc(256 * 1024) }
+    },
   }),
   readOperation({
     ...about,
@@ -31,6 +46,13 @@ const OPERATIONS = [
     path: '/slow',
     // Three times as long as an answer may go unread: nothing is to be read yet.
     read: () => new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: '"slow"' }), 3 * UNREAD_MS)),
+  }),
+  readOperation({
+    ...about,
+    id: 'held',
+    method: 'GET',
+    path: '/held',
+    read: () => new Promise((resolve) => onHeld(() => resolve({ status: 200, body: '"held"' }))),
   }),
   writeOperation({
     ...about,
@@ -111,6 +133,78 @@ describe('an answer that nobody reads', () => {
     const [of] = await far
     await once(of, 'close')
     expect(of.bytesWritten).toBeGreaterThan(0)
+  })
+
+  test('ends the connection also where the peer goes on sending', async () => {
+    const { open, accepted } = await listening()
+    const far = accepted()
+    const socket = await open()
+    socket.pause()
+    socket.write(get('/large'))
+    const [of] = await far
+    // Empty lines before a request begin none.
+    const sending = setInterval(() => socket.write('\r\n'), UNREAD_MS / 10)
+    await once(of, 'close')
+    clearInterval(sending)
+  })
+
+  test('ends the connection also where there are many, and those that no room is for are not even made', async () => {
+    const { open, accepted } = await listening()
+    const far = accepted()
+    const socket = await open()
+    socket.pause()
+    listsRead = 0
+    socket.write(get('/list').repeat(400))
+    const [of] = await far
+    await once(of, 'close')
+    expect(listsRead).toBeGreaterThan(1)
+    expect(listsRead).toBeLessThan(100)
+  })
+
+  test('leaves requests that come after it unread, and those are answered in their turn', async () => {
+    const { open, accepted } = await listening({ unreadMs: 60_000 })
+    const far = accepted()
+    const socket = await open()
+    const begun = new Promise<() => void>((resolve) => (onHeld = resolve))
+    socket.write(get('/held'))
+    const release = await begun
+    const flood = get('/write').repeat(10_000)
+    for (let sent = 0; sent < 16 * 1024 * 1024; sent += flood.length) socket.write(flood)
+    const [of] = await far
+    await vi.waitFor(() => expect(of.isPaused()).toBe(true))
+    let chunks = 0
+    // Whatever else the event loop has to do is done between two turns of it.
+    for (let before = -1; before !== of.bytesRead || chunks < 50; chunks += 1) {
+      before = of.bytesRead
+      await pause(0)
+    }
+    expect(of.bytesRead).toBeLessThan(1024 * 1024)
+    release()
+    expect(await isSaid(socket, /"held"[^]*method_not_allowed/)).toBe(true)
+    expect(of.bytesRead).toBeLessThan(1024 * 1024)
+    socket.destroy()
+  })
+
+  test('is none while its reader takes it piece by piece, however long the whole of it takes', async () => {
+    const { open } = await listening()
+    const socket = await open()
+    socket.write(get('/large'))
+    let bytes = 0
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      const taken = Math.floor((bytes += (chunk as Buffer).length) / SIP)
+      if (taken > Math.floor((bytes - (chunk as Buffer).length) / SIP)) await pause(UNREAD_MS / 5)
+      if (bytes > LARGE) break
+    }
+    expect(bytes).toBeGreaterThan(LARGE)
+    socket.destroy()
+  })
+
+  test('is answered in the order of the requests, each in full', async () => {
+    const { open } = await listening()
+    const socket = await open()
+    socket.write(get('/slow') + get('/list') + get('/nowhere') + get('/slow'))
+    expect(await isSaid(socket, /\0HTTP\/1\.1 404[^]*path_unknown[^]*"slow"/)).toBe(true)
+    socket.destroy()
   })
 
   test('does not either while the operation is still at work, on a connection that was used before', async () => {

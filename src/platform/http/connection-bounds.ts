@@ -1,5 +1,5 @@
 import { BlockList, isIPv6, Socket } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 
 /** Bounds on what a connection may take: how long a request may arrive, an answer may go unread, and how many there are. */
@@ -101,15 +101,69 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   })
 }
 
+/** How often a connection is looked at within the time that its peer may take nothing. */
+const LOOKS = 12
+
 /**
- * Ends the connection of a caller that takes nothing of its answer for too long. While an operation is at work nothing is sent, which is no
- * fault of the caller; so the time runs from the answer's beginning to its end.
+ * Returns how many of the bytes written to a connection have left the process. Node has this only below the socket: the socket itself counts
+ * a write when all of it has left. Its own timeout looks there too, but begins anew with each byte that the peer sends.
  */
-export function boundUnread(request: FastifyRequest, reply: { raw: NodeJS.EventEmitter }, unreadMs: number): void {
-  const { socket } = request.raw
-  // Requests that are injected have none.
-  if (!(socket instanceof Socket)) return
-  socket.setTimeout(unreadMs)
-  // Before Node begins to count how long the connection is idle, by the same timer.
-  reply.raw.prependOnceListener('finish', () => socket.setTimeout(0))
+function bytesTaken(socket: Socket): number {
+  const { _handle } = socket as unknown as { _handle: { bytesWritten: number; writeQueueSize: number } | null }
+  return _handle ? _handle.bytesWritten - _handle.writeQueueSize : 0
+}
+
+/**
+ * Ends connections whose peer takes nothing of what is written to it for `unreadMs` (and up to a twelfth more), whatever it sends meanwhile.
+ * While an operation is at work nothing waits to be taken, so that this is no fault of the caller.
+ */
+export function boundUnread({ server }: FastifyInstance, { unreadMs }: ConnectionBounds): void {
+  server.on('connection', (socket: Socket) => {
+    let takenBefore = 0
+    let looksInVain = 0
+    const look = () => {
+      const taken = bytesTaken(socket)
+      looksInVain = socket.writableLength === 0 || taken !== takenBefore ? 0 : looksInVain + 1
+      takenBefore = taken
+      if (looksInVain >= LOOKS) socket.destroy()
+    }
+    const looking = setInterval(look, Math.ceil(unreadMs / LOOKS)).unref()
+    socket.once('close', () => clearInterval(looking))
+  })
+}
+
+/** The newest request of a connection, and how many wait for an answer before theirs. */
+interface Queue {
+  newest: FastifyReply['raw']
+  waiting: number
+}
+
+/**
+ * Makes the hook that takes up the requests of a connection one after the other: each when the answer before it has left. Node takes up all
+ * that have arrived, and would hold the answers of hundreds for a peer that reads none. While one waits no more are read.
+ */
+export function requestsInTurn() {
+  const queues = new WeakMap<Socket, Queue>()
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const { socket } = request.raw
+    // Requests that are injected have none.
+    if (!(socket instanceof Socket)) return done()
+    const queue = queues.get(socket)
+    if (!queue || queue.newest.closed || queue.newest.writableFinished) {
+      queues.set(socket, { newest: reply.raw, waiting: queue?.waiting ?? 0 })
+      return done()
+    }
+    const before = queue.newest
+    queue.newest = reply.raw
+    queue.waiting += 1
+    // In a tick of its own: at the end of a request Node begins to read again.
+    process.nextTick(() => queue.waiting > 0 && socket.pause())
+    before.once('close', () => {
+      queue.waiting -= 1
+      // Nobody is left to answer.
+      if (socket.destroyed) return
+      if (queue.waiting === 0) socket.resume()
+      done()
+    })
+  }
 }

@@ -12,7 +12,7 @@ import { Fault, missing } from '../../kernel/fault.ts'
 import { holdsCardNumber } from '../../kernel/card-number.ts'
 import type { Caller } from '../../kernel/context.ts'
 import { type CountedBody, LARGE_BYTES } from './body-bounds.ts'
-import { arrivalOptions, boundConnections, boundUnread } from './connection-bounds.ts'
+import { arrivalOptions, boundConnections, boundUnread, requestsInTurn } from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
@@ -86,6 +86,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     ...arrivalOptions(deps.bounds),
   })
   boundConnections(app, deps.bounds, deps.trustProxy, deps.log)
+  boundUnread(app, deps.bounds)
   app.decorateRequest('caller', null)
   app.decorateRequest('rateHeaders', null)
   app.decorateRequest('contentType', undefined)
@@ -121,10 +122,10 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('preClose', async () => {
     isClosing = true
   })
-  app.addHook('onSend', (request, reply, payload, done) => {
+  app.addHook('onRequest', requestsInTurn())
+  app.addHook('onSend', (_request, reply, payload, done) => {
     // A connection that is kept alive after its last answer would hold up the end of the service.
     if (isClosing) reply.header('connection', 'close')
-    boundUnread(request, reply, deps.bounds.unreadMs)
     done(null, payload)
   })
   app.addHook('onRequest', async (request, reply) => {
