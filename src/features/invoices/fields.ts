@@ -34,6 +34,8 @@ export const PLAIN_COLUMNS = Object.fromEntries(
 
 export const PLAIN_FIELD_NAMES = Object.keys(PLAIN_FIELDS) as readonly (keyof PlainFields)[]
 
+const NO_FIELDS = Object.fromEntries(PLAIN_FIELD_NAMES.map((name) => [name, null])) as unknown as PlainFields
+
 /** Returns the plain fields alone of a record that has them among others. */
 export const plainFieldsOf = (record: PlainFields): PlainFields =>
   Object.fromEntries(PLAIN_FIELD_NAMES.map((name) => [name, record[name]])) as unknown as PlainFields
@@ -43,3 +45,9 @@ export const EDITABLE = PLAIN_FIELD_NAMES.filter((name) => PLAIN_FIELDS[name].is
 
 /** Plain fields as an invoice is made with them; those left out are null. */
 export type GivenFields = Partial<PlainFields> & Pick<PlainFields, 'collectionMethod'>
+
+/** Returns given fields with null for those that were left out. */
+export const withAllPlain = <Given extends GivenFields>(given: Given): Given & PlainFields => ({
+  ...NO_FIELDS,
+  ...given,
+})

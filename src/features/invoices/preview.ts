@@ -2,7 +2,7 @@ import type { Moment } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
-import type { GivenFields } from './fields.ts'
+import { type GivenFields, withAllPlain } from './fields.ts'
 import type { NewInvoice } from './issue.ts'
 import { invoicePreviewShape } from './wire.ts'
 
@@ -46,10 +46,7 @@ const linesOf = ({ lines, period, amounts }: NewInvoice) =>
 export function writePreviewed({ customer, account, moment, composed, ...about }: Preview): string {
   const invoice = {
     ...NOT_YET,
-    poNumber: null,
-    notes: null,
-    terms: null,
-    ...about,
+    ...withAllPlain(about),
     customerId: customer.id,
     invoiceDate: composed?.invoiceDate ?? null,
     dueDate: composed?.dueDate ?? null,
