@@ -16,7 +16,7 @@ import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { openForService, sayLastWords, serviceLog } from './service.ts'
+import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
 /** `perennial serve`: the API, and unless --no-worker is given the worker, until a stop signal. */
@@ -37,7 +37,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     // From the first request on there is something to finish.
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
-    await greet(opened.db, context, log, addressOf(config.host, serving.server.server.address() as AddressInfo))
+    await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
     const duties = workerDuties({
       ...calling,
       hasMailServer: config.smtpUrl !== undefined,
@@ -85,7 +85,7 @@ function addressOf(host: string, { port }: AddressInfo): string {
 }
 
 /** Makes the first account of an empty database and shows its key this once. */
-async function greet(db: Database, { config, isJson }: CommandContext, log: Logger, address: string): Promise<void> {
+async function greet(db: Database, { config, isJson }: CommandContext, address: string): Promise<void> {
   const first = await createFirstAccount(db, Date.now, {
     mode: config.bootstrapAccountMode,
     name: config.bootstrapAccountName,
@@ -94,7 +94,7 @@ async function greet(db: Database, { config, isJson }: CommandContext, log: Logg
     idStart: config.accountIdStart,
     ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
   })
-  if (!first) await warnOfUnusedKey(db, config, log)
+  if (!first) await warnOfUnusedKey(db, config)
   if (isJson) {
     const key = first && !config.bootstrapApiKey ? { ApiKey: first.secret } : {}
     printJson({ Address: address, ...(first ? { AccountID: first.id } : {}), ...key })
@@ -115,9 +115,9 @@ async function greet(db: Database, { config, isJson }: CommandContext, log: Logg
 }
 
 /** Warns of a given key that does not count: an account that was made before the first start has a key of its own. */
-async function warnOfUnusedKey(db: Database, { bootstrapApiKey }: Config, log: Logger): Promise<void> {
+async function warnOfUnusedKey(db: Database, { bootstrapApiKey }: Config): Promise<void> {
   if (bootstrapApiKey === undefined || (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey)))) return
-  log.error(
+  sayAtStart(
     'BOOTSTRAP_API_KEY is a key of no account: there was an account before the first start. Use the key that "perennial account create" showed, or make one with "perennial key create".',
   )
 }

@@ -17,6 +17,9 @@ const logTo = (level: CommandContext['config']['logLevel'], { sync }: { sync: bo
 export const sayLastWords = (reason: string): void =>
   logTo('fatal', { sync: true }).fatal({ reason }, 'the service ends')
 
+/** Writes an error of the start that leaves the service running but out of reach, whatever LOG_LEVEL is. */
+export const sayAtStart = (message: string): void => logTo('error', { sync: true }).error(message)
+
 /** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
 export const openForService = (
   context: CommandContext,

@@ -94,8 +94,8 @@ describe('start', () => {
     expect((await move(await serve(env))).status).toBe(200)
   })
 
-  test('a given key that an account made before the first start keeps from being used is named, also at a quiet log', async () => {
-    const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'error' }
+  test('a given key that an account made before the first start keeps from being used is named, whatever the log is to hold', async () => {
+    const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'silent' }
     expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)
     const service = await serve(env)
     expect((await call(service, { account: 1, key: env.BOOTSTRAP_API_KEY }, '/v1/currencies')).status).toBe(401)
