@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
-import { onReturn, ORDER_OF_DAY } from './duties.ts'
+import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
@@ -15,10 +15,10 @@ import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
+import { reportIntake } from './features/gateway-reports/routes.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
 import { afterCollectionChanged, afterMethodOfCustomer, reviewCustomer } from './features/collection/actions.ts'
-import { collectionOfDay } from './features/collection/duty.ts'
 import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'
@@ -56,6 +56,7 @@ import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
+import { addIntake } from './platform/http/intake.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
@@ -159,7 +160,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...currencyOperations(),
   ...countryOperations(),
   ...accountOperations(deps),
-  ...billingRunOperations({ ...deps, afterDay: collectionOfDay({ ...deps, onReturn }) }),
+  ...billingRunOperations({ ...deps, afterDay: afterDayOf(deps) }),
   ...outboxOperations(deps),
   ...eventOperations(CALLS_BACK.events),
 ]
@@ -248,6 +249,7 @@ export async function buildApp({
     operations,
   )
   addServicePages(server, { db, operations, metrics, settings })
+  addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))
   const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))
   return {
     server,

@@ -1,11 +1,16 @@
 import { instantOf } from './kernel/zone.ts'
+import type { RealClock } from './kernel/context.ts'
+import { oneAfterAnother } from './features/billing-run/after-day.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
+import type { AfterDay } from './features/billing-run/run.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
-import { collectionDuty } from './features/collection/duty.ts'
+import { collectionDuty, collectionOfDay } from './features/collection/duty.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
+import { deleteOldReports } from './features/gateway-reports/queries.ts'
+import { reportsDuty, reportsOfDay, sandboxReportsDuty } from './features/gateway-reports/work.ts'
 import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
@@ -29,11 +34,15 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
+/** Makes the work of a day in a moved clock that calls gateways: they report first, then is collected. */
+export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
+  oneAfterAnother(reportsOfDay(about), collectionOfDay({ ...about, onReturn }))
+
 const DAY_MS = 86_400_000
 
 const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
 
-/** Forgets what is kept for a time only: runs and mail for 90 days, keys of requests and leases for one. */
+/** Forgets what is kept for a time only: runs, mail and reports for 90 days, keys of requests and leases for one. */
 const forgettingDuty: Duty = {
   name: 'forget',
   everyMs: 3_600_000,
@@ -41,6 +50,7 @@ const forgettingDuty: Duty = {
     const before = (days: number) => instantOf(realClock() - days * DAY_MS)
     await deleteOldRuns(db.unscoped, before(90))
     await deleteOldMail(db.unscoped, before(90))
+    await deleteOldReports(db.unscoped, before(90))
     await deleteOldKeys(db, before(1))
     await deleteOldLeases(db, before(1))
   },
@@ -58,5 +68,7 @@ export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): D
     abandoningDuty,
     removalDuty(about),
     collectionDuty({ ...about, onReturn }),
+    reportsDuty(about),
+    sandboxReportsDuty(about),
   ]
 }

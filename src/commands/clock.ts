@@ -1,6 +1,5 @@
-import { onReturn, ORDER_OF_DAY } from '../duties.ts'
+import { afterDayOf, ORDER_OF_DAY } from '../duties.ts'
 import { moveClock } from '../features/billing-run/clock.ts'
-import { collectionOfDay } from '../features/collection/duty.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
@@ -31,7 +30,8 @@ export async function advanceClockCommand(
     const total = daysBetween(today, dateIn(to, account.timeZone))
     const hasMailServer = context.config.smtpUrl !== undefined
     const envelope = await opened.openEnvelope()
-    const afterDay = collectionOfDay({ envelope, adapters: makeAdapters({ db, envelope }), onReturn, hasMailServer })
+    const calling = { envelope, adapters: makeAdapters({ db, envelope }) }
+    const afterDay = afterDayOf({ ...calling, realClock: Date.now, hasMailServer })
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const moved = await moveClock(
       { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay },

@@ -183,14 +183,21 @@ export const listReportsDue = (db: Queryable, account: AccountId, today: IsoDate
       from sandbox_reports where account_id = ${account} and sent_at is null and due_on <= ${today}
      order by due_on, sandbox_report_id limit ${limit}`)
 
-/** Finds the earliest day on which a report falls due that is not taken yet. */
-export const nextReportDay = async (db: Queryable, account: AccountId): Promise<IsoDate | null> =>
+/** Finds the earliest day after another on which a report falls due that is not taken yet. */
+export const nextReportDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
   (
     await firstRow<{ dueOn: IsoDate }>(
       db,
-      sql`select due_on as "dueOn" from sandbox_reports where account_id = ${account} and sent_at is null order by due_on limit 1`,
+      sql`select due_on as "dueOn" from sandbox_reports
+           where account_id = ${account} and sent_at is null and due_on > ${after} order by due_on limit 1`,
     )
   )?.dueOn ?? null
+
+/** Lists accounts that follow real time and have a report due on their own day at an instant. */
+export const listAccountsToReport = (db: Queryable, at: Instant) =>
+  db.rows<{ account: AccountId }>(
+    sql`select account_id as "account" from list_accounts_with_sandbox_reports(${at}::timestamptz)`,
+  )
 
 export const updateReportSent = (tx: Transaction, account: AccountId, id: Id, now: Instant) =>
   tx.rows(sql`update sandbox_reports set sent_at = ${now} where account_id = ${account} and sandbox_report_id = ${id}`)

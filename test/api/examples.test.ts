@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
+import { moveTo } from '../support/shop.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -28,6 +30,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   invoiceID: { id: 'addInvoice' },
   recurInvoiceID: { id: 'addRecurringInvoice' },
   paymentID: { id: 'addPayment' },
+  refundID: { id: 'refundPayment' },
   creditNoteID: { id: 'addCredit' },
   AdjustmentID: { id: 'addAdjustment' },
   adjustmentID: { id: 'addAdjustment', answered: 'AdjustmentID' },
@@ -50,7 +53,24 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   reactivateSubscription: async (reader) => reader.must('PUT', `${await subscriptionOf(reader)}/cancel/norefund`, {}),
   recordUsage: (reader) => addMetered(reader),
   recordUsageInBulk: (reader) => addMetered(reader),
+  refundPayment: async (reader) => {
+    await addCharged(reader, '4000000000007726')
+  },
+  settleRefundByHand: async (reader) => {
+    const { gatewayID, refund } = await addCharged(reader, '4242424242424242')
+    await reader.must('PUT', `/v1/gateways/${gatewayID}`, { Settings: { Fault: 'refused' } })
+    const begun = await refund({ Amount: 10 })
+    reader.made.set('refundPayment 1', begun.body.refundID)
+    await moveTo(reader.client, '2027-01-03')
+  },
   deleteCurrency: (reader) => reader.must('POST', '/v1/currencies', byId.get('addCurrency')?.example),
+}
+
+/** Stands for the payment that an example names: the one that a gateway has charged to a card of a number. */
+async function addCharged(reader: Reader, number: string) {
+  const charged = await chargedPayment(service, number, { client: reader.client })
+  reader.made.set('addPayment 1', Number(charged.id))
+  return charged
 }
 
 const subscriptionOf = async (reader: Reader) => `/v1/subscriptions/${await reader.identifier('subscriptionID', 1)}`

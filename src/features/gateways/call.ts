@@ -1,5 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
 import type { Gateway } from './queries.ts'
@@ -16,20 +17,29 @@ export interface GatewayDeps {
   envelope: Envelope
 }
 
+/** Returns the adapter of a gateway, and its Settings as the adapter gets them. */
+export function adapterOf(
+  { adapters, envelope }: GatewayDeps,
+  account: AccountId,
+  gateway: Gateway,
+): { adapter: GatewayAdapter; settings: GatewayCall['settings'] } {
+  const adapter = adapters.get(gateway.type)
+  assert(adapter, `there is an adapter of type ${gateway.type}`)
+  return { adapter, settings: readSettings(adapter, openSettings(envelope, account, gateway)) }
+}
+
 /** Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. */
 export async function askGateway<Answer>(
-  { adapters, envelope }: GatewayDeps,
+  deps: GatewayDeps,
   { account, moment }: { account: Pick<Account, 'id'>; moment: Moment },
   gateway: Gateway,
   ask: (adapter: GatewayAdapter, call: GatewayCall) => Promise<Answer>,
 ): Promise<Answer | Unknown> {
-  const adapter = adapters.get(gateway.type)
-  assert(adapter, `there is an adapter of type ${gateway.type}`)
+  const { adapter, settings } = adapterOf(deps, account.id, gateway)
   const signal = AbortSignal.timeout(ANSWER_MS)
   const late = new Promise<Unknown>((resolve) =>
     signal.addEventListener('abort', () => resolve({ kind: 'unknown' }), { once: true }),
   )
-  const settings = readSettings(adapter, openSettings(envelope, account.id, gateway))
   const call: GatewayCall = { accountId: account.id, gatewayId: gateway.id, settings, ...moment, signal }
   return Promise.race([ask(adapter, call), late])
 }

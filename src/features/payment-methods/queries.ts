@@ -3,7 +3,7 @@ import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
 export type MethodState = 'unverified' | 'verified' | 'rejected'
@@ -116,6 +116,19 @@ export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
       account_holder = ${m.accountHolder}, bank = ${m.bank}, number = ${m.number}, number_hash = ${m.numberHash},
       branch_code = ${m.branchCode}, routing_number = ${m.routingNumber}, bic = ${m.bic}, mandate_reference = ${m.mandateReference},
       mandate_date = ${m.mandateDate}, mandate_token = ${m.mandateToken}, version = version + 1
+    where account_id = ${tx.account} and payment_method_id = ${m.id}`)
+
+/** Lists the cards that a gateway keeps under one of some tokens, by customer. */
+export const listCardsByToken = (db: Queryable, account: AccountId, gateway: Id, tokens: readonly string[]) =>
+  db.rows<{ id: Id }>(sql`
+    select payment_method_id as "id" from payment_methods
+     where account_id = ${account} and gateway_id = ${gateway} and gateway_token = any(${arrayLiteral(tokens)}::text[])
+     order by customer_id, payment_method_id`)
+
+export const updateCard = (tx: Transaction, m: Pick<StoredMethod, 'id' | 'lastFour'> & Omit<CardFields, 'gatewayId'>) =>
+  tx.rows(sql`
+    update payment_methods set last_four = ${m.lastFour}, gateway_token = ${m.gatewayToken}, fingerprint = ${m.fingerprint},
+      card_brand = ${m.cardBrand}, expiry_month = ${m.expiryMonth}, expiry_year = ${m.expiryYear}, version = version + 1
     where account_id = ${tx.account} and payment_method_id = ${m.id}`)
 
 export const updateMethodState = (tx: Transaction, id: Id, state: MethodState) =>

@@ -77,9 +77,10 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     summary: 'List the refunds of a payment through its gateway',
     success: { status: 200, schema: refundShape.list.schema },
     read: async (db: Queryable, context: RequestContext, { params }) => {
+      const paymentId = paymentKind.pathId(params)
       const [, refunds] = await Promise.all([
         paymentKind.found(db, context, params),
-        listRefundsOf(db, context.account.id, paymentKind.pathId(params)),
+        listRefundsOf(db, context.account.id, paymentId),
       ])
       return { status: 200, body: refundShape.list.write(refunds, writingOf(context)) }
     },

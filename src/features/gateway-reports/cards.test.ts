@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import { moveTo } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { keptReports, report, workAt } from './reports.testing.ts'
+
+/** Stored cards that their bank has issued anew. */
+
+const service = await startTestService()
+
+/** A customer whose card expires in February 2027 and is renewed by then; today is 1 January. */
+async function holder() {
+  const client = await service.newAccount()
+  const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
+  const customerID: number = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body.customerID
+  const added = await client.post('/v1/paymentmethods/creditcard', {
+    customerID,
+    isPrimary: true,
+    CreditCard: {
+      Number: '4000000000001232',
+      CardType: 'Visa',
+      NameOnCard: 'Ada',
+      LastNameOnCard: 'Lovelace',
+      ExpiryMonth: 2,
+      ExpiryYear: 2027,
+    },
+  })
+  expect(added.status).toBe(200)
+  const path = `/v1/paymentmethods/${added.body.paymentMethodID}`
+  const read = () => client.get(path)
+  const tokens = async () =>
+    (
+      await service.db.reader(client.id).rows<{ token: string }>(sql`
+        select gateway_token as "token" from payment_methods where account_id = ${client.id} order by payment_method_id`)
+    ).map(({ token }) => token)
+  const updates = async () =>
+    (await client.get('/v1/events')).body.filter(({ Type }: any) => Type === 'payment_method.updated')
+  return { client, gatewayID, GatewayToken, read, tokens, updates }
+}
+
+test('a card that was renewed has its new expiry and token the day after its month, with one event', async () => {
+  const { client, gatewayID, read, tokens, updates } = await holder()
+  const [before] = await tokens()
+  const first = await read()
+  await moveTo(client, '2027-02-28')
+  expect(await updates()).toEqual([])
+  await moveTo(client, '2027-03-01')
+  const second = await read()
+  expect(second.body.CreditCard).toEqual({ ...first.body.CreditCard, ExpiryYear: 2030 })
+  expect(second.headers['etag']).not.toBe(first.headers['etag'])
+  expect(await tokens()).toEqual([`${before}.1`])
+  const events = await updates()
+  expect(events).toMatchObject([{ Actor: `gateway ${gatewayID}` }])
+  expect(JSON.stringify(events)).not.toContain(before)
+})
+
+test('a report by the new token, or one that comes again, changes nothing; one by the old token still finds the card', async () => {
+  const shop = await holder()
+  const { client, tokens, updates } = shop
+  const [before = ''] = await tokens()
+  await moveTo(client, '2027-03-01')
+  for (const [n, reference] of [before, `${before}.1`, before].entries())
+    await report(service, shop, { id: `r-${n}`, about: 'stored', reference })
+  await Promise.all([workAt(service, client), workAt(service, client)])
+  expect(await updates()).toHaveLength(1)
+  for (const kept of await keptReports(service, client)) expect(kept).toMatchObject({ isFinished: true, reason: null })
+  // Three years on it is renewed once more, and the token that it has by then is not the first one.
+  await moveTo(client, '2030-03-01')
+  await report(service, shop, { id: 'next', about: 'stored', reference: `${before}.1` })
+  await workAt(service, client)
+  expect(await tokens()).toEqual([`${before}.2`])
+  expect(await updates()).toHaveLength(2)
+})
+
+test('the card of another account is not touched, and a method that is gone is a reason', async () => {
+  const [one, other] = [await holder(), await holder()]
+  const [theirs = ''] = await other.tokens()
+  await moveTo(one.client, '2027-03-01')
+  const [own = ''] = await one.tokens()
+  await report(service, one, { id: 'theirs', about: 'stored', reference: theirs })
+  await report(service, one, { id: 'own', about: 'stored', reference: own })
+  await service.db.transaction(one.client.id, (tx) =>
+    tx.rows(sql`delete from payment_methods where account_id = ${one.client.id}`),
+  )
+  await workAt(service, one.client)
+  expect(await keptReports(service, one.client)).toMatchObject([
+    { reason: null },
+    { reason: 'The gateway reports a card that it does not keep any more.' },
+    { reason: 'The gateway reports a card of which no payment method is kept.' },
+  ])
+  expect(await other.updates()).toEqual([])
+})

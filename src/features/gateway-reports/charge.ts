@@ -1,0 +1,103 @@
+import { assert } from '../../kernel/assert.ts'
+import { earlier, type IsoDate } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { amountText } from '../../kernel/currencies.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { ChargeChange, ChargeState } from '../gateways/contract.ts'
+import { addMoneyBack, returnPayment } from '../money/new-money.ts'
+import { loadPayment, lockedPayment } from '../money/payments.ts'
+import type { PaymentRecord } from '../money/records.ts'
+import { isPending } from '../money/rules.ts'
+import { type AppliedChange, insertAppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
+import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } from './rules.ts'
+
+/** Applies the present truth about a charge to its payments: each change once, whoever learned of it and however often. */
+
+/** The charge that changes are applied to, and those that were; its customer is locked. */
+interface Applying {
+  gatewayId: Id
+  charge: PaymentRecord
+  applied: AppliedChange[]
+}
+
+/** Applies what a gateway knows of a charge, in one transaction. */
+export async function applyCharge(
+  tx: Transaction,
+  context: RequestContext,
+  { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id },
+  { outcome, changes }: ChargeState,
+): Promise<Verdict> {
+  const charge = await lockedPayment(tx, chargeId)
+  assert(charge, `payment ${chargeId} exists`)
+  if (isPending(charge)) return WAITS
+  if (outcome.kind !== 'succeeded')
+    return charge.settledOn === null
+      ? APPLIED
+      : refused(`Payment ${chargeId} is recorded as received, and the gateway does not know it as made.`)
+  const applied = await listAppliedChanges(tx, gatewayId, chargeId)
+  const applying: Applying = { gatewayId, charge, applied }
+  await succeedLate(tx, context, applying, outcome.on)
+  let verdict = APPLIED
+  for (const change of changes) {
+    if (applied.some(({ kind, reference }) => kind === change.kind && reference === change.reference)) continue
+    const one = await (change.kind === 'dispute_won' ? win : lose)(tx, context, applying, change)
+    if (one.kind !== 'applied') verdict = one
+  }
+  return verdict
+}
+
+async function note(tx: Transaction, { gatewayId, charge, applied }: Applying, change: AppliedChange): Promise<void> {
+  await insertAppliedChange(tx, gatewayId, charge.id, change)
+  applied.push(change)
+}
+
+/** Rule: a charge that was recorded as failed and that succeeded is new money, once. */
+async function succeedLate(tx: Transaction, context: RequestContext, applying: Applying, on: IsoDate): Promise<void> {
+  const { charge, applied } = applying
+  if (!wasNeverReceived(charge) || applied.some(({ kind }) => kind === 'late_success')) return
+  const money = { cause: 'Late success' as const, amountMinor: charge.amountMinor, on }
+  const added = await addMoneyBack(tx, context, charge, { ...money, on: earlier(on, context.moment.today) })
+  await note(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId: added.id })
+}
+
+async function lose(
+  tx: Transaction,
+  context: RequestContext,
+  applying: Applying,
+  change: ChargeChange,
+): Promise<Verdict> {
+  const { gatewayId, charge } = applying
+  const ids = await listPaymentsOfCharge(tx, gatewayId, charge.id)
+  const payments = (await Promise.all(ids.map((id) => loadPayment(tx, tx.account, id)))).filter(
+    (one) => one !== undefined,
+  )
+  const { shares, beyondMinor } = lostShares(payments, change.amountMinor)
+  const { class: declineClass, message: reason } = change
+  const failure = { on: earlier(change.on, context.moment.today), reason, declineClass }
+  for (const { payment, lostMinor } of shares)
+    await returnPayment(tx, context, payment, { ...failure, returnedMinor: lostMinor })
+  const { kind, reference } = change
+  await note(tx, applying, { kind, reference, paymentId: shares[0]?.payment.id ?? null })
+  if (beyondMinor === 0n) return APPLIED
+  const amount = amountText(beyondMinor, charge.currency)
+  return refused(`Of what was taken back ${amount} is more than was received by payment ${charge.id}.`)
+}
+
+/** Rule: money that is won back pays what the payment had paid that was lost last. */
+async function win(
+  tx: Transaction,
+  context: RequestContext,
+  applying: Applying,
+  { kind, reference, amountMinor, on }: ChargeChange,
+): Promise<Verdict> {
+  const { charge, applied } = applying
+  const lost = applied.findLast((one) => one.kind === 'returned' || one.kind === 'disputed')
+  const payment = lost?.paymentId == null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
+  if (payment === undefined || amountMinor <= 0n)
+    return refused(`A dispute of payment ${charge.id} was won, and none is known to be lost.`)
+  const money = { cause: 'Dispute won' as const, amountMinor, on: earlier(on, context.moment.today) }
+  const added = await addMoneyBack(tx, context, payment, money)
+  await note(tx, applying, { kind, reference, paymentId: added.id })
+  return APPLIED
+}

@@ -1,0 +1,99 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import type { ChargeChange, GatewayReport } from '../gateways/contract.ts'
+
+/** Finds whose gateway a token names, of all accounts. */
+export const findGatewayOfToken = (db: Queryable, token: string) =>
+  firstRow<{ account: AccountId; id: Id }>(
+    db,
+    sql`select account_id as "account", gateway_id as "id" from find_gateway_by_token(${token}::uuid)`,
+  )
+
+/** A report as it is kept: whose it is, and what it is about. */
+export interface KeptReport extends Pick<GatewayReport, 'about' | 'reference'> {
+  id: Id
+  gatewayId: Id
+}
+
+const COLUMNS = fragment`gateway_report_id as "id", gateway_id as "gatewayId", about, reference`
+
+/** Keeps a report; false when it is known already. */
+export const insertGatewayReport = async (
+  tx: Transaction,
+  gatewayId: Id,
+  report: GatewayReport,
+  realNow: Instant,
+): Promise<boolean> =>
+  (await firstRow(
+    tx,
+    sql`insert into gateway_reports (account_id, gateway_id, external_id, about, reference, received_at)
+        values (${tx.account}, ${gatewayId}, ${report.id}, ${report.about}, ${report.reference}, ${realNow})
+        on conflict (account_id, gateway_id, external_id) do nothing returning gateway_report_id`,
+  )) !== undefined
+
+/** The channel on which workers learn of reports. */
+export const REPORT_CHANNEL = 'gateway_report'
+
+export const announceReport = (tx: Transaction) => tx.rows(sql`select pg_notify(${REPORT_CHANNEL}, '')`)
+
+/** Lists reports that wait for a worker, of all accounts that follow real time. */
+export const listWaitingReports = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", gateway_report_id as "id" from list_waiting_gateway_reports()`,
+  )
+
+/** Lists the reports of an account that are not finished, whoever is at them, from after one on. */
+export const listUnfinished = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<KeptReport>(sql`
+    select ${COLUMNS} from gateway_reports
+     where account_id = ${account} and finished_at is null and gateway_report_id > ${after}
+     order by gateway_report_id limit ${limit}`)
+
+/** Claims a report under a lease; undefined when another has it or it is done. */
+export const claimReport = (tx: Transaction, id: Id) =>
+  firstRow<KeptReport>(
+    tx,
+    sql`update gateway_reports set ${CLAIMED} where account_id = ${tx.account} and gateway_report_id = ${id} and ${IS_FREE}
+        returning ${COLUMNS}`,
+  )
+
+/** Finishes a report: it was applied, or there is a reason why it could not be. */
+export const finishReport = (tx: Transaction, id: Id, reason: string | null) =>
+  tx.rows(sql`
+    update gateway_reports set finished_at = clock_timestamp(), reason = ${reason}, ${LET_GO}
+     where account_id = ${tx.account} and gateway_report_id = ${id}`)
+
+export const reports = leasedRows({ relation: 'gateway_reports', id: 'gateway_report_id' })
+
+/** Forgets reports of the whole database that are older than promised, whatever became of them. */
+export const deleteOldReports = (db: Queryable, before: Instant) =>
+  db.rows(sql`select delete_old_gateway_reports(${before}::timestamptz) as "n"`)
+
+/** A change of a charge that was applied. */
+export interface AppliedChange extends Pick<ChargeChange, 'reference'> {
+  kind: ChargeChange['kind'] | 'late_success'
+  /** The payment that was failed, or whose money came back; null where nothing was left to be failed. */
+  paymentId: Id | null
+}
+
+/** Lists what was applied of a charge, in that order. Its customer is locked, so that nobody else applies more meanwhile. */
+export const listAppliedChanges = (tx: Transaction, gatewayId: Id, chargeId: Id) =>
+  tx.rows<AppliedChange>(sql`
+    select kind, reference, payment_id as "paymentId" from charge_changes
+     where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by charge_change_id`)
+
+export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id, change: AppliedChange) =>
+  tx.rows(sql`
+    insert into charge_changes (account_id, gateway_id, kind, reference, charge_id, payment_id)
+    values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId})`)
+
+/** Lists the payments that a charge was, and became by money that came back, in the order of their making. */
+export const listPaymentsOfCharge = async (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>
+  (
+    await tx.rows<{ id: Id }>(sql`
+      select payment_id as "id" from payments
+       where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by payment_id`)
+  ).map(({ id }) => id)
