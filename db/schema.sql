@@ -1925,6 +1925,21 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION list_accounts_with_refunds_to_ask(at_instant timestamp with time zone)
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select distinct r.account_id from payment_refunds r join accounts a on a.account_id = r.account_id
+     where r.next_ask_at <= at_instant and a.clock_at is null
+     limit 100;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION list_accounts_with_sandbox_reports(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
  LANGUAGE plpgsql

@@ -12,6 +12,7 @@ import type { GatewayDeps } from './features/gateways/call.ts'
 import { deleteOldReports } from './features/gateway-reports/queries.ts'
 import { reportsDuty, reportsOfDay, sandboxReportsDuty } from './features/gateway-reports/work.ts'
 import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
+import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
@@ -36,7 +37,7 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
 
 /** Makes the work of a day in a moved clock that calls gateways: they report first, then is collected. */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
-  oneAfterAnother(reportsOfDay(about), collectionOfDay({ ...about, onReturn }))
+  oneAfterAnother(reportsOfDay(about), refundsOfDay(about), collectionOfDay({ ...about, onReturn }))
 
 const DAY_MS = 86_400_000
 
@@ -70,5 +71,6 @@ export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): D
     collectionDuty({ ...about, onReturn }),
     reportsDuty(about),
     sandboxReportsDuty(about),
+    refundsDuty(about),
   ]
 }

@@ -95,3 +95,16 @@ begin
 end $$;
 revoke all on function list_accounts_with_sandbox_reports(timestamptz) from public;
 grant execute on function list_accounts_with_sandbox_reports(timestamptz) to perennial_app;
+
+-- Accounts on real time with an open refund whose gateway is to be asked by an instant.
+create function list_accounts_with_refunds_to_ask(at_instant timestamptz) returns table (account_id bigint)
+  language plpgsql stable security definer set search_path = perennial, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+    select distinct r.account_id from payment_refunds r join accounts a on a.account_id = r.account_id
+     where r.next_ask_at <= at_instant and a.clock_at is null
+     limit 100;
+end $$;
+revoke all on function list_accounts_with_refunds_to_ask(timestamptz) from public;
+grant execute on function list_accounts_with_refunds_to_ask(timestamptz) to perennial_app;

@@ -56,6 +56,19 @@ export interface RequestContext {
   publicUrl?: string | undefined
 }
 
+/** Makes the context of work in the background, in an account and at a moment. */
+export const backgroundContext = (
+  account: Account,
+  moment: Moment,
+  { actor, hasMailServer = false }: { actor: string; hasMailServer?: boolean },
+): RequestContext => ({
+  account,
+  moment,
+  actor,
+  hasMailServer,
+  caller: { account, keyId: 0n, permission: 'full' },
+})
+
 /** Facts about the reader's account that a row does not hold: the zone its dates are written in, and the day that is today there. */
 export interface Writing {
   timeZone: string

@@ -167,6 +167,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_accounts_to_collect: 'the worker asks where something is to be collected',
   list_accounts_to_schedule: 'the worker asks whose day has begun',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',
+  list_accounts_with_refunds_to_ask: 'the worker asks whose gateways are to be asked about refunds',
   list_accounts_with_sandbox_reports: 'the worker asks whose sandbox has something to report',
   list_all_accounts: 'the command line lists the accounts of the deployment',
   list_schedule_zones: 'the worker asks in which zones days begin',

@@ -58,8 +58,10 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   },
   settleRefundByHand: async (reader) => {
     const { gatewayID, refund } = await addCharged(reader, '4242424242424242')
-    await reader.must('PUT', `/v1/gateways/${gatewayID}`, { Settings: { Fault: 'refused' } })
+    const faulty = (Fault: string) => reader.must('PUT', `/v1/gateways/${gatewayID}`, { Settings: { Fault } })
+    await faulty('not_answered')
     const begun = await refund({ Amount: 10 })
+    await faulty('refused')
     reader.made.set('refundPayment 1', begun.body.refundID)
     await moveTo(reader.client, '2027-01-03')
   },

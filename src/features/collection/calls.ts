@@ -1,5 +1,5 @@
 import { assert } from '../../kernel/assert.ts'
-import type { Account, Moment, RequestContext } from '../../kernel/context.ts'
+import type { Moment, RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
@@ -26,19 +26,6 @@ const HOURLY = 3600
 /** Tries that reach nothing within 20 hours have failed: three short waits and the hours after them. */
 const NOT_SENT_MAX = WAITS.length + 20
 const ASK_AGAIN_SECONDS = 60
-
-/** Makes the context of work in the background, in an account and at a moment. */
-export const backgroundContext = (
-  account: Account,
-  moment: Moment,
-  { actor, hasMailServer = false }: { actor: string; hasMailServer?: boolean },
-): RequestContext => ({
-  account,
-  moment,
-  actor,
-  hasMailServer,
-  caller: { account, keyId: 0n, permission: 'full' },
-})
 
 /**
  * Makes the call of a try, or asks what became of one that was made. Rule: nothing is charged under another key, and what may have reached the

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { onReturn } from '../../duties.ts'
-import { momentOf } from '../../kernel/context.ts'
+import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { GatewayAdapter } from '../gateways/contract.ts'
-import { backgroundContext } from './calls.ts'
 import { collectDay } from './day.ts'
 import { collectionDuty } from './duty.ts'
 

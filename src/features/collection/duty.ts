@@ -1,11 +1,10 @@
 import type { Account } from '../../kernel/context.ts'
-import { momentOf } from '../../kernel/context.ts'
+import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Duty, GoOn } from '../../platform/duty.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/run.ts'
 import { findDunnedDay } from '../dunning/queries.ts'
-import { backgroundContext } from './calls.ts'
 import { bringBack, collectDay, type DayDeps } from './day.ts'
 import { listAccountsToCollect } from './try-queries.ts'
 

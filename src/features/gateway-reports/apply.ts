@@ -1,7 +1,13 @@
 import { assert } from '../../kernel/assert.ts'
-import type { Account, Moment, RealClock, RequestContext } from '../../kernel/context.ts'
+import {
+  type Account,
+  backgroundContext,
+  type Moment,
+  type RealClock,
+  type RequestContext,
+} from '../../kernel/context.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { backgroundContext, resumeTry } from '../collection/calls.ts'
+import { resumeTry } from '../collection/calls.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { GatewayAdapter, GatewayCall, None, NotSent, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'

@@ -95,6 +95,8 @@ export async function askRefund(deps: GatewayDeps, context: RequestContext, of: 
     assert(adapter.askRefund, 'the gateway can be asked')
     return adapter.askRefund(call, request.reference)
   })
+  // A question that did not arrive leaves what may have arrived before as unknown as it was.
+  if (answer.kind === 'not_sent' && refund.lastAnswer !== 'not_sent') return { kind: 'unknown' }
   if (answer.kind !== 'none') return answer
   if (refund.state !== 'open') return { kind: 'unknown' }
   const { now, today } = context.moment

@@ -65,3 +65,20 @@ export const listRefundsToAsk = (db: Queryable, account: AccountId, by: Instant,
   db.rows<{ id: Id }>(sql`
     select refund_id as "id" from payment_refunds
      where account_id = ${account} and next_ask_at <= ${by} order by next_ask_at limit ${limit}`)
+
+/** Lists accounts that follow real time and have an open refund to ask about by an instant. */
+export const listAccountsToAsk = (db: Queryable, by: Instant) =>
+  db.rows<{ account: AccountId }>(
+    sql`select account_id as "account" from list_accounts_with_refunds_to_ask(${by}::timestamptz)`,
+  )
+
+/** Finds the first day after another, in the account's zone, on which an open refund is to be asked about. */
+export const findAskDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
+  (
+    await oneRow<{ day: IsoDate | null }>(
+      db,
+      sql`select min((r.next_ask_at at time zone a.time_zone)::date) as "day"
+            from payment_refunds r join accounts a on a.account_id = ${account}
+           where r.account_id = ${account} and r.next_ask_at is not null and (r.next_ask_at at time zone a.time_zone)::date > ${after}`,
+    )
+  ).day

@@ -1,9 +1,11 @@
+import pino from 'pino'
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { acting } from '../money/money.testing.ts'
 import { chargedPayment } from './charged.testing.ts'
-import { askAbout, askOpenRefunds } from './ask.ts'
+import { askAbout } from './ask.ts'
+import { refundsDuty } from './duty.ts'
 import { failPayment, lockedPayment } from '../money/payments.ts'
 
 const service = await startTestService()
@@ -134,9 +136,12 @@ test('what cannot be refunded says why: recorded by hand, failed, pending, of an
 
 test('a result by hand is taken after 24 hours of silence, once', async () => {
   const { client, gatewayID, path, refund, refunds, balances } = await charged()
-  await client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault: 'refused' } })
+  const faulty = (Fault: string) => client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault } })
+  await faulty('not_answered')
   const { status, body } = await refund({ Amount: 40 })
   expect(status).toBe(202)
+  // The gateway is away from now on: the refund stays as unknown as it is.
+  await faulty('refused')
   const result = `${path}/refunds/${body.refundID}/result`
   expect(codeOf(await client.put(result, { Success: false }))).toEqual([409, 'gateway_may_answer'])
   await moveTo(client, '2027-01-03')
@@ -148,13 +153,8 @@ test('a result by hand is taken after 24 hours of silence, once', async () => {
   expect((await client.put(`${path}/refunds/999/result`, { Success: false })).status).toBe(404)
 })
 
-/** Moves the clock and asks the gateways, as the lane of the account does. */
-async function pass({ client }: { client: TestClient }, to: string) {
-  await moveTo(client, to)
-  await acting(service, client, async (_tx, context) => context).then((context) =>
-    askOpenRefunds(service.db, context, service.calling),
-  )
-}
+/** Moves the clock, which asks the gateways on its way. */
+const pass = ({ client }: { client: TestClient }, to: string) => moveTo(client, to)
 
 test('one that pends succeeds the next day; one that was not sent is sent again under its own key, for 20 hours', async () => {
   const pending = await charged('4000000000007726')
@@ -209,4 +209,24 @@ test('one that failed after it had succeeded is new money, once', async () => {
   ])
   expect(await balances()).toMatchObject({ Balance: -100, Unallocated: 100 })
   expect(await differencesOf(service, client)).toEqual([])
+})
+
+test('on real time a worker asks about what is open, whatever number of workers there are', async () => {
+  let nowMs = Date.parse('2027-01-01T12:00:00.000Z')
+  const timed = await startTestService({ now: () => nowMs })
+  const client = await timed.newAccount({ clockAt: null })
+  const shop = await chargedPayment(timed, undefined, { client, now: '2027-01-01T12:00:00.000Z' })
+  const faulty = (Fault: string | null) => client.put(`/v1/gateways/${shop.gatewayID}`, { Settings: { Fault } })
+  await faulty('not_answered')
+  expect((await shop.refund({ Amount: 40 })).status).toBe(202)
+  await faulty(null)
+  const look = () =>
+    refundsDuty(timed.calling).run({ db: timed.db, log: pino({ level: 'silent' }), realClock: () => nowMs }, () => {})
+  await look()
+  expect(await shop.refunds()).toMatchObject([{ State: 'open' }])
+  nowMs += 5 * 60_000
+  await Promise.all([look(), look()])
+  expect(await shop.refunds()).toMatchObject([{ State: 'succeeded' }])
+  expect(await shop.balances()).toMatchObject({ Held: 0, Unallocated: 60 })
+  expect(await differencesOf(timed, client)).toEqual([])
 })

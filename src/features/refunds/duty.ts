@@ -1,0 +1,49 @@
+import { backgroundContext, momentOf } from '../../kernel/context.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Duty } from '../../platform/duty.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import { getAccount } from '../accounts/queries.ts'
+import type { AfterDay } from '../billing-run/run.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import { askOpenRefunds } from './ask.ts'
+import { findAskDay, listAccountsToAsk } from './queries.ts'
+
+/** Open refunds are asked about in their turn: by a duty on real time, and as a moved clock lives through its days. */
+
+const LOOK_EVERY_MS = 30_000
+const ACCOUNTS_A_LOOK = 100
+const ACTOR = 'refunds'
+
+export const refundsDuty = (deps: GatewayDeps & { hasMailServer?: boolean }): Duty => ({
+  name: 'refunds',
+  everyMs: LOOK_EVERY_MS,
+  run: async ({ db, log, realClock }, goOn) => {
+    const { hasMailServer = false } = deps
+    const found = await listAccountsToAsk(db.unscoped, instantOf(realClock()))
+    for (const { account: id } of found) {
+      goOn()
+      const account = await getAccount(db.reader(id), id)
+      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+      await askOpenRefunds(db, context, deps).catch((error: unknown) =>
+        log.error(
+          { err: errorFacts(error), account: String(id) },
+          'refunds could not be asked about; it is tried again',
+        ),
+      )
+    }
+    return found.length < ACCOUNTS_A_LOOK ? undefined : 'again'
+  },
+})
+
+/** Makes the part that open refunds have in the days of a moved clock. */
+export const refundsOfDay = (deps: GatewayDeps & { hasMailServer?: boolean }): AfterDay => ({
+  findAfter: async (db, account, day, until) => {
+    const next = await findAskDay(db, account, day)
+    return next !== null && next <= until ? next : null
+  },
+  work: async (db, account, moment, actor) => {
+    const { hasMailServer = false } = deps
+    await askOpenRefunds(db, backgroundContext(account, moment, { actor, hasMailServer }), deps)
+    return { collected: 0, declined: 0, unknown: 0 }
+  },
+})
