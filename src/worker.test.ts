@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Database } from './platform/database/database.ts'
+import { unavailable } from './platform/database/failures.ts'
 import type { Duty } from './platform/duty.ts'
 import { startWorker } from './worker.ts'
 
@@ -17,8 +18,8 @@ function notifying() {
   return { db: { listen } as unknown as Database, notify: (channel: string) => hearing.get(channel)?.(), hearing }
 }
 
-const started = (duties: Duty[], { db } = notifying()) =>
-  startWorker({ db, log: pino({ level: 'silent' }), realClock: () => 0 }, duties)
+const started = (duties: Duty[], { db } = notifying(), log = pino({ level: 'silent' })) =>
+  startWorker({ db, log, realClock: () => 0 }, duties)
 
 const forever = new Promise<void>(() => {})
 
@@ -92,4 +93,27 @@ test('stopping waits no longer than its bound for a duty that does not end', asy
   await vi.advanceTimersByTimeAsync(10_000)
   await stopping
   expect(isStopped).toBe(true)
+})
+
+test('an outage of the database is one line for all duties, and so is its end', async () => {
+  const lines: { level: number; msg: string; seconds?: number }[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  let isAway = true
+  const run = async () => {
+    if (isAway) throw unavailable()
+  }
+  const worker = await started(
+    [1, 2, 3].map((no) => ({ name: `duty ${no}`, everyMs: 1000, run })),
+    notifying(),
+    log,
+  )
+  await vi.advanceTimersByTimeAsync(40_500)
+  expect(lines).toMatchObject([{ level: 50, msg: expect.stringContaining('the database cannot be reached') }])
+  isAway = false
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(lines.slice(1)).toMatchObject([{ level: 30, msg: expect.stringContaining('again'), seconds: 41 }])
+  isAway = true
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(lines.slice(2)).toMatchObject([{ level: 50 }])
+  await worker.stop()
 })

@@ -1,4 +1,6 @@
+import { Fault } from './kernel/fault.ts'
 import type { Duty, DutyDeps } from './platform/duty.ts'
+import { steadyClock } from './platform/steady-clock.ts'
 import { within } from './platform/within.ts'
 
 /**
@@ -15,9 +17,39 @@ const STOP_MS_MAX = 25_000
 
 class Stopped extends Error {}
 
+/** The outage of the database as all duties meet it: one line when it begins, and one when a round that began after that is done. */
+class Outage {
+  readonly #log: DutyDeps['log']
+  #sinceMs: number | undefined
+
+  constructor(log: DutyDeps['log']) {
+    this.#log = log
+  }
+
+  /** Notes that a duty met it. What the duties meet after the first is written for `debug` only. */
+  met(err: Fault, duty: string): void {
+    if (this.#sinceMs !== undefined)
+      return this.#log.debug({ err, duty }, 'a duty of the worker waits for the database')
+    this.#sinceMs = steadyClock()
+    this.#log.error({ err, duty }, 'the database cannot be reached; the worker goes on when it can')
+  }
+
+  /** Notes that a round that began at this moment of the steady clock is done. */
+  isOver(beganAtMs: number): void {
+    if (this.#sinceMs === undefined || beganAtMs < this.#sinceMs) return
+    const seconds = Math.round((steadyClock() - this.#sinceMs) / 1000)
+    this.#sinceMs = undefined
+    this.#log.info({ seconds }, 'the database can be reached again; the worker goes on')
+  }
+}
+
+const isOutage = (error: unknown): error is Fault =>
+  error instanceof Fault && error.problems[0]?.code === 'database_unavailable'
+
 /** Starts every duty at once. */
 export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Promise<Worker> {
-  const started = await Promise.all(duties.map((duty) => startDuty(deps, duty)))
+  const outage = new Outage(deps.log)
+  const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, outage)))
   return {
     stop: async () => {
       const running = new Set(started.map(({ name }) => name))
@@ -31,7 +63,7 @@ export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Prom
   }
 }
 
-async function startDuty(deps: DutyDeps, duty: Duty) {
+async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
   let isStopping = false
   let isCalled = false
   let endSleep = () => {}
@@ -57,10 +89,13 @@ async function startDuty(deps: DutyDeps, duty: Duty) {
   async function loop(): Promise<void> {
     while (!isStopping) {
       isCalled = false
+      const beganAtMs = steadyClock()
       try {
         if ((await duty.run(deps, goOn)) === 'again') isCalled = true
+        outage.isOver(beganAtMs)
       } catch (error) {
-        if (!(error instanceof Stopped))
+        if (isOutage(error)) outage.met(error, duty.name)
+        else if (!(error instanceof Stopped))
           deps.log.error({ err: error, duty: duty.name }, 'a duty of the worker failed; it is tried again')
       }
       if (!isStopping && !isCalled) await sleep()
