@@ -26,6 +26,7 @@ export async function drain(cleanUp: (waitFor: WaitFor) => Promise<void>, log: D
   try {
     if (await Promise.race([cleanUp(waitFor).then(() => false), isLate]))
       log.warn({ waitsFor: [...waitedFor] }, 'not everything that ran could be finished in time')
+    else log.info({}, 'stopped')
   } finally {
     clearInterval(report)
     clearTimeout(limit)

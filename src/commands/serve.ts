@@ -7,9 +7,10 @@ import { secretHash } from '../features/api-keys/secret.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
-import { startFailureOfListen } from '../platform/http/listen-failure.ts'
+import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import type { GatewayDeps } from '../features/gateways/call.ts'
+import { hasDatabase } from '../platform/postgres/data-folder.ts'
 import { workerDuties } from '../duties.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
@@ -26,6 +27,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   const { config } = context
   const log = serviceLog(config.logLevel)
   const stop = stopping()
+  if (config.databaseUrl === undefined && !hasDatabase(config.dataDir)) await checkPortIsFree(config)
   const opened = await openForService(context, log, { ownership: 'own', stop })
   let app: App | undefined
   let worker: Worker | undefined

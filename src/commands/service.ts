@@ -2,6 +2,7 @@ import pino, { type Logger } from 'pino'
 import { secretsIn } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
 import { makeLog } from '../platform/log.ts'
+import { dataFolderAt } from '../platform/postgres/data-folder.ts'
 import type { CommandContext } from './context.ts'
 import type { Stopping } from './stopping.ts'
 
@@ -21,12 +22,14 @@ export const sayLastWords = (reason: string): void =>
 export const sayAtStart = (message: string): void => logTo('error', { sync: true }).error(message)
 
 /** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
-export const openForService = (
+export const openForService = async (
   context: CommandContext,
   log: Logger,
   given: { ownership: Ownership; stop: Stopping },
-): Promise<OpenDatabase> =>
-  openService(context.config, {
+): Promise<OpenDatabase> => {
+  const { databaseUrl, dataDir } = context.config
+  const database = databaseUrl === undefined ? 'embedded' : 'server'
+  const opened = await openService(context.config, {
     root: context.root,
     ownership: given.ownership,
     log: {
@@ -37,3 +40,7 @@ export const openForService = (
     },
     onDatabaseGone: (reason) => given.stop.fail(`the database has ended: ${reason}`),
   })
+  // Not before: a start that is refused is one sentence and nothing else.
+  log.info({ version: context.version, database, dataDir: dataFolderAt(dataDir).root }, 'starting')
+  return opened
+}

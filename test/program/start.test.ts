@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -126,16 +126,25 @@ describe('a start that cannot be', () => {
     expect(ended.err).not.toMatch(/secret|short/)
   })
 
-  test('says that the port is in use, and lets go of the database', async () => {
+  test('says that the port is in use before a database is made, and lets go of one that is there', async () => {
     const DATA_DIR = testFolder()
     const other = createServer()
     const port = await new Promise<number>((resolve) =>
       other.listen(0, '127.0.0.1', () => resolve((other.address() as { port: number }).port)),
     )
-    const ended = await runProgram(['serve'], { DATA_DIR, PORT: String(port), LOG_LEVEL: 'warn' })
+    const refused = async () =>
+      expectOneSentence(
+        await runProgram(['serve'], { DATA_DIR, PORT: String(port), LOG_LEVEL: 'warn' }),
+        new RegExp(`Port ${port} on 127.0.0.1 is in use: .*PORT`),
+      )
+    await refused()
+    expect(readdirSync(DATA_DIR)).toEqual([])
+    const first = await serve({ DATA_DIR })
+    first.child.kill('SIGTERM')
+    await first.ended
+    await refused()
     other.close()
-    expectOneSentence(ended, new RegExp(`Port ${port} on 127.0.0.1 is in use: .*PORT`))
-    expect((await serve({ DATA_DIR })).account).toBe(1)
+    await serve({ DATA_DIR })
   })
 
   test('says who uses the data folder when a service runs on it already', async () => {

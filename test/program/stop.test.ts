@@ -115,3 +115,28 @@ test.each([
     })
   },
 )
+
+test('the log says what starts and that it has stopped, and after a kill that the service before did not stop', async () => {
+  const DATA_DIR = testFolder()
+  const linesOf = ({ err }: { err: string }) =>
+    err
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string })
+  const killed = /did not stop by itself/
+  const first = await serve({ DATA_DIR })
+  first.child.kill('SIGTERM')
+  const lines = linesOf(await first.ended)
+  expect(lines.find(({ msg }) => msg === 'starting')).toMatchObject({
+    msg: 'starting',
+    version: expect.any(String),
+    database: 'embedded',
+    dataDir: DATA_DIR,
+  })
+  expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping' }, { msg: 'stopped' }])
+  const second = await serve({ DATA_DIR })
+  second.child.kill('SIGKILL')
+  expect((await second.ended).err).not.toMatch(killed)
+  const third = await serve({ DATA_DIR })
+  expect(third.said.err).toMatch(killed)
+})

@@ -1,5 +1,18 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
+
+/** Fails as listening will where another program has the port: to be asked before a first start makes a database. */
+export async function checkPortIsFree({ host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
+  await startFailureOfListen({ host, port }, async () => {
+    const probe = createServer().listen({ host, port })
+    await once(probe, 'listening')
+    probe.close()
+    await once(probe, 'close')
+    return host
+  })
+}
 
 /** Listens, or fails with one sentence that names the remedy. */
 export async function startFailureOfListen(

@@ -6,7 +6,12 @@ import { findProcess, findServersIn, isRunning, type ProcessMark } from './proce
 import { errorCodeOf, folderFailure, StartFailure } from './start-failure.ts'
 
 /** The one lock of a data folder. The descriptor is handed on to every process that works in the folder. */
-export type FolderLock = { readonly descriptor: number; release(): void }
+export type FolderLock = {
+  readonly descriptor: number
+  /** The process that held it last and never let go of it, because it was killed or its machine went down. */
+  readonly killedOwner: number | undefined
+  release(): void
+}
 
 // Most waits are for a database that is already stopping; the others need not be quick.
 const RETRY_MS = 25
@@ -31,8 +36,9 @@ export async function takeLock(folder: DataFolder, onWait: (message: string) => 
       endOrphan(folder, wait, onWait)
       await delay(performance.now() - wait.since < PROMPT_MS ? RETRY_MS : SLOW_RETRY_MS)
     }
+    const killedOwner = readOwner(folder)?.pid
     writeOwner(descriptor, folder)
-    return { descriptor, release: () => release(descriptor) }
+    return { descriptor, killedOwner, release: () => release(descriptor) }
   } catch (error) {
     closeSync(descriptor)
     throw error

@@ -44,6 +44,10 @@ export async function startEmbeddedPostgres(given: {
   const { log } = given
   const folder = openDataFolder(given.dataDir)
   const lock = await takeLock(folder, (message) => log.warn(message))
+  if (lock.killedOwner !== undefined)
+    log.info(
+      `the process ${lock.killedOwner} that used ${folder.root} last did not stop by itself: it was killed, or its machine went down`,
+    )
   try {
     return await startLocked(folder, lock, given)
   } catch (error) {
