@@ -1,4 +1,4 @@
-import { Fault } from './kernel/fault.ts'
+import { isOutage } from './platform/database/failures.ts'
 import type { Duty, DutyDeps } from './platform/duty.ts'
 import { steadyClock } from './platform/steady-clock.ts'
 import { within } from './platform/within.ts'
@@ -27,7 +27,7 @@ class Outage {
   }
 
   /** Notes that a duty met it. What the duties meet after the first is written for `debug` only. */
-  met(err: Fault, duty: string): void {
+  met(err: unknown, duty: string): void {
     if (this.#sinceMs !== undefined)
       return this.#log.debug({ err, duty }, 'a duty of the worker waits for the database')
     this.#sinceMs = steadyClock()
@@ -42,9 +42,6 @@ class Outage {
     this.#log.info({ seconds }, 'the database can be reached again; the worker goes on')
   }
 }
-
-const isOutage = (error: unknown): error is Fault =>
-  error instanceof Fault && error.problems[0]?.code === 'database_unavailable'
 
 /** Starts every duty at once. */
 export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Promise<Worker> {

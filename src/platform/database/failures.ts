@@ -75,6 +75,10 @@ const refusal = (code: string, message: string, retryAfterSeconds: number, cause
 export const unavailable = (cause?: unknown): Fault =>
   refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
 
+/** Reports whether this is the fault of a database that is away. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof Fault && error.problems[0]?.code === 'database_unavailable'
+
 /** Returns the database answers and takes no writes: 503 as when it is away, in words that lead whoever runs it to the cause. */
 const takesNoWrites = (cause: unknown): Fault =>
   refusal(
