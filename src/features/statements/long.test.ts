@@ -66,7 +66,10 @@ test('an automatic statement of more is kept and listed, and is no PDF', async (
   const [kept] = (await client.get(`/v1/customers/${customerID}/statements`)).body
   expect(kept.ClosingBalances).toEqual([{ CurrencyCode: 'USD', ClosingBalance: 15 }])
   const drawn = await client.get(`/v1/customers/${customerID}/statements/${kept.statementID}/pdf`)
-  expect(errorOf(drawn)).toMatchObject([400, { Code: 'statement_too_long' }])
+  expect(errorOf(drawn)).toMatchObject([
+    400,
+    { Code: 'statement_too_long', Field: null, Message: expect.stringContaining('/statement, by from and to') },
+  ])
 })
 
 describe('as JSON a statement', () => {

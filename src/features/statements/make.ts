@@ -21,11 +21,18 @@ import { listCurrenciesOf, listOpenNow, movementsInOrder, readStatement } from '
 /** Of all currencies together: some 170 pages, drawn in a few seconds. */
 export const PDF_MOVEMENTS_MAX = 10_000
 
-export const statementTooLong = () =>
+const statementTooLong = () =>
   invalid(
     'statement_too_long',
     'A statement as PDF has at most 10,000 movements, and this one has more; ask for a shorter period, or for JSON (format=json).',
     'from',
+  )
+
+export const keptTooLong = () =>
+  invalid(
+    'statement_too_long',
+    'A statement as PDF has at most 10,000 movements, and this one has more; read its days with the amounts of today at /v1/customers/{customerID}/statement, by from and to.',
+    null,
   )
 
 export interface CurrencyBalance {

@@ -19,7 +19,7 @@ import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
-import { arrivingStatementOf, listCurrencyBalances, PDF_MOVEMENTS_MAX, statementTooLong } from './make.ts'
+import { arrivingStatementOf, keptTooLong, listCurrencyBalances, PDF_MOVEMENTS_MAX } from './make.ts'
 import { customerBalanceShape, keptStatementShape, StatementOut, StatementQuery, statementToWire } from './wire.ts'
 
 const tag = 'Customers'
@@ -123,7 +123,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
       const id = pathId(params, 'statementID', unknownStatement)
       const row = await findStatement(db, account.id, customerId, id, PDF_MOVEMENTS_MAX)
       if (!row) throw unknownStatement(id)
-      if (row.document === null) throw statementTooLong()
+      if (row.document === null) throw keptTooLong()
       const logo = await findLogo(db, account.id)
       return drawnStatement(drawing, account, readKept(row.document, logo?.content ?? null))
     },
