@@ -168,6 +168,3 @@ export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>
 export const sendWake = (tx: Transaction, ids: readonly InvoiceId[], day: IsoDate): void =>
   tx.send(sql`
     update dunning set due_on = ${day} where account_id = ${tx.account} and invoice_id = any(${`{${ids.join(',')}}`}::bigint[]) and due_on is null`)
-
-export const deleteDunningOf = (tx: Transaction, customerId: CustomerId) =>
-  tx.rows(sql`delete from dunning where account_id = ${tx.account} and customer_id = ${customerId}`)
