@@ -1,9 +1,8 @@
 import { instantOf } from './kernel/zone.ts'
 import type { RealClock } from './kernel/context.ts'
-import { oneAfterAnother } from './features/billing-run/after-day.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
+import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
-import type { AfterDay } from './features/billing-run/run.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
 import { collectionDuty, collectionOfDay } from './features/collection/duty.ts'
@@ -15,6 +14,7 @@ import { abandoningDuty, removalDuty } from './features/payment-methods/removal.
 import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
+import { reminderDuty, remindersOfDay } from './features/reminders/duty.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
@@ -35,9 +35,9 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
-/** Makes the work of a day in a moved clock that calls gateways: they report first, then is collected. */
+/** Makes the work of a day after its runs, in its order: gateways report, refunds are asked about, then is collected, then reminded. */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
-  oneAfterAnother(reportsOfDay(about), refundsOfDay(about), collectionOfDay({ ...about, onReturn }))
+  inTurn([reportsOfDay(about), refundsOfDay(about), collectionOfDay({ ...about, onReturn }), remindersOfDay(about)])
 
 const DAY_MS = 86_400_000
 
@@ -72,5 +72,6 @@ export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): D
     reportsDuty(about),
     sandboxReportsDuty(about),
     refundsDuty(about),
+    reminderDuty(about),
   ]
 }

@@ -1,4 +1,4 @@
-import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 
 /** The rules of an account by which unpaid invoices are collected: steps after DueDate with their actions, and reminders before a date. */
 
@@ -82,15 +82,3 @@ export const daysOfRules = ({ attempts }: CollectionRules): number => attempts.a
 /** Returns the first attempt that comes after another; undefined when that was the last. `newest` is null before the first. */
 export const attemptAfter = ({ attempts }: CollectionRules, newest: number | null): Attempt | undefined =>
   attempts.find(({ daysAfterDue }) => newest === null || daysAfterDue > newest)
-
-/**
- * Returns whether a reminder goes out today. Rule: on its day, `daysBefore` the date it is about, and where nothing ran on that day until
- * that date; not for a date that became known after the reminder's day.
- */
-export function isReminderDue(
-  { daysBefore, isActive }: Reminder,
-  { about, knownSince, today }: { about: IsoDate; knownSince: IsoDate; today: IsoDate },
-): boolean {
-  const on = addDays(about, -daysBefore)
-  return isActive && on >= knownSince && on <= today && today <= about
-}

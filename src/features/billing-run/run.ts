@@ -2,11 +2,12 @@ import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isRetryable } from '../../platform/database/failures.ts'
 import { type Account, type Moment, momentOf, type RealClock } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
+import type { AfterDay, TryTotals } from './after-day.ts'
 import {
   countDue,
   type DueContext,
@@ -42,20 +43,6 @@ export interface RunDeps {
   afterDay?: AfterDay
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number
-}
-
-/** Outcomes of tries. */
-export interface TryTotals {
-  collected: number
-  declined: number
-  unknown: number
-}
-
-/** Work that belongs to a day, after everything of the run. */
-export interface AfterDay {
-  /** Finds the first day after another, up to a last one, that has such work. */
-  findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
-  work(db: Database, account: Account, moment: Moment, actor: string): Promise<TryTotals>
 }
 
 export interface RunTotals extends TryTotals {

@@ -35,6 +35,7 @@ const VALUES: Record<string, readonly [first: unknown, second: unknown]> = {
   PaymentTermDays: [7, 30],
   Locale: ['de', 'de-CH'],
   isCollectionHold: [true, false],
+  StoppedReminders: [['end_near', 'payment_due'], ['card_expiring']],
   CustomFields: [[{ Key: 'Industry', Value: 'Steam' }], [{ Key: 'Industry', Value: 'Ships' }]],
 }
 const first = Object.fromEntries(Object.entries(VALUES).map(([name, [value]]) => [name, value]))
@@ -84,10 +85,29 @@ describe('fields of a customer', () => {
 
   test('an edit without fields that other programs do not know keeps them, and null clears them', async () => {
     const { client, path, read } = await newShop()
-    const { PaymentTermDays, Locale, isCollectionHold, CustomFields, ...known } = first
+    const { PaymentTermDays, Locale, isCollectionHold, StoppedReminders, CustomFields, ...known } = first
     await client.put(path, known)
-    expect((await read()).fields).toMatchObject({ PaymentTermDays, Locale, isCollectionHold, CustomFields })
-    await client.put(path, { ...known, PaymentTermDays: null, Locale: null, isCollectionHold: null })
-    expect((await read()).fields).toMatchObject({ PaymentTermDays: null, Locale: null, isCollectionHold: false })
+    const kept = { PaymentTermDays, Locale, isCollectionHold, StoppedReminders, CustomFields }
+    expect((await read()).fields).toMatchObject(kept)
+    const nulls = { PaymentTermDays: null, Locale: null, isCollectionHold: null, StoppedReminders: null }
+    await client.put(path, { ...known, ...nulls })
+    expect((await read()).fields).toMatchObject({ ...nulls, isCollectionHold: false, StoppedReminders: [] })
+  })
+
+  test('reminders that are stopped are named in any letter case, each once', async () => {
+    const { client, path, read } = await newShop()
+    const put = (StoppedReminders: unknown) => client.put(path, { ...first, StoppedReminders })
+    expect((await put(['Payment_Due', 'END_NEAR'])).status).toBe(204)
+    expect((await read()).fields.StoppedReminders).toEqual(['payment_due', 'end_near'])
+    const refusals = [
+      [['end_near', 'End_Near'], 'StoppedReminders[1]'],
+      [['birthday'], 'StoppedReminders[0]'],
+      ['end_near', 'StoppedReminders'],
+    ] as const
+    for (const [sent, field] of refusals) {
+      const reply = await put(sent)
+      expect([reply.status, reply.body.Errors[0].Field]).toEqual([400, field])
+    }
+    expect((await read()).fields.StoppedReminders).toEqual(['payment_due', 'end_near'])
   })
 })

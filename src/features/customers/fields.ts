@@ -1,3 +1,4 @@
+import type { ReminderKind } from '../../engine/collection/rules.ts'
 import type { CustomValues } from './custom-value-queries.ts'
 
 export const PAYMENT_METHODS = ['cash', 'cheque', 'credit_card', 'debit_order', 'eft', 'bank_account'] as const
@@ -34,13 +35,15 @@ export interface CustomerInput {
   paymentTermDays: number | null
   locale: string | null
   isCollectionHold: boolean
+  /** The kinds of reminders that the customer does not want. */
+  stoppedReminders: readonly ReminderKind[]
   primaryGatewayId: bigint | null
   customValues: CustomValues | null
 }
 
 interface SetField {
   column: string
-  type: 'text' | 'boolean' | 'bigint' | 'integer' | 'jsonb'
+  type: 'text' | 'boolean' | 'bigint' | 'integer' | 'jsonb' | 'text[]'
   /** Documents freeze it at issue; an edit of it starts a new version of the customer. */
   isFrozen: boolean
   /** Shows who the customer is, and is taken away when the customer is made anonymous. */
@@ -81,6 +84,7 @@ export const CUSTOMER_FIELDS = {
   paymentTermDays: { column: 'payment_term_days', type: 'integer', isFrozen: false, isPersonal: false },
   locale: { column: 'locale', type: 'text', isFrozen: true, isPersonal: false },
   isCollectionHold: { column: 'is_collection_hold', type: 'boolean', isFrozen: false, isPersonal: false },
+  stoppedReminders: { column: 'stopped_reminders', type: 'text[]', isFrozen: false, isPersonal: false },
   primaryGatewayId: { column: 'primary_gateway_id', type: 'bigint', isFrozen: false, isPersonal: false },
   customValues: { column: 'custom_values', type: 'jsonb', isFrozen: false, isPersonal: false },
 } as const satisfies Record<keyof CustomerInput, SetField>

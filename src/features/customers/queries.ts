@@ -140,8 +140,9 @@ type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 /** Returns the value of a field as its column takes it. */
 const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
   const { type } = CUSTOMER_FIELDS[name]
-  const value = type === 'jsonb' && c[name] !== null ? JSON.stringify(c[name]) : c[name]
-  return fragment`${value}::${namesOf(type)}`
+  const value = c[name]
+  if (Array.isArray(value)) return fragment`${arrayLiteral(value)}::${namesOf(type)}`
+  return fragment`${type === 'jsonb' && value !== null ? JSON.stringify(value) : value}::${namesOf(type)}`
 }
 
 /** Adds a customer. Without a reference it gets one of the service's own, made from the identifier. */

@@ -2,11 +2,21 @@ import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { type Column, type Columns, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, email, flag, languageTag, reference, text, whole } from '../../platform/wire/fields.ts'
-import { type BodyOf, listOf, objectOf, optional, type Property, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  distinct,
+  listOf,
+  objectOf,
+  optional,
+  type Property,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
@@ -121,6 +131,16 @@ const ENTRIES = {
   PaymentTermDays: set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
   Locale: set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
   isCollectionHold: set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
+  StoppedReminders: set(
+    'stoppedReminders',
+    optional(
+      distinct(
+        listOf(word(REMINDER_KINDS, { anyCase: true }), { max: REMINDER_KINDS.length, what: 'kinds of reminders' }),
+      ),
+    ),
+    outList(outWord(REMINDER_KINDS)),
+    { blank: [], isKept: true },
+  ),
 }
 
 type Entries = typeof ENTRIES

@@ -48,6 +48,7 @@ export const EVENT_TYPES = [
   'customer.unsuspended',
   'customer.deleted',
   'customer.anonymised',
+  'customer.reminder_queued',
   'customer_contact.created',
   'customer_contact.updated',
   'customer_contact.deleted',

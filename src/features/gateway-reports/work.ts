@@ -5,7 +5,7 @@ import type { Duty, GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { listAccountsToReport, nextReportDay } from '../../sandbox/queries.ts'
 import { getAccount } from '../accounts/queries.ts'
-import type { AfterDay } from '../billing-run/run.ts'
+import type { AfterDay } from '../billing-run/after-day.ts'
 import { applyReport, type ReportDeps } from './apply.ts'
 import {
   claimReport,

@@ -277,6 +277,20 @@ export function listOf<T>(item: Field<T>, bounds: { min?: number; max: number; w
   }
 }
 
+/** Refuses a list in which an entry comes twice. */
+export const distinct = <T>(list: Field<T[]>): Field<T[]> => ({
+  ...list,
+  schema: { ...list.schema, uniqueItems: true },
+  read(value, path, context) {
+    const entries = list.read(value, path, context)
+    if (entries === REFUSED) return REFUSED
+    const again = entries.findIndex((entry, index) => entries.indexOf(entry) < index)
+    if (again < 0) return entries
+    context.problems.add('repeated', `${path}[${again}]`, `${path} names ${String(entries[again])} twice.`)
+    return REFUSED
+  },
+})
+
 /** Reads one of some words. With `anyCase` letter case does not matter; the result is always the word as listed. */
 export function word<W extends string>(words: readonly W[], options: { anyCase?: boolean } = {}): Field<W> {
   return {

@@ -1,0 +1,117 @@
+import { datesOfPass, dayOfReminder, isReminderDue } from '../../engine/collection/reminders.ts'
+import type { Reminder, ReminderKind } from '../../engine/collection/rules.ts'
+import { addDays, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { AccountId, CustomerId } from '../../kernel/ids.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import type { GoOn } from '../../platform/duty.ts'
+import { lockCustomers } from '../customers/queries.ts'
+import { getCollectionRules } from '../dunning/rules-queries.ts'
+import {
+  deleteSentBefore,
+  findFirstDate,
+  findPassedOn,
+  listCustomersToRemind,
+  savePass,
+  type Wanted,
+} from './queries.ts'
+import { remindCustomers } from './remind.ts'
+import { SOURCES } from './sources.ts'
+
+/**
+ * The reminders of a day, for one account. A pass can be killed anywhere: what went out is written with its mail, and the day counts as passed
+ * when all of it is done.
+ */
+
+/** Customers whose identifiers are read at once, and those of a transaction. */
+const A_LOOK = 20_000
+const CHUNK = 500
+
+/** Days for which sent reminders are kept after their date: a change of the time zone may bring back a day. */
+const KEPT_DAYS = 7
+
+const activeOf = (reminders: readonly Reminder[]): Reminder[] => reminders.filter(({ isActive }) => isActive)
+
+const wantedOf = (reminders: readonly Reminder[], today: IsoDate): Wanted[] =>
+  SOURCES.flatMap((source) => {
+    const reminder = reminders.find(({ kind }) => kind === source.kind)
+    return reminder ? [{ source, dates: datesOfPass(reminder, today) }] : []
+  })
+
+/** Sends the reminders of a day that have not gone out. */
+export async function remindDay(
+  db: Database,
+  context: RequestContext,
+  { chunk = CHUNK, goOn = () => {} }: { chunk?: number; goOn?: GoOn } = {},
+): Promise<void> {
+  const { account, moment } = context
+  const { reminders } = await getCollectionRules(db.reader(account.id), account.id)
+  const active = activeOf(reminders)
+  if (active.length === 0) return
+  const wanted = wantedOf(active, moment.today)
+  const byKind = new Map<ReminderKind, Reminder>(active.map((reminder) => [reminder.kind, reminder]))
+  for (let after: CustomerId = 0n; ;) {
+    const ids = await listCustomersToRemind(db.reader(account.id), account.id, wanted, after, A_LOOK)
+    const last = ids.at(-1)
+    if (last === undefined) break
+    after = last
+    for (let start = 0; start < ids.length; start += chunk) {
+      goOn()
+      await db.transaction(account.id, (tx) =>
+        remindSome(tx, context, ids.slice(start, start + chunk), { wanted, byKind }),
+      )
+    }
+  }
+  await db.transaction(account.id, async (tx) => {
+    await deleteSentBefore(tx, addDays(moment.today, -KEPT_DAYS))
+    await savePass(tx, reminders, moment.today)
+  })
+}
+
+/** Reminds some customers. They are locked, so that nobody is reminded of what he pays at the same moment, and nothing goes out twice. */
+async function remindSome(
+  tx: Transaction,
+  context: RequestContext,
+  ids: readonly CustomerId[],
+  { wanted, byKind }: { wanted: readonly Wanted[]; byKind: ReadonlyMap<ReminderKind, Reminder> },
+): Promise<void> {
+  const { today } = context.moment
+  const locked = await lockCustomers(tx, ids, true)
+  await remindCustomers(
+    tx,
+    context,
+    locked.map(({ id }) => id),
+    wanted,
+    (item) => {
+      const reminder = byKind.get(item.kind)
+      return reminder !== undefined && isReminderDue(reminder, { ...item, today })
+    },
+  )
+}
+
+/**
+ * Finds the first day after another, up to a last one, on which a reminder may be to go out. Days whose reminders have gone out by the present
+ * rules count as over; where the rules have changed since, today counts as a day to come.
+ */
+export async function findReminderDay(
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> {
+  const { reminders } = await getCollectionRules(db, account)
+  const active = activeOf(reminders)
+  if (active.length === 0) return null
+  const passedOn = await findPassedOn(db, account, reminders)
+  if (passedOn === null) return addDays(day, 1) <= until ? addDays(day, 1) : null
+  const first = addDays(later(day, passedOn), 1)
+  if (first > until) return null
+  let found: IsoDate | null = null
+  for (const { source, dates } of wantedOf(active, first)) {
+    const reminder = active.find(({ kind }) => kind === source.kind) as Reminder
+    const range = { from: dates.until, until: addDays(until, reminder.daysBefore) }
+    const about = await findFirstDate(db, account, { source, dates: range })
+    if (about !== null) found = earliest(found, dayOfReminder(reminder, about))
+  }
+  return found
+}

@@ -1,0 +1,41 @@
+import { momentOf } from '../../kernel/context.ts'
+import { dateIn } from '../../kernel/zone.ts'
+import type { Duty } from '../../platform/duty.ts'
+import { getAccount, listScheduleZones } from '../accounts/queries.ts'
+import type { AfterDay } from '../billing-run/after-day.ts'
+import { backgroundContext } from '../collection/calls.ts'
+import { findReminderDay, remindDay } from './day.ts'
+import { listAccountsToRemind } from './queries.ts'
+
+/** Reminders in the background, and as the last part of a day that a moved clock lives through. */
+
+const LOOK_EVERY_MS = 60_000
+const ACTOR = 'reminders'
+
+/** Sends the reminders of the day on every account of real time, once its run and its tries are done. */
+export const reminderDuty = ({ hasMailServer = false }: { hasMailServer?: boolean }): Duty => ({
+  name: 'reminders',
+  everyMs: LOOK_EVERY_MS,
+  run: async ({ db, log, realClock }, goOn) => {
+    const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
+    const days = zones.map((zone) => dateIn(realClock(), zone))
+    for (const id of await listAccountsToRemind(db.unscoped, zones, days)) {
+      goOn()
+      const account = await getAccount(db.reader(id), id)
+      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+      await remindDay(db, context, { goOn }).catch((error: unknown) => {
+        goOn()
+        log.error({ err: error, account: String(id) }, 'the reminders of an account failed; they are tried again')
+      })
+    }
+  },
+})
+
+/** The reminders of a day as a moved clock lives through it. */
+export const remindersOfDay = ({ hasMailServer = false }: { hasMailServer?: boolean }): AfterDay => ({
+  findAfter: findReminderDay,
+  work: async (db, account, moment, actor) => {
+    await remindDay(db, backgroundContext(account, moment, { actor, hasMailServer }))
+    return { collected: 0, declined: 0, unknown: 0 }
+  },
+})
