@@ -20,7 +20,7 @@ export type CollectionKind = DunningKind | ReminderKind
 /** A line of such a mail: an open invoice, a card, or a contract with the day that the mail is about. */
 export type CollectionItem =
   | { what: 'invoice'; number: bigint; currency: string; openMinor: bigint; dueDate: IsoDate; reason: string | null }
-  | { what: 'card'; brand: string; lastFour: string; day: IsoDate }
+  | { what: 'card'; brand: string | null; lastFour: string; day: IsoDate }
   | { what: 'contract'; name: string; day: IsoDate }
 
 export interface CollectionFacts {
@@ -161,7 +161,8 @@ interface Names {
   greeting(name: string): string
   invoice(number: bigint): string
   open(money: string, due: string): string
-  card(brand: string, lastFour: string): string
+  /** The brand is null where it is not known. */
+  card(brand: string | null, lastFour: string): string
   footer: string
 }
 
@@ -170,14 +171,14 @@ const NAMES: Record<Language, Names> = {
     greeting: (name) => `Hello ${name},`,
     invoice: (number) => `Invoice ${number}`,
     open: (money, due) => `${money}, due on ${due}`,
-    card: (brand, lastFour) => `${brand} ending in ${lastFour}`,
+    card: (brand, lastFour) => `${brand ?? 'Card'} ending in ${lastFour}`,
     footer: 'If you have a question about this, please answer this mail.',
   },
   de: {
     greeting: (name) => `Guten Tag ${name},`,
     invoice: (number) => `Rechnung ${number}`,
     open: (money, due) => `${money}, fällig am ${due}`,
-    card: (brand, lastFour) => `${brand} mit den Endziffern ${lastFour}`,
+    card: (brand, lastFour) => `${brand ?? 'Karte'} mit den Endziffern ${lastFour}`,
     footer: 'Bei Fragen dazu antworten Sie bitte auf diese Nachricht.',
   },
 }

@@ -74,6 +74,7 @@ function shownItem({
     assert(number !== null && currency !== null && openMinor !== null, 'an issued invoice has a number and amounts')
     return { what: 'invoice', number, currency, openMinor, dueDate: about, reason: null }
   }
-  if (document === 'payment_method') return { what: 'card', brand: brand ?? '', lastFour: lastFour ?? '', day: about }
+  if (document === 'payment_method')
+    return { what: 'card', brand: brand === 'Unknown' ? null : brand, lastFour: lastFour ?? '', day: about }
   return { what: 'contract', name: name ?? '', day: about }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, addPackage, moveTo } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { addDays } from '../../kernel/calendar.ts'
 
 /** Reminders end to end: rules that are switched on, a clock that moves, and the outbox. */
@@ -19,7 +20,7 @@ interface Shop {
   invoice(amount: number, body?: object): Promise<number>
   subscription(body?: object): Promise<number>
   recurring(body?: object): Promise<number>
-  card(month: number, year: number, isPrimary?: boolean): Promise<number>
+  card(month: number, year: number, wish?: { isPrimary?: boolean; CardType?: string }): Promise<number>
   /** Changes the customer, by its record as it is. */
   change(fields: object): Promise<void>
   /** The reminders in the outbox: the day, the kind, and what the mail lists. */
@@ -52,7 +53,7 @@ async function shop(customer: object = {}): Promise<Shop> {
     recurring: async (body = {}) =>
       (
         await sent(
-          client.post('/v1/recurringinvoices', {
+          client.post('/v1/recurring-invoices', {
             customerID,
             CurrencyCode: 'USD',
             Term: 1,
@@ -63,8 +64,8 @@ async function shop(customer: object = {}): Promise<Shop> {
           }),
         )
       ).recurInvoiceID,
-    card: async (ExpiryMonth, ExpiryYear, isPrimary = true) => {
-      const CreditCard = { Number: '4242424242424242', CardType: 'Unknown', NameOnCard: 'Ada', LastNameOnCard: 'L' }
+    card: async (ExpiryMonth, ExpiryYear, { isPrimary = true, CardType = 'Visa' } = {}) => {
+      const CreditCard = { Number: '4242424242424242', CardType, NameOnCard: 'Ada', LastNameOnCard: 'L' }
       const body = { customerID, isPrimary, CreditCard: { ...CreditCard, ExpiryMonth, ExpiryYear } }
       return (await sent(client.post('/v1/paymentmethods/creditcard', body))).paymentMethodID
     },
@@ -123,7 +124,7 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
   test('a card is reminded of 30 days before the last day of its month, only the primary one', async () => {
     const { client, on, card, mails } = await shop()
     await on('card_expiring')
-    await card(3, 2027, false)
+    await card(3, 2027, { isPrimary: false })
     await card(2, 2027)
     await move(client, '2027-04-10')
     expect(await mails()).toEqual(['01-29 card_expiring [Visa ending in 4242: February 28, 2027]'])
@@ -132,7 +133,8 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
   test('the end of a trial is reminded of 3 days before', async () => {
     const { client, on, subscription, mails } = await shop()
     await on('trial_expiring')
-    await subscription({ TrialEndDate: '2027-01-15' })
+    const { packageID } = await addPackage(client, { name: 'Gold', trialPeriod: 14 })
+    await subscription({ packageID })
     await move(client, '2027-02-10')
     expect(await mails()).toEqual(['01-12 trial_expiring [Gold: January 15, 2027]'])
   })
@@ -167,7 +169,8 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
     await invoice(1)
     await invoice(2)
     await invoice(3, { DueDate: '2027-01-12' })
-    await subscription({ TrialEndDate: '2027-01-10', EndDate: '2027-02-10' })
+    const { packageID } = await addPackage(client, { trialPeriod: 9 })
+    await subscription({ packageID, EndDate: '2027-02-10' })
     await card(1, 2027)
     await move(client, '2027-02-20')
     const shown = (await mails()).map((mail) => mail.replace(/\[.*/, '') + (mail.match(/\[/g) ?? []).length)
@@ -201,23 +204,23 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
   })
 
   test('a date that moved is reminded of anew, and one that moved back is not', async () => {
-    const { client, on, invoice, mails } = await shop()
-    await on('payment_due')
-    const id = await invoice(7)
-    const to = (DueDate: string) => sent(client.put(`/v1/invoices/${id}`, { DueDate }))
+    const { client, on, subscription, mails } = await shop()
+    await on('end_near')
+    const id = await subscription({ EndDate: '2027-01-15' })
+    const to = (EndDate: string) => sent(client.put(`/v1/subscriptions/${id}/changeenddate`, { EndDate }))
     await move(client, '2027-01-09')
+    await to('2027-01-19')
     await to('2027-01-15')
-    await to('2027-01-11')
     await move(client, '2027-01-10')
     expect(await mails()).toHaveLength(1)
     await to('2027-01-20')
-    await move(client, '2027-01-18')
+    await move(client, '2027-01-14')
     await to('2027-01-19')
     await move(client, '2027-01-30')
-    expect((await mails()).map((mail) => mail.slice(0, 17))).toEqual([
-      '01-08 payment_due',
-      '01-17 payment_due',
-      '01-18 payment_due',
+    expect(await mails()).toEqual([
+      '01-08 end_near [Gold: January 15, 2027]',
+      '01-13 end_near [Gold: January 20, 2027]',
+      '01-14 end_near [Gold: January 19, 2027]',
     ])
   })
 
@@ -227,14 +230,17 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
     await invoice(1, { isDraft: true })
     await sent(client.delete(`/v1/invoices/${await invoice(2)}`))
     const [paid, pending, failing] = [await invoice(3), await invoice(4), await invoice(5)]
-    const pay = (id: number, amount: number, more: object = {}) =>
+    const pay = (id: number, amount: number) =>
       sent(
-        client.post('/v1/payments', {
-          ...payment(customerID, amount, [{ invoiceID: id, positiveAdjustmentID: 0, amountApplied: amount }]),
-          ...more,
-        }),
+        client.post(
+          '/v1/payments',
+          payment(customerID, amount, [{ invoiceID: id, positiveAdjustmentID: 0, amountApplied: amount }]),
+        ),
       )
-    await pay(pending, 4, { isPending: true })
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`
+        update invoices set pending_minor = total_minor where account_id = ${tx.account} and invoice_id = ${BigInt(pending)}`),
+    )
     const { paymentID } = await pay(failing, 5)
     await move(client, '2027-01-07')
     await pay(paid, 3)
@@ -275,8 +281,9 @@ describe.each(Object.entries(MOVES))('lived through %s', (_, move) => {
     const { client, on, subscription, mails } = await shop()
     await on('upcoming_renewal', 'end_near', 'trial_expiring')
     const now = await subscription({ EndDate: '2027-02-20' })
-    const atRenewal = await subscription({ TrialEndDate: '2027-01-20' })
-    await sent(client.put(`/v1/subscriptions/${now}/cancel/now`, {}))
+    const { packageID } = await addPackage(client, { trialPeriod: 19 })
+    const atRenewal = await subscription({ packageID })
+    await sent(client.put(`/v1/subscriptions/${now}/cancel/norefund`, {}))
     await sent(client.put(`/v1/subscriptions/${atRenewal}/cancel/renewal`, {}))
     await move(client, '2027-03-10')
     expect(await mails()).toEqual([])
@@ -297,6 +304,7 @@ const payment = (customerID: number, Amount: number, Allocations: object[]) => (
   Amount,
   CurrencyCode: 'USD',
   Method: 'cheque',
+  Date: START,
   Allocations,
 })
 
@@ -357,4 +365,12 @@ test('without an active reminder nothing is sent, and no account is reminded by 
   await moveTo(quiet.client, '2027-01-20')
   await moveTo(client, '2027-01-20')
   expect([await quiet.mails(), (await mails()).length]).toEqual([[], 1])
+})
+
+test('a card whose brand is not known is named without one', async () => {
+  const { client, on, card, mails } = await shop()
+  await on('card_expiring')
+  await card(2, 2027, { CardType: 'Unknown' })
+  await moveTo(client, '2027-02-01')
+  expect(await mails()).toEqual(['01-29 card_expiring [Card ending in 4242: February 28, 2027]'])
 })
