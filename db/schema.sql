@@ -557,6 +557,7 @@ create table customers (
   custom_values jsonb,
   statement_due_on date,
   is_suspended_by_rule boolean default false not null,
+  stopped_reminders text[] default '{}'::text[] not null,
   constraint customers_pkey PRIMARY KEY (account_id, customer_id),
   constraint customers_reference_key UNIQUE (account_id, reference),
   constraint customers_account_id_currency_fkey FOREIGN KEY (account_id, currency) REFERENCES account_currencies(account_id, currency),
@@ -778,6 +779,7 @@ CREATE INDEX invoices_by_customer ON invoices USING btree (account_id, customer_
 CREATE INDEX invoices_by_date ON invoices USING brin (account_id, invoice_date) WITH (autosummarize='on');
 CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurring_invoice_id, invoice_id) WHERE (recurring_invoice_id IS NOT NULL);
 CREATE INDEX invoices_cancelled ON invoices USING btree (account_id, cancelled_on) WHERE (cancelled_on IS NOT NULL);
+CREATE INDEX invoices_due ON invoices USING brin (account_id, due_date) WITH (autosummarize='on');
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 alter table invoices enable row level security;
@@ -1073,6 +1075,7 @@ create table payment_methods (
   mandate_reference text,
   mandate_date date,
   mandate_token text,
+  expires_on date generated always as ((((make_date((expiry_year)::integer, (expiry_month)::integer, 1) + '1 mon'::interval) - '1 day'::interval))::date) stored,
   constraint payment_methods_pkey PRIMARY KEY (account_id, payment_method_id),
   constraint payment_methods_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payment_methods_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -1085,6 +1088,7 @@ create table payment_methods (
 CREATE INDEX payment_methods_by_customer ON payment_methods USING btree (account_id, customer_id, payment_method_id);
 CREATE INDEX payment_methods_by_gateway ON payment_methods USING btree (account_id, gateway_id) WHERE (gateway_id IS NOT NULL);
 CREATE INDEX payment_methods_by_number ON payment_methods USING btree (account_id, number_hash);
+CREATE INDEX payment_methods_expiring ON payment_methods USING btree (account_id, expires_on, customer_id) WHERE (is_primary AND (expires_on IS NOT NULL));
 CREATE UNIQUE INDEX payment_methods_primary ON payment_methods USING btree (account_id, customer_id) WHERE is_primary;
 CREATE INDEX payment_methods_substring_idx ON payment_methods USING btree (SUBSTRING(number FROM 1 FOR 69)) WHERE (number IS NOT NULL);
 alter table payment_methods enable row level security;
@@ -1255,10 +1259,38 @@ create table recurring_invoices (
 CREATE INDEX recurring_invoices_by_currency ON recurring_invoices USING btree (account_id, currency);
 CREATE INDEX recurring_invoices_by_customer ON recurring_invoices USING btree (account_id, customer_id, recurring_invoice_id);
 CREATE INDEX recurring_invoices_due ON recurring_invoices USING btree (account_id, due_on, customer_id, recurring_invoice_id) WHERE (due_on IS NOT NULL);
+CREATE INDEX recurring_invoices_ends ON recurring_invoices USING btree (account_id, end_date, customer_id) WHERE ((end_date IS NOT NULL) AND (cancelled_on IS NULL));
 CREATE UNIQUE INDEX recurring_invoices_reference_key ON recurring_invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 alter table recurring_invoices enable row level security;
 create policy account on recurring_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoices to perennial_app;
+
+create table reminder_passes (
+  account_id bigint not null,
+  passed_on date not null,
+  reminders jsonb not null,
+  constraint reminder_passes_pkey PRIMARY KEY (account_id),
+  constraint reminder_passes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+alter table reminder_passes enable row level security;
+create policy account on reminder_passes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on reminder_passes to perennial_app;
+
+create table reminders_sent (
+  account_id bigint not null,
+  about date not null,
+  kind text not null,
+  document text not null,
+  document_id bigint not null,
+  customer_id bigint not null,
+  sent_on date not null,
+  constraint reminders_sent_pkey PRIMARY KEY (account_id, about, kind, document, document_id),
+  constraint reminders_sent_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint reminders_sent_document_check CHECK ((document = ANY (ARRAY['subscription'::text, 'recurring_invoice'::text, 'payment_method'::text, 'invoice'::text])))
+);
+alter table reminders_sent enable row level security;
+create policy account on reminders_sent to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select on reminders_sent to perennial_app;
 
 create table sandbox_cards (
   account_id bigint not null,
@@ -1474,6 +1506,7 @@ CASE
     WHEN (pending_kind = 'cancellation'::text) THEN pending_on
     ELSE NULL::date
 END), customer_id) WHERE ((NOT is_end_recorded) AND ((end_date IS NOT NULL) OR (pending_kind = 'cancellation'::text)));
+CREATE INDEX subscriptions_trial_ends ON subscriptions USING btree (account_id, trial_end_date, customer_id) WHERE ((trial_end_date IS NOT NULL) AND (cancelled_on IS NULL));
 alter table subscriptions enable row level security;
 create policy account on subscriptions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscriptions to perennial_app;
@@ -1889,6 +1922,28 @@ begin
     -- Customers come back where the clock stands, too: it follows from a commit.
     union select c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null
      limit 1000;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_accounts_to_remind(zones text[], days date[])
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select a.account_id from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+      join collection_rules r on r.account_id = a.account_id and r.reminders @> '[{"isActive": true}]'
+      left join reminder_passes p on p.account_id = a.account_id
+     where a.clock_at is null and (p.account_id is null or p.passed_on < z.today or p.reminders <> r.reminders)
+       and a.scheduled_on >= z.today
+       and not exists (select 1 from billing_runs b where b.account_id = a.account_id and b.finished_at is null)
+       and not exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today
+             and not exists (select 1 from collection_tries t
+                   where t.account_id = a.account_id and t.invoice_id = d.invoice_id and t.state = 'open'))
+     order by a.account_id limit 1000;
 end $function$
 ;
 
