@@ -9,14 +9,14 @@ import { lockCustomers } from '../customers/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import {
   deleteSentBefore,
-  findFirstDate,
   findPassedOn,
   listCustomersToRemind,
+  listFirstDates,
   savePass,
-  type Wanted,
+  type Windows,
 } from './queries.ts'
 import { remindCustomers } from './remind.ts'
-import { SOURCES } from './sources.ts'
+import type { Dates } from './sources.ts'
 
 /**
  * The reminders of a day, for one account. A pass can be killed anywhere: what went out is written with its mail, and the day counts as passed
@@ -32,11 +32,8 @@ const KEPT_DAYS = 7
 
 const activeOf = (reminders: readonly Reminder[]): Reminder[] => reminders.filter(({ isActive }) => isActive)
 
-const wantedOf = (reminders: readonly Reminder[], today: IsoDate): Wanted[] =>
-  SOURCES.flatMap((source) => {
-    const reminder = reminders.find(({ kind }) => kind === source.kind)
-    return reminder ? [{ source, dates: datesOfPass(reminder, today) }] : []
-  })
+const windowsOf = (reminders: readonly Reminder[], datesOf: (reminder: Reminder) => Dates): Windows =>
+  Object.fromEntries(reminders.map((reminder) => [reminder.kind, datesOf(reminder)]))
 
 /** Sends the reminders of a day that have not gone out. */
 export async function remindDay(
@@ -48,17 +45,17 @@ export async function remindDay(
   const { reminders } = await getCollectionRules(db.reader(account.id), account.id)
   const active = activeOf(reminders)
   if (active.length === 0) return
-  const wanted = wantedOf(active, moment.today)
+  const windows = windowsOf(active, (reminder) => datesOfPass(reminder, moment.today))
   const byKind = new Map<ReminderKind, Reminder>(active.map((reminder) => [reminder.kind, reminder]))
   for (let after: CustomerId = 0n; ;) {
-    const ids = await listCustomersToRemind(db.reader(account.id), account.id, wanted, after, A_LOOK)
+    const ids = await listCustomersToRemind(db.reader(account.id), account.id, windows, after, A_LOOK)
     const last = ids.at(-1)
     if (last === undefined) break
     after = last
     for (let start = 0; start < ids.length; start += chunk) {
       goOn()
       await db.transaction(account.id, (tx) =>
-        remindSome(tx, context, ids.slice(start, start + chunk), { wanted, byKind }),
+        remindSome(tx, context, ids.slice(start, start + chunk), { windows, byKind }),
       )
     }
   }
@@ -73,7 +70,7 @@ async function remindSome(
   tx: Transaction,
   context: RequestContext,
   ids: readonly CustomerId[],
-  { wanted, byKind }: { wanted: readonly Wanted[]; byKind: ReadonlyMap<ReminderKind, Reminder> },
+  { windows, byKind }: { windows: Windows; byKind: ReadonlyMap<ReminderKind, Reminder> },
 ): Promise<void> {
   const { today } = context.moment
   const locked = await lockCustomers(tx, ids, true)
@@ -81,7 +78,7 @@ async function remindSome(
     tx,
     context,
     locked.map(({ id }) => id),
-    wanted,
+    windows,
     (item) => {
       const reminder = byKind.get(item.kind)
       return reminder !== undefined && isReminderDue(reminder, { ...item, today })
@@ -106,12 +103,14 @@ export async function findReminderDay(
   if (passedOn === null) return addDays(day, 1) <= until ? addDays(day, 1) : null
   const first = addDays(later(day, passedOn), 1)
   if (first > until) return null
+  const ahead = (reminder: Reminder): Dates => ({
+    from: datesOfPass(reminder, first).until,
+    until: datesOfPass(reminder, until).until,
+  })
   let found: IsoDate | null = null
-  for (const { source, dates } of wantedOf(active, first)) {
-    const reminder = active.find(({ kind }) => kind === source.kind) as Reminder
-    const range = { from: dates.until, until: addDays(until, reminder.daysBefore) }
-    const about = await findFirstDate(db, account, { source, dates: range })
-    if (about !== null) found = earliest(found, dayOfReminder(reminder, about))
+  for (const { kind, about } of await listFirstDates(db, account, windowsOf(active, ahead))) {
+    const reminder = active.find((each) => each.kind === kind)
+    if (reminder && about !== null) found = earliest(found, dayOfReminder(reminder, about))
   }
   return found
 }

@@ -1,18 +1,28 @@
 import type { Reminder, ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
-import type { Dates, DocumentKind, Source } from './sources.ts'
+import { type Dates, type DocumentKind, type Source, SOURCES } from './sources.ts'
 
-/** Records of a kind whose dates a pass looks at. */
-export interface Wanted {
-  source: Source
-  dates: Dates
-}
+/** The dates to look at, by kind; a kind that is left out is not looked at. */
+export type Windows = Partial<Record<ReminderKind, Dates>>
+
+/** Joins a piece of a statement for every source that is to be looked at: over its records that nobody has been reminded of. */
+const ofSources = (
+  account: AccountId,
+  windows: Windows,
+  piece: (source: Source, unsent: Fragment) => Fragment,
+): Fragment =>
+  unionOf(
+    SOURCES.flatMap((source) => {
+      const dates = windows[source.kind]
+      return dates ? [piece(source, unsent(account, source, dates))] : []
+    }),
+  )
 
 /** The records of a source that a customer who takes reminders of its kind has not been reminded of. */
-const unsent = (account: AccountId, { source, dates }: Wanted): Fragment => fragment`
+const unsent = (account: AccountId, source: Source, dates: Dates): Fragment => fragment`
   ${source.rows(account, dates)}
     and exists (select 1 from customers c where c.account_id = ${account} and c.customer_id = ${namesOf(source.customerId)}
           and c.paused_on is null and c.email is not null and ${source.kind}::text <> all(c.stopped_reminders))
@@ -26,16 +36,16 @@ const unionOf = (parts: readonly Fragment[]): Fragment =>
 export const listCustomersToRemind = async (
   db: Queryable,
   account: AccountId,
-  wanted: readonly Wanted[],
+  windows: Windows,
   after: CustomerId,
   limit: number,
 ): Promise<CustomerId[]> => {
-  const parts = wanted.map((each) => {
-    const id = namesOf(each.source.customerId)
-    return fragment`select ${id} as id from ${unsent(account, each)} and ${id} > ${after}`
+  const found = ofSources(account, windows, ({ customerId }, rows) => {
+    const id = namesOf(customerId)
+    return fragment`select ${id} as id from ${rows} and ${id} > ${after}`
   })
   const rows = await db.rows<{ id: CustomerId }>(
-    sql`select distinct u.id as "id" from (${unionOf(parts)}) u order by u.id limit ${limit}`,
+    sql`select distinct u.id as "id" from (${found}) u order by u.id limit ${limit}`,
   )
   return rows.map(({ id }) => id)
 }
@@ -61,29 +71,33 @@ export interface Remindable {
 export const listRemindable = (
   db: Queryable,
   account: AccountId,
-  wanted: readonly Wanted[],
+  windows: Windows,
   { customers, timeZone }: { customers: readonly CustomerId[]; timeZone: string },
 ) => {
-  const parts = wanted.map((each) => {
-    const { kind, document, id, customerId, about, sentOn, shown } = each.source
-    return fragment`
+  const found = ofSources(
+    account,
+    windows,
+    ({ kind, document, id, customerId, about, sentOn, shown }, rows) => fragment`
       select ${kind}::text as "kind", ${document}::text as "document", ${namesOf(id)} as "documentId", ${namesOf(customerId)} as "customerId",
              ${namesOf(about)} as "about", ${sentOn(timeZone)} as "sentOn", ${shown(account)}
-        from ${unsent(account, each)} and ${namesOf(customerId)} = any(${arrayLiteral(customers)}::bigint[])`
-  })
+        from ${rows} and ${namesOf(customerId)} = any(${arrayLiteral(customers)}::bigint[])`,
+  )
   return db.rows<Remindable>(
-    sql`select u.* from (${unionOf(parts)}) u order by u."customerId", u."about", u."document", u."documentId"`,
+    sql`select u.* from (${found}) u order by u."customerId", u."about", u."document", u."documentId"`,
   )
 }
 
-/** Finds the first date of a source that a pass may remind of. */
-export const findFirstDate = async (db: Queryable, account: AccountId, wanted: Wanted): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select min(${namesOf(wanted.source.about)}) as "day" from ${unsent(account, wanted)}`,
-    )
-  ).day
+/** Lists the first date of each kind that a pass may remind of; null where there is none. */
+export const listFirstDates = (db: Queryable, account: AccountId, windows: Windows) => {
+  const firsts = ofSources(
+    account,
+    windows,
+    ({ kind, about }, rows) => fragment`select ${kind}::text as kind, min(${namesOf(about)}) as about from ${rows}`,
+  )
+  return db.rows<{ kind: ReminderKind; about: IsoDate | null }>(
+    sql`select u.kind as "kind", min(u.about) as "about" from (${firsts}) u group by u.kind`,
+  )
+}
 
 /** The name and the addresses of a customer who is written to. */
 export interface Addressee {

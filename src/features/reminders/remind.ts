@@ -8,7 +8,7 @@ import { customerNameOf } from '../customers/rules.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { type CollectionItem, collectionMail } from '../outbox/collection-templates.ts'
 import { type DocumentMail, queueDocumentMails } from '../outbox/mail.ts'
-import { type Addressee, insertSent, listAddressees, listRemindable, type Remindable, type Wanted } from './queries.ts'
+import { type Addressee, insertSent, listAddressees, listRemindable, type Remindable, type Windows } from './queries.ts'
 import { RemindedOut, remindedToWire } from './wire.ts'
 
 /** Writes reminders: one mail a customer and kind, what it lists, and its event. */
@@ -24,12 +24,12 @@ export async function remindCustomers(
   tx: Transaction,
   context: RequestContext,
   customers: readonly CustomerId[],
-  wanted: readonly Wanted[],
+  windows: Windows,
   isDue: (item: Remindable) => boolean,
 ): Promise<void> {
   if (customers.length === 0) return
   const { timeZone } = context.account
-  const found = await listRemindable(tx, tx.account, wanted, { customers, timeZone })
+  const found = await listRemindable(tx, tx.account, windows, { customers, timeZone })
   const due = found.filter(isDue)
   if (due.length === 0) return
   await insertSent(tx, due, context.moment.today)
