@@ -165,6 +165,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   key_exists: 'a first start asks whether the key it was given names anything',
   list_abandoned_card_intents: 'the worker asks which intents nobody comes back for',
   list_accounts_to_collect: 'the worker asks where something is to be collected',
+  list_accounts_to_remind: 'the worker asks whose reminders of the day are to go out',
   list_accounts_to_schedule: 'the worker asks whose day has begun',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',
   list_accounts_with_refunds_to_ask: 'the worker asks whose gateways are to be asked about refunds',

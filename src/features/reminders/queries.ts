@@ -72,7 +72,8 @@ export const listRemindable = (
   db: Queryable,
   account: AccountId,
   windows: Windows,
-  { customers, timeZone }: { customers: readonly CustomerId[]; timeZone: string },
+  customers: readonly CustomerId[],
+  timeZone: string,
 ) => {
   const found = ofSources(
     account,
