@@ -71,9 +71,9 @@ export interface Remindable {
 export const listRemindable = (
   db: Queryable,
   account: AccountId,
+  timeZone: string,
   windows: Windows,
   customers: readonly CustomerId[],
-  timeZone: string,
 ) => {
   const found = ofSources(
     account,

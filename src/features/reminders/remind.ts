@@ -29,7 +29,7 @@ export async function remindCustomers(
 ): Promise<void> {
   if (customers.length === 0) return
   const { timeZone } = context.account
-  const found = await listRemindable(tx, tx.account, windows, customers, timeZone)
+  const found = await listRemindable(tx, tx.account, timeZone, windows, customers)
   const due = found.filter(isDue)
   if (due.length === 0) return
   await insertSent(tx, due, context.moment.today)
