@@ -1,9 +1,8 @@
-import { momentOf } from '../../kernel/context.ts'
+import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
-import { backgroundContext } from '../collection/calls.ts'
 import { findReminderDay, remindDay } from './day.ts'
 import { listAccountsToRemind } from './queries.ts'
 
