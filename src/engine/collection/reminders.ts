@@ -12,11 +12,11 @@ export interface ReminderFacts {
   today: IsoDate
 }
 
-/** The day on which a reminder is to go out. */
+/** Returns the day on which a reminder is to go out. */
 export const dayOfReminder = ({ daysBefore }: Pick<Reminder, 'daysBefore'>, about: IsoDate): IsoDate =>
   addDays(about, -daysBefore)
 
-/** The first and the last date of which a pass on a day may remind. */
+/** Returns the first and the last date of which a pass on a day may remind. */
 export const datesOfPass = ({ daysBefore }: Pick<Reminder, 'daysBefore'>, today: IsoDate) => ({
   from: today,
   until: addDays(today, daysBefore),

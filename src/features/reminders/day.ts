@@ -16,7 +16,7 @@ import {
   type Windows,
 } from './queries.ts'
 import { remindCustomers } from './remind.ts'
-import type { Dates } from './sources.ts'
+import type { Dates } from './source-queries.ts'
 
 /**
  * The reminders of a day, for one account. A pass can be killed anywhere: what went out is written with its mail, and the day counts as passed

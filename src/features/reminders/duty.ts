@@ -30,7 +30,7 @@ export const reminderDuty = ({ hasMailServer = false }: { hasMailServer?: boolea
   },
 })
 
-/** The reminders of a day as a moved clock lives through it. */
+/** Makes the reminders of a day as a moved clock lives through it. */
 export const remindersOfDay = ({ hasMailServer = false }: { hasMailServer?: boolean }): AfterDay => ({
   findAfter: findReminderDay,
   work: async (db, account, moment, actor) => {

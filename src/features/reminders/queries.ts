@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
-import { type Dates, type DocumentKind, type Source, SOURCES } from './sources.ts'
+import { type Dates, type DocumentKind, type Source, SOURCES } from './source-queries.ts'
 
 /** The dates to look at, by kind; a kind that is left out is not looked at. */
 export type Windows = Partial<Record<ReminderKind, Dates>>
@@ -21,7 +21,7 @@ const ofSources = (
     }),
   )
 
-/** The records of a source that a customer who takes reminders of its kind has not been reminded of. */
+/** Lists the records of a source that a customer who takes reminders of its kind has not been reminded of. */
 const unsent = (account: AccountId, source: Source, dates: Dates): Fragment => fragment`
   ${source.rows(account, dates)}
     and exists (select 1 from customers c where c.account_id = ${account} and c.customer_id = ${namesOf(source.customerId)}

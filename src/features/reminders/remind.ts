@@ -60,7 +60,7 @@ const mailOf = ({ to, kind, items }: Letter): DocumentMail => ({
   write: (sender) => collectionMail({ ...sender, customerName: customerNameOf(to), kind, items: items.map(shownItem) }),
 })
 
-/** What a mail shows of a record. */
+/** Returns the item that a mail shows of a record. */
 function shownItem({
   document,
   about,

@@ -3,9 +3,9 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { orNull, outDate, outId, outList, outObject, outWord, type ShapeOf } from '../../platform/wire/write.ts'
 import type { Remindable } from './queries.ts'
-import type { DocumentKind } from './sources.ts'
+import type { DocumentKind } from './source-queries.ts'
 
-/** What the event of a reminder keeps: whom it went to, of which kind it is, and each record with the date that it is about. */
+/** Record that the event of a reminder keeps: whom it went to, of which kind it is, and each record with the date that it is about. */
 export const RemindedOut = outObject({
   customerID: outId(),
   Kind: outWord(REMINDER_KINDS),

@@ -22,7 +22,7 @@ export interface Source {
   about: string
   /** The day on which the document was sent; SQL, null where nothing is sent. */
   sentOn(timeZone: string): Fragment
-  /** What its mail shows of a record; columns that its kind has none of are null. */
+  /** Columns that its mail shows of a record; columns that its kind has none of are null. */
   shown(account: AccountId): Fragment
   /** The records of an account that can be reminded of, with their dates. */
   rows(account: AccountId, dates: Dates): Fragment
@@ -43,7 +43,7 @@ const subscription = {
     contract(fragment`(select p.name from packages p where p.account_id = ${account} and p.package_id = s.package_id)`),
 } as const
 
-/** The condition that a subscription has not ended, and will not have, on a day of its own. */
+/** Builds the condition that a subscription has not ended, and will not have, on a day of its own. */
 const goesOnAt = (day: string): Fragment => fragment`
   s.cancelled_on is null and (s.end_date is null or s.end_date > ${namesOf(day)})
   and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${namesOf(day)})`
