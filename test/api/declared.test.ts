@@ -184,7 +184,8 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
 /** Each way of being wrong in turn: the path, then header, query and body. */
 async function sendWrong(operation: DocumentedOperation): Promise<number> {
   const own = pathOf(operation, world) ?? operation.path
-  const recipe = operation.method === 'GET' ? await RECIPES[operation.id]?.(world) : undefined
+  const isMade = operation.method === 'GET' || operation.id === 'settleRefundByHand'
+  const recipe = isMade ? await RECIPES[operation.id]?.(world) : undefined
   const made = Array.from({ length: 12 }, () => pathOf(operation, world) ?? operation.path)
   const paths = recipe ? [recipe.path] : made
   const attempts: Sent[] = [
@@ -195,7 +196,12 @@ async function sendWrong(operation: DocumentedOperation): Promise<number> {
     // A made-up path may name a version that its record does not have: another may.
     ...Array.from({ length: 12 }, () => ({ headers: { 'idempotency-key': 'k'.repeat(300) } })),
     ...operation.query.map(({ name }) => ({ url: `${own}?${name}=%00` })),
-    ...(operation.body ? Array.from({ length: 40 }, () => ({ payload: hostileBody(operation, world).payload })) : []),
+    ...(operation.body
+      ? Array.from({ length: 40 }, () => ({
+          ...(recipe && { url: recipe.path }),
+          payload: hostileBody(operation, world).payload,
+        }))
+      : []),
   ]
   for (const attempt of attempts) if ((await send(operation, attempt)) === 400) return 400
   return 0

@@ -41,6 +41,8 @@ export interface DocumentedOperation {
   /** Media types of a body that is no JSON. */
   rawTypes: string[]
   success: number
+  /** It answers 202 while the outcome of its call outside is not known. */
+  isPending: boolean
   declared: number[]
   responses: Record<string, DocumentedResponse>
   hasIfMatch: boolean
@@ -109,8 +111,9 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
         body: joined(inlined(requestBody?.content['application/json']?.schema, document) as JsonSchema | undefined),
         example: requestBody?.content['application/json']?.example,
         rawTypes: Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json'),
-        // Beside its own, a change that can be previewed has the 200 of the preview.
-        success: Math.max(...statuses.filter((status) => status < 300)),
+        // Beside its own, a change that can be previewed has the 200 of the preview, and one that calls outside 202 while nothing is known.
+        success: Math.max(...statuses.filter((status) => status < 300 && status !== 202)),
+        isPending: statuses.includes(202),
         declared: statuses.filter((status) => status >= 400),
         responses,
         hasIfMatch: parameters.some(({ name }) => name === 'If-Match'),

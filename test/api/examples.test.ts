@@ -143,7 +143,7 @@ describe('each example is taken as the document says', () => {
       const reply = await reader.client.request(operation.method, await reader.path(operation), body, {
         prefer: 'handling=strict',
       })
-      expect([reply.status, reply.text]).toEqual([operation.success, expect.anything()])
+      expect([operation.success, operation.isPending ? 202 : operation.success], reply.text).toContain(reply.status)
       const answered = { status: reply.status, text: reply.text, headers: reply.headers }
       expect(check(operation, answered)).toBeUndefined()
     },

@@ -232,6 +232,12 @@ async function newBankAccount(world: World): Promise<Recipe & { body: Record<str
   return { path: `/v1/paymentmethods/bankaccount/${paymentMethodID}`, body }
 }
 
+/** Lets the sandbox of the world's account be away, or be as ever. */
+async function setFault({ client }: World, Fault: string | null) {
+  const [gateway] = (await client.get('/v1/gateways?page_size=1')).body
+  await client.put(`/v1/gateways/${gateway.gatewayID}`, { Settings: { Fault } })
+}
+
 /** An invoice of a customer whose card the sandbox charges. */
 async function newCollectable(world: World) {
   const customer = { Name: 'Prepared', isCompany: true, PaymentMethod: 'credit_card' }
@@ -366,6 +372,17 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   },
   collectInvoice: async (world) => ({ path: `${(await newCollectable(world)).path}/collect` }),
   refundPayment: async (world) => ({ path: `${await newRefundable(world)}/refund`, body: { Amount: 1 } }),
+  settleRefundByHand: async (world) => {
+    const path = await newRefundable(world)
+    await setFault(world, 'not_answered')
+    const { refundID } = await mustPost(world.client, `${path}/refund`, { Amount: 1 })
+    await setFault(world, 'refused')
+    // More than a day later, in which the gateway is asked in vain.
+    const { Now } = (await world.client.get('/v1/clock')).body
+    await world.client.put('/v1/clock', { Now: new Date(Date.parse(Now) + 90_000_000).toISOString() })
+    await setFault(world, null)
+    return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
+  },
   editPayment: newPayment,
   failPayment: async (world) => ({
     path: `${(await newPayment(world)).path}/fail`,

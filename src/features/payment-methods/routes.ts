@@ -73,13 +73,18 @@ const reading = ({ db: database, envelope }: Deps): Operation =>
       const method = await methodKind.found(db, context, params)
       if (method.kind === 'credit_card' || context.caller.permission !== 'full')
         return methodKind.answer(method, context)
-      await database.transaction(
+      // Read once more beside its event: it may have changed or gone since.
+      const revealed = await database.transaction(
         context.account.id,
-        (tx) => recordMethod(tx, context, 'payment_method.revealed', method.id),
+        async (tx) => {
+          const present = await methodKind.found(tx, context, params)
+          await recordMethod(tx, context, 'payment_method.revealed', present.id)
+          return present
+        },
         { isShared: true },
       )
-      const shownNumber = openNumber(envelope, context.account.id, method)
-      return methodKind.answer({ ...method, shownNumber, shownMandate: method.mandateToken }, context)
+      const shownNumber = openNumber(envelope, context.account.id, revealed)
+      return methodKind.answer({ ...revealed, shownNumber, shownMandate: revealed.mandateToken }, context)
     },
   })
 
