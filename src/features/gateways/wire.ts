@@ -44,6 +44,7 @@ const sentSettings: Field<{ [name: string]: Json }> = {
   isSecret: true,
   schema: {
     type: 'object',
+    additionalProperties: true,
     description: 'Write-only, encrypted; what a type of gateway takes stands in its documentation. null takes one away',
   },
   read(value, path, context) {
