@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('leaves objects open: a client of today takes the fields of tomorrow', () => {
-    expect(JSON.stringify(document)).not.toContain('additionalProperties')
+    expect(JSON.stringify(document)).not.toContain('"additionalProperties":false')
   })
 
   test('names each field of a body once, and every body', () => {
