@@ -48,15 +48,6 @@ export type SandboxFault = (typeof SANDBOX_FAULTS)[number]
 /** No answer: `unknown` when the call may have arrived, `not_sent` when it surely did not. */
 export type NoAnswer = { kind: 'unknown' } | { kind: 'not_sent' }
 
-export interface CardOnFile {
-  token: string
-  fingerprint: string
-  brand: string
-  lastFour: string
-  expiryYear: number
-  expiryMonth: number
-}
-
 export interface CardRequest {
   reference: string
   number: CardNumber
@@ -78,8 +69,6 @@ export interface RefundRequest {
   chargeReference: string
   amountMinor: bigint
 }
-
-export type Sandbox = ReturnType<typeof makeSandbox>
 
 export function makeSandbox(db: Database, fingerprintOf: (number: string) => string) {
   async function storeCard(call: SandboxCall, request: CardRequest) {

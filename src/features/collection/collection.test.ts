@@ -385,3 +385,18 @@ test('what a caller opens again after a try has paid it is not charged by itself
   expect(await read(id)).toMatchObject({ Status: 'Past Due', Balance: 40, NextTryDate: null })
   expect(await attempts(id)).toHaveLength(1)
 })
+
+test('a method is not deleted while a try of it has no outcome', async () => {
+  const { client, customerID, invoice, move, read } = await shop('4000000000000077')
+  const [{ paymentMethodID }] = (await client.get(`/v1/customers/${customerID}/paymentmethods`)).body
+  const id = await invoice(100.91)
+  expect((await client.post(`/v1/invoices/${id}/collect`, {})).status).toBe(202)
+  await addCard(client, customerID, CARDS.good)
+  const other = (await client.get(`/v1/customers/${customerID}/paymentmethods`)).body.at(-1).paymentMethodID
+  await client.put(`/v1/paymentmethods/${other}/setprimary`)
+  const refused = await client.delete(`/v1/paymentmethods/${paymentMethodID}`)
+  expect([refused.status, refused.body.Errors[0].Code]).toEqual([409, 'payment_method_pending'])
+  await move('2027-01-02')
+  expect((await read(id)).Status).toBe('Paid')
+  expect((await client.delete(`/v1/paymentmethods/${paymentMethodID}`)).status).toBe(204)
+})

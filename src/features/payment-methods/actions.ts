@@ -174,6 +174,8 @@ export async function removeMethod(tx: Transaction, context: RequestContext, met
   ].filter((user) => user !== false)
   if (users.length > 0)
     throw conflict('payment_method_used', `Payment method ${id} is named by ${sentenceList(users)}.`)
+  if (uses.tries)
+    throw conflict('payment_method_pending', `Payment method ${id} has a try whose outcome is not known; wait for it.`)
   await forget(tx, context, method)
 }
 

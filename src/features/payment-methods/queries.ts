@@ -150,14 +150,15 @@ export const setPrimary = (tx: Transaction, id: Id) =>
 export const deleteMethod = (tx: Transaction, id: Id) =>
   tx.rows(sql`delete from payment_methods where account_id = ${tx.account} and payment_method_id = ${id}`)
 
-/** Finds what names a method by request, as far as it is open; a default that was taken does not count. */
+/** Finds what names a method by request, as far as it is open, and tries of it without an outcome; a default that was taken does not count. */
 export const methodUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
-  oneRow<Record<'invoices' | 'subscriptions' | 'recurring', boolean>>(
+  oneRow<Record<'invoices' | 'subscriptions' | 'recurring' | 'tries', boolean>>(
     db,
     sql`select exists (select 1 from invoices where account_id = ${account} and payment_method_id = ${id} and is_method_requested
                  and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
                exists (select 1 from subscriptions where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
                  and (end_date is null or end_date > ${today})) as "subscriptions",
                exists (select 1 from recurring_invoices where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "recurring"`,
+                 and (end_date is null or end_date > ${today})) as "recurring",
+               exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries"`,
   )
