@@ -65,13 +65,27 @@ function runElsewhere(where, program, { node, words, env }) {
 
 function runTests({ where, node = process.execPath, words, env = {} }) {
   const results = join(folder, `results-${where ?? 'all'}.json`)
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`]
+  const errors = `${results}.errors`
+  const reporters = [
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${results}`,
+    '--reporter=./scripts/errors-outside-tests.js',
+  ]
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...words]
   const failedBefore = failed.length
-  const isFine = run(node, vitest, { ...process.env, ...env })
-  readResults(results, where === undefined ? '' : `${where}: `)
+  const isFine = run(node, vitest, { ...process.env, ...env, ERRORS_OUTSIDE_TESTS: errors })
+  const prefix = where === undefined ? '' : `${where}: `
+  readResults(results, prefix)
+  readErrors(errors, prefix)
   if (!isFine && failed.length === failedBefore)
     failed.push(`${where ?? ''} vitest ended with an error of its own, see above`.trim())
+}
+
+/** Names what no test caught (a promise nobody waits for, a worker that died): the run fails by it, and it belongs to no test. */
+function readErrors(errors, prefix) {
+  if (!existsSync(errors)) return
+  for (const error of JSON.parse(readFileSync(errors, 'utf8'))) failed.push(`${prefix}outside of any test: ${error}`)
 }
 
 function readResults(results, prefix) {
