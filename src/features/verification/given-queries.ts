@@ -2,7 +2,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
-/** A payment beside the sums of its allocations in force. */
+/** A payment beside the sums of its allocations in force and of its open refunds, and whether somebody is asked for its outcome. */
 export interface CheckedPayment {
   id: Id
   customerId: CustomerId
@@ -10,13 +10,23 @@ export interface CheckedPayment {
   amountMinor: bigint
   appliedMinor: bigint
   allocatedMinor: bigint
+  heldMinor: bigint
+  refundingMinor: bigint
   isFailed: boolean
+  /** Begun at a gateway, and no outcome is known. */
+  isPendingAtGateway: boolean
+  hasOpenTry: boolean
 }
 
 export const listPaymentPage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CheckedPayment>(sql`
     select p.payment_id as "id", p.customer_id as "customerId", p.currency, p.amount_minor as "amountMinor", p.applied_minor as "appliedMinor",
-           p.failed_on is not null as "isFailed",
+           p.held_minor as "heldMinor", p.failed_on is not null as "isFailed",
+           p.gateway_id is not null and p.settled_on is null and p.failed_on is null as "isPendingAtGateway",
+           exists (select 1 from collection_tries t where t.account_id = ${account} and t.payment_id = p.payment_id and t.state = 'open')
+             as "hasOpenTry",
+           coalesce((select sum(r.amount_minor) from payment_refunds r where r.account_id = ${account} and r.payment_id = p.payment_id
+             and r.state = 'open'), 0)::bigint as "refundingMinor",
            coalesce((select sum(l.amount_minor) from allocations l where l.account_id = ${account} and l.ended_on is null
              and l.given_kind = 'payment' and l.given_id = p.payment_id), 0)::bigint as "allocatedMinor"
       from payments p where p.account_id = ${account} and p.payment_id > ${after} order by p.payment_id limit ${limit}`)

@@ -6,7 +6,8 @@ import { eachPage } from './pages.ts'
 import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 
 /**
- * Checks that the allocated sums stored with payments and positive adjustments are those of their allocations, and within their amounts.
+ * Checks that the sums stored with payments and positive adjustments are those of their allocations and open refunds, and within their
+ * amounts, and that of a payment which waits for its gateway somebody asks.
  */
 
 export const payments: Check = {
@@ -22,7 +23,8 @@ export const payments: Check = {
 }
 
 function checkPayment(payment: CheckedPayment, report: Report): void {
-  const { id, customerId, currency, amountMinor, appliedMinor, allocatedMinor, isFailed } = payment
+  const { id, customerId, currency, amountMinor, appliedMinor, allocatedMinor, heldMinor, refundingMinor, isFailed } =
+    payment
   const text = (what: string, stored: string, expected: string) =>
     report({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
   const allocated = amountText(allocatedMinor, currency)
@@ -30,6 +32,14 @@ function checkPayment(payment: CheckedPayment, report: Report): void {
   if (allocatedMinor > amountMinor)
     text('allocations', allocated, `at most its amount, ${amountText(amountMinor, currency)}`)
   if (isFailed && allocatedMinor !== 0n) text('allocations', allocated, 'none, for it has failed')
+  if (heldMinor !== refundingMinor)
+    text('what is held for refunds', amountText(heldMinor, currency), amountText(refundingMinor, currency))
+  if (payment.isPendingAtGateway !== payment.hasOpenTry)
+    text(
+      'its outcome',
+      payment.isPendingAtGateway ? 'pending' : 'known',
+      payment.hasOpenTry ? 'pending, for its try is open' : 'known, for no try of it is open',
+    )
 }
 
 export const positives: Check = {

@@ -300,6 +300,24 @@ describe('a document', () => {
   })
 })
 
+test('money held without a refund, and a payment that waits for a gateway which nobody asks, are named', async () => {
+  const held = reported(
+    await tampered('update payments set held_minor = 1 where account_id = :account and applied_minor < amount_minor'),
+  )
+  expect(held).toContain(
+    'payments: payment # of customer #: what is held for refunds says 0.01 USD, should say 0.00 USD',
+  )
+  const waiting = reported(
+    await tampered(
+      `update payments set gateway_id = 1, charge_id = payment_id
+        where account_id = :account and origin = 'gateway' and settled_on is null and failed_on is null`,
+    ),
+  )
+  expect(waiting).toEqual([
+    'payments: payment # of customer #: its outcome says pending, should say known, for no try of it is open',
+  ])
+})
+
 describe('sums', () => {
   test.each([
     ['payments', 'applied_minor = applied_minor - 1', /^payments: payment # .*what is allocated of it says/],
