@@ -54,8 +54,9 @@ export async function callTry(
     }
     const answered = await adapter.charge(call, charge)
     if (answered.kind !== 'requires_action') return answered
-    await adapter.cancelCharge?.(call, reference)
-    return answered
+    // Should it have been confirmed in this very moment, it is charged.
+    const ended = await adapter.cancelCharge?.(call, reference)
+    return ended?.kind === 'succeeded' ? ended : answered
   })
   return readOutcome(outcome, t, context.moment)
 }

@@ -3,6 +3,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { GoOn } from '../../platform/duty.ts'
+import { sideBySide } from '../../platform/side-by-side.ts'
 import { changePause, type OnReturn } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { listCustomersToCollect, listDueOfCustomer } from '../dunning/queries.ts'
@@ -79,14 +80,10 @@ async function forCustomers(
     const last = ids.at(-1)
     if (last === undefined) return
     after = last
-    const waiting = ids[Symbol.iterator]()
-    const one = async () => {
-      for (const id of waiting) {
-        goOn()
-        await work(id)
-      }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, one))
+    await sideBySide(ids, AT_ONCE, async (id) => {
+      goOn()
+      await work(id)
+    })
   }
 }
 
@@ -137,15 +134,11 @@ interface Resuming {
 /** Asks for the outcome of open tries. */
 async function resumeOpen(deps: DayDeps, context: RequestContext, { isAll, totals, goOn }: Resuming): Promise<void> {
   const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, isAll, A_LOOK)
-  const waiting = open[Symbol.iterator]()
-  const one = async () => {
-    for (const { paymentId } of waiting) {
-      goOn()
-      const result = await resumeTry(deps, context, paymentId, isAll)
-      if (result !== 'open') count(totals, result)
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, one))
+  await sideBySide(open, AT_ONCE, async ({ paymentId }) => {
+    goOn()
+    const result = await resumeTry(deps, context, paymentId, isAll)
+    if (result !== 'open') count(totals, result)
+  })
 }
 
 /** Asks one simulated minute later, again and again, until every try of the day has its outcome or has had its time. */

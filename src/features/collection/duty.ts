@@ -2,6 +2,7 @@ import type { Account } from '../../kernel/context.ts'
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Duty, GoOn } from '../../platform/duty.ts'
+import { sideBySide } from '../../platform/side-by-side.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { findDunnedDay } from '../dunning/queries.ts'
@@ -15,6 +16,8 @@ export interface CollectionDeps extends Omit<DayDeps, 'db'> {
 }
 
 const LOOK_EVERY_MS = 30_000
+/** Accounts whose gateways are asked at a time: one that is slow delays no other account until as many are. */
+const ACCOUNTS_AT_ONCE = 8
 const ACTOR = 'collection'
 
 /** Tries what is due on every account of real time, within a minute, and asks for outcomes that are not known. */
@@ -24,14 +27,14 @@ export const collectionDuty = ({ hasMailServer = false, ...deps }: CollectionDep
   run: async ({ db, log, realClock }, goOn) => {
     const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
     const days = zones.map((zone) => dateIn(realClock(), zone))
-    for (const id of await listAccountsToCollect(db.unscoped, zones, days)) {
+    await sideBySide(await listAccountsToCollect(db.unscoped, zones, days), ACCOUNTS_AT_ONCE, async (id) => {
       goOn()
       const account = await getAccount(db.reader(id), id)
       await collectOne({ ...deps, db }, account, { now: realClock, hasMailServer, goOn }).catch((error: unknown) => {
         goOn()
         log.error({ err: error, account: String(id) }, 'the collection of an account failed; it is tried again')
       })
-    }
+    })
   },
 })
 

@@ -1,8 +1,9 @@
 import { momentOf, type Account, type Moment } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Duty, GoOn } from '../../platform/duty.ts'
+import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import { sideBySide } from '../../platform/side-by-side.ts'
 import { listAccountsToReport, nextReportDay } from '../../sandbox/queries.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
@@ -38,7 +39,7 @@ export const reportsDuty = (about: Worked): Duty => ({
   run: async ({ db, log, realClock }, goOn) => {
     const deps = { ...about, db, realClock }
     const found = await listWaitingReports(db.unscoped)
-    await sideBySide([...new Set(found.map(({ account }) => account))], goOn, async (accountId) => {
+    await sideBySide(new Set(found.map(({ account }) => account)), ACCOUNTS_AT_ONCE, async (accountId) => {
       for (const { id } of found.filter(({ account }) => account === accountId)) {
         goOn()
         await workOne(deps, accountId, id).catch((error: unknown) =>
@@ -67,19 +68,6 @@ export const sandboxReportsDuty = (about: Worked): Duty => ({
     return found.length < ACCOUNTS_A_LOOK ? undefined : 'again'
   },
 })
-
-/** Works through some entries, a few of them at a time. */
-async function sideBySide<T>(entries: readonly T[], goOn: GoOn, work: (entry: T) => Promise<void>): Promise<void> {
-  const waiting = entries[Symbol.iterator]()
-  const one = async () => {
-    for (const entry of waiting) {
-      goOn()
-      await work(entry)
-    }
-  }
-  const ended = await Promise.allSettled(Array.from({ length: ACCOUNTS_AT_ONCE }, one))
-  for (const end of ended) if (end.status === 'rejected') throw end.reason
-}
 
 async function workOne(deps: ReportDeps, accountId: AccountId, id: Id): Promise<void> {
   const claimed = await deps.db.transaction(accountId, async (tx) => {

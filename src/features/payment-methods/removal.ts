@@ -3,6 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Duty, DutyDeps } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import { sideBySide } from '../../platform/side-by-side.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
@@ -83,11 +84,10 @@ export const removalDuty = (deps: GatewayDeps): Duty => ({
   wakesOn: REMOVAL_CHANNEL,
   run: async (duty, goOn) => {
     const found = await listWaitingRemovals(duty.db.unscoped)
-    for (let start = 0; start < found.length; start += AT_A_TIME) {
+    await sideBySide(found, AT_A_TIME, async ({ account, id }) => {
       goOn()
-      const some = found.slice(start, start + AT_A_TIME)
-      await Promise.all(some.map(({ account, id }) => removeOne(duty, deps, account, id)))
-    }
+      await removeOne(duty, deps, account, id)
+    })
     return found.length < ROWS_A_LOOK ? undefined : 'again'
   },
 })

@@ -111,6 +111,15 @@ export async function askRefund(deps: GatewayDeps, context: RequestContext, of: 
   return isSent(refund, now) ? sendRefund(deps, context, of) : { kind: 'not_sent' }
 }
 
+/** Locks the customer of a refund, and loads it with its payment. */
+async function lockedRefund(tx: Transaction, id: Id): Promise<{ refund: PaymentRefund; payment: PaymentRecord }> {
+  const known = await findPaymentRefund(tx, tx.account, id)
+  const payment = known && (await lockedPayment(tx, known.paymentId))
+  const refund = payment && (await findPaymentRefund(tx, tx.account, id))
+  assert(refund && payment, `refund ${id} and its payment exist`)
+  return { refund, payment }
+}
+
 /** Writes what became of a refund, whoever learned it; one whose outcome is known already stays as it is. */
 export async function finishRefund(
   tx: Transaction,
@@ -118,21 +127,16 @@ export async function finishRefund(
   id: Id,
   outcome: Outcome,
 ): Promise<PaymentRefund> {
-  const known = await findPaymentRefund(tx, tx.account, id)
-  assert(known, `refund ${id} exists`)
-  const payment = await lockedPayment(tx, known.paymentId)
-  assert(payment, `payment ${known.paymentId} exists`)
-  const refund = await findPaymentRefund(tx, tx.account, id)
-  assert(refund, `refund ${id} exists`)
+  const { refund, payment } = await lockedRefund(tx, id)
   if (refund.state !== 'open') return refund
   switch (outcome.kind) {
     case 'succeeded':
       return succeed(tx, context, refund, payment, outcome.on)
     case 'declined':
-      return fail(tx, context, refund, payment, { message: outcome.message, on: outcome.on })
+      return endHold(tx, context, refund, outcome)
     case 'not_sent':
       if (!isSent(refund, context.moment.now))
-        return fail(tx, context, refund, payment, {
+        return endHold(tx, context, refund, {
           message: 'The refund never reached the gateway.',
           on: context.moment.today,
         })
@@ -169,7 +173,7 @@ async function succeed(
   payment: PaymentRecord,
   on: IsoDate,
 ): Promise<PaymentRefund> {
-  const { id, customerId, currency, amountMinor } = refund
+  const { customerId, currency, amountMinor } = refund
   sendPaymentHeld(tx, payment.id, -amountMinor)
   const dated = afterLock(later(on, payment.dated), context.account.lockDate)
   const adjustment = await addPositive(
@@ -190,28 +194,40 @@ async function succeed(
   const ended = { ...refund, state: 'succeeded' as const, adjustmentId: adjustment.id, dated, nextAskAt: null }
   await updatePaymentRefund(tx, ended)
   await recordChange(tx, context, refundKind, { type: 'payment_refund.succeeded', row: ended, customerId })
-  assert(ended.id === id, 'the refund keeps its identifier')
   return ended
+}
+
+/** Why and when a refund failed. */
+interface Failure {
+  message: string
+  on: IsoDate
 }
 
 async function fail(
   tx: Transaction,
   context: RequestContext,
   refund: PaymentRefund,
-  payment: PaymentRecord,
-  { message, on }: { message: string; on: IsoDate },
+  { message, on }: Failure,
 ): Promise<PaymentRefund> {
-  sendPaymentHeld(tx, payment.id, -refund.amountMinor)
   const ended = { ...refund, state: 'failed' as const, message, dated: later(on, refund.dated), nextAskAt: null }
   await updatePaymentRefund(tx, ended)
-  const { customerId } = refund
   await recordChange(tx, context, refundKind, {
     type: 'payment_refund.failed',
     row: ended,
-    customerId,
+    customerId: refund.customerId,
     reason: message,
   })
   return ended
+}
+
+async function endHold(
+  tx: Transaction,
+  context: RequestContext,
+  refund: PaymentRefund,
+  failure: Failure,
+): Promise<PaymentRefund> {
+  sendPaymentHeld(tx, refund.paymentId, -refund.amountMinor)
+  return fail(tx, context, refund, failure)
 }
 
 /** Writes that a refund which had succeeded failed later. Rule: its money is new money, which waits; the refund adjustment stays. */
@@ -219,24 +235,10 @@ export async function failLater(
   tx: Transaction,
   context: RequestContext,
   id: Id,
-  { message, on }: { message: string; on: IsoDate },
+  { message, on }: Failure,
 ): Promise<PaymentRefund> {
-  const known = await findPaymentRefund(tx, tx.account, id)
-  assert(known, `refund ${id} exists`)
-  const payment = await lockedPayment(tx, known.paymentId)
-  assert(payment, `payment ${known.paymentId} exists`)
-  const refund = await findPaymentRefund(tx, tx.account, id)
-  assert(refund, `refund ${id} exists`)
+  const { refund, payment } = await lockedRefund(tx, id)
   if (refund.state !== 'succeeded') return refund
   await addMoneyBack(tx, context, payment, { cause: 'Refund failed', amountMinor: refund.amountMinor, on })
-  const ended = { ...refund, state: 'failed' as const, message, dated: later(on, refund.dated) }
-  await updatePaymentRefund(tx, ended)
-  const { customerId } = refund
-  await recordChange(tx, context, refundKind, {
-    type: 'payment_refund.failed',
-    row: ended,
-    customerId,
-    reason: message,
-  })
-  return ended
+  return fail(tx, context, refund, { message, on })
 }

@@ -2,6 +2,7 @@ import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import { sideBySide } from '../../platform/side-by-side.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
@@ -12,6 +13,8 @@ import { findAskDay, listAccountsToAsk } from './queries.ts'
 
 const LOOK_EVERY_MS = 30_000
 const ACCOUNTS_A_LOOK = 100
+/** Accounts whose gateways are asked at a time: one that is slow delays no other account until as many are. */
+const ACCOUNTS_AT_ONCE = 8
 const ACTOR = 'refunds'
 
 export const refundsDuty = (deps: GatewayDeps & { hasMailServer?: boolean }): Duty => ({
@@ -20,18 +23,21 @@ export const refundsDuty = (deps: GatewayDeps & { hasMailServer?: boolean }): Du
   run: async ({ db, log, realClock }, goOn) => {
     const { hasMailServer = false } = deps
     const found = await listAccountsToAsk(db.unscoped, instantOf(realClock()))
-    for (const { account: id } of found) {
+    let hasFailed = false
+    await sideBySide(found, ACCOUNTS_AT_ONCE, async ({ account: id }) => {
       goOn()
       const account = await getAccount(db.reader(id), id)
       const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
-      await askOpenRefunds(db, context, deps).catch((error: unknown) =>
+      await askOpenRefunds(db, context, deps).catch((error: unknown) => {
+        hasFailed = true
         log.error(
           { err: errorFacts(error), account: String(id) },
           'refunds could not be asked about; it is tried again',
-        ),
-      )
-    }
-    return found.length < ACCOUNTS_A_LOOK ? undefined : 'again'
+        )
+      })
+    })
+    // What failed is as due as before: it waits for the next look.
+    return found.length < ACCOUNTS_A_LOOK || hasFailed ? undefined : 'again'
   },
 })
 
