@@ -1,4 +1,5 @@
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { midnightOf } from '../../kernel/zone.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import {
   actionsOf,
@@ -12,6 +13,8 @@ import {
   afterUntriedDay,
   type CustomerState,
   type DayFacts,
+  type DebitDays,
+  type DueTry,
   type Dunning,
   firstDunning,
   nextTryOn,
@@ -40,6 +43,8 @@ export class DunnedLife {
   isPaid = false
   isHeld = false
   hasMethod = true
+  /** Days of the gateway where it collects in batches; everything of a day happens at its first moment. */
+  batches: Omit<DebitDays, 'now'> | null = null
   customer: CustomerState = 'active'
   readonly log: LogEntry[] = []
   open: { step: Step | null; isExtra: boolean; answer: Answer } | null = null
@@ -59,7 +64,9 @@ export class DunnedLife {
   facts(): DayFacts {
     const { today, rules, dueDate, isHeld, customer, hasMethod } = this
     const hasOpenTry = this.open !== null
-    return { today, rules, dueDate, isOpen: !this.isPaid && !hasOpenTry, isHeld, customer, hasOpenTry, hasMethod }
+    const batches = this.batches && { ...this.batches, now: midnightOf(today, this.batches.timeZone) }
+    const isOpen = !this.isPaid && !hasOpenTry
+    return { today, rules, dueDate, isOpen, isHeld, customer, hasOpenTry, hasMethod, batches }
   }
 
   nextTryOn = (): IsoDate | null => nextTryOn(this.dunning, this.facts())
@@ -69,17 +76,20 @@ export class DunnedLife {
     this.answer()
     const found = tryOf(this.dunning, this.facts())
     if (found === null) this.dunning = afterUntriedDay(this.dunning, this.facts())
-    else this.begin(found.step)
+    else this.begin(found)
     this.answer()
     this.act()
+    // An action that is due goes before the line of the next step, on the same day.
+    const next = this.batches === null ? null : tryOf(this.dunning, this.facts())
+    if (next !== null) this.begin(next)
   }
 
-  begin(step: Step | null): void {
+  begin({ step, on }: DueTry): void {
     const isExtra = this.dunning.extra !== null && this.dunning.extra.on <= this.today
     const answer = this.answerOf(this)
-    this.write('try', step?.daysAfterDue ?? null)
+    this.write(this.batches === null ? 'try' : `line@${on.slice(5)}`, step?.daysAfterDue ?? null)
     this.dunning = afterBegun(this.dunning)
-    this.open = { step: step && { ...step, on: answer.actionDate ?? this.today }, isExtra, answer }
+    this.open = { step: step && { ...step, on: answer.actionDate ?? on }, isExtra, answer }
   }
 
   lose(declineClass: DeclineClass | null): void {

@@ -126,7 +126,7 @@ test('nothing comes of itself before the day on which it wakes', () => {
       let count = 0
       live(told, {
         before: (life) => {
-          wake = life.open === null ? wakesOn(life.dunning, life.rules) : life.today
+          wake = life.open === null ? wakesOn(life.dunning, life.facts()) : life.today
           count = life.log.length
         },
         after: (life) => {

@@ -1,5 +1,6 @@
 import { addDays, daysBetween, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
+import { actionDateOf, type BatchDays, type CountedAt, entryDayOf, type WantedDebit } from './batch-days.ts'
 import { consequenceOf } from './classes.ts'
 import { type Action, attemptAfter, type CollectionRules, daysOfRules } from './rules.ts'
 
@@ -55,6 +56,14 @@ export interface DayFacts {
   hasOpenTry: boolean
   /** The invoice is collected by a method that is usable today. */
   hasMethod: boolean
+  /** Days of the gateway where that collects in batches; null where it charges at once. */
+  batches: DebitDays | null
+}
+
+/** Days by which invoices enter batches: those of the gateway, and the notice that the payer is owed. */
+export interface DebitDays extends BatchDays, Omit<CountedAt, 'today'> {
+  /** Calendar days of the notice before a first debit and before those after it; null where none is owed. */
+  notice: { first: number; retry: number } | null
 }
 
 const EXTRA_TRY_DAYS_MAX = 90
@@ -83,9 +92,30 @@ export function nextStep(dunning: Dunning, rules: CollectionRules): Step | null 
 }
 
 /** Returns the first day, after another where one is given, on which something may come without anything else happening; null when nothing will. */
-export function wakesOn(dunning: Dunning, rules: CollectionRules, after: IsoDate | null = null): IsoDate | null {
-  const days = [dunning.extra?.on ?? null, dunning.pending?.on ?? null, nextStep(dunning, rules)?.on ?? null]
+export function wakesOn(
+  dunning: Dunning,
+  { rules, batches }: Pick<DayFacts, 'rules' | 'batches'>,
+  after: IsoDate | null = null,
+): IsoDate | null {
+  const step = nextStep(dunning, rules)
+  const entersOn = step !== null && batches !== null ? entryOf(dunning, step, batches) : null
+  const days = [dunning.extra?.on ?? null, dunning.pending?.on ?? null, entersOn, step?.on ?? null]
   return earliest(...days.filter((day) => day !== null && (after === null || day > after)))
+}
+
+/** Returns a debit as it is wanted. Rule: what was tried before is announced by the days of retries. */
+const debitOn = (dunning: Dunning, wantedOn: IsoDate, { notice }: DebitDays): WantedDebit => {
+  const isRetry = dunning.wasTried || dunning.newest !== null
+  return { wantedOn, noticeDays: notice === null ? null : isRetry ? notice.retry : notice.first }
+}
+
+/** Returns the day on which a step enters a batch. Rule: not before the action of the step before it, nor before what keeps the step back. */
+function entryOf(dunning: Dunning, step: Step, batches: DebitDays): IsoDate {
+  const day = entryDayOf(batches, debitOn(dunning, step.on, batches))
+  return [dunning.notBefore, dunning.pending?.on ?? null].reduce<IsoDate>(
+    (latest, one) => later(latest, one ?? latest),
+    day,
+  )
 }
 
 /** Returns whether tries are stopped for good: by an answer, or because an invoice that was tried has no method left. */
@@ -101,27 +131,52 @@ function stepToday(dunning: Dunning, { rules, today, customer }: DayFacts): Step
   return step !== null && step.on <= today ? { ...step, on: today } : null
 }
 
+/** Returns the step whose try the day brings where tries come at all: the one that is wanted by today, or that enters a batch by today. */
+function stepToTry(dunning: Dunning, facts: DayFacts): Step | null {
+  const { rules, today, customer, batches } = facts
+  if (batches === null) return stepToday(dunning, facts)
+  const step = customer === 'active' ? nextStep(dunning, rules) : null
+  if (step === null || entryOf(dunning, step, batches) > today) return null
+  return { ...step, on: actionDateOf(batches, debitOn(dunning, step.on, batches), { ...batches, today }) }
+}
+
+/** Returns whether a line would hide that the last try has failed: its action, which is due, runs first. */
+const isBehindAction = ({ pending }: Dunning, { batches, today }: DayFacts): boolean =>
+  batches !== null && pending !== null && pending.on <= today
+
+/** A try that a day brings: as which step, null beside them, and the day on which the money is to move. */
+export interface DueTry {
+  step: Step | null
+  on: IsoDate
+}
+
 /**
  * Returns the try that the day brings, as a step or beside them; null when it brings none. Rule: a step comes with a try unless tries are
  * stopped; a try beside the steps counts as the step that is wanted by then; a suspended customer's only after his method changed.
  */
-export function tryOf(dunning: Dunning, facts: DayFacts): { step: Step | null } | null {
-  if (!canBeTried(facts) || dunning.isSettled) return null
-  const step = stepToday(dunning, facts)
+export function tryOf(dunning: Dunning, facts: DayFacts): DueTry | null {
+  if (!canBeTried(facts) || dunning.isSettled || dunning.isStopped || isBehindAction(dunning, facts)) return null
+  const { today, batches } = facts
+  const step = stepToTry(dunning, facts)
   const { extra } = dunning
-  if (extra !== null && extra.on <= facts.today) {
+  if (extra !== null && extra.on <= today) {
     const isAllowed = facts.customer === 'active' || (facts.customer === 'suspended_by_rule' && extra.isForMethod)
-    return isAllowed && !dunning.isStopped ? { step } : null
+    return isAllowed ? { step, on: step?.on ?? debitDayOf(dunning, extra.on, today, batches) } : null
   }
-  return step === null || dunning.isStopped || dunning.isUntried ? null : { step }
+  return step === null || dunning.isUntried ? null : { step, on: step.on }
 }
+
+/** Returns the day on which money moves that is wanted from a day on: today, or the day of the batch. */
+export const debitDayOf = (dunning: Dunning, wantedOn: IsoDate, today: IsoDate, batches: DebitDays | null): IsoDate =>
+  batches === null ? today : actionDateOf(batches, debitOn(dunning, wantedOn, batches), { ...batches, today })
 
 /**
  * Returns the dunning after the tries of a day for an invoice that was not tried. A step that found no usable method waits for one; a try
- * beside the steps that could not be made on its day is not made up for, unless an open try stands in its way.
+ * beside the steps that could not be made on its day is not made up for, unless an open try or an action stands in its way.
  */
 export function afterUntriedDay(dunning: Dunning, facts: DayFacts): Dunning {
-  const isMissed = dunning.extra !== null && dunning.extra.on <= facts.today && !facts.hasOpenTry
+  const isKept = facts.hasOpenTry || isBehindAction(dunning, facts)
+  const isMissed = dunning.extra !== null && dunning.extra.on <= facts.today && !isKept
   const isWithout =
     !dunning.wasTried && !facts.hasMethod && facts.isOpen && !facts.isHeld && stepToday(dunning, facts) !== null
   return { ...dunning, extra: isMissed ? null : dunning.extra, isUntried: dunning.isUntried || isWithout }
@@ -219,6 +274,16 @@ const afterNotSent = (dunning: Dunning, { isExtra }: Tried, on: IsoDate): Dunnin
   ...dunning,
   notBefore: addDays(on, 1),
   extra: isExtra ? { on: addDays(on, 1), isForMethod: true } : dunning.extra,
+})
+
+/**
+ * Returns the dunning after a line left its batch before that was submitted. Rule: nothing was tried, so the step is planned anew, from
+ * `from` on where it is to wait.
+ */
+export const afterLeft = (dunning: Dunning, { isExtra }: Pick<Tried, 'isExtra'>, from: IsoDate): Dunning => ({
+  ...dunning,
+  notBefore: later(from, dunning.notBefore ?? from),
+  extra: isExtra ? { on: from, isForMethod: true } : dunning.extra,
 })
 
 /**

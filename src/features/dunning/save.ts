@@ -20,6 +20,7 @@ export const dayFactsOf = (
   customer: invoice.customer,
   hasOpenTry: invoice.hasOpenTry,
   hasMethod: way !== undefined,
+  batches: null,
 })
 
 /**
@@ -32,7 +33,7 @@ export async function saveDunning(
   facts: DayFacts,
   isPassed: boolean,
 ): Promise<void> {
-  const dueOn = wakesOn(invoice.dunning, facts.rules, isPassed ? facts.today : null)
+  const dueOn = wakesOn(invoice.dunning, facts, isPassed ? facts.today : null)
   await updateDunning(tx, invoice.id, invoice.dunning, dueOn)
   await updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
 }
