@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type BatchDays, isTooLate, lastMomentOf, nextOpenDay } from '../../src/engine/collection/batch-days.ts'
+import { isTooLate, nextOpenDay } from '../../src/engine/collection/batch-days.ts'
 import { DunnedLife } from '../../src/engine/collection/dunned-life.testing.ts'
+import { type BatchDays, lastMoment } from '../../src/kernel/batch-days.ts'
 import type { BankCalendar } from '../../src/kernel/bank-days.ts'
 import type { DeclineClass } from '../../src/kernel/rails.ts'
 import { goldenRows, type Row } from './table.ts'
@@ -52,7 +53,7 @@ describe('a batch that nobody submits', () => {
   test.each(rowsOf('moves'))('%s', (_, row) => {
     const days = daysOf(row['days']!)
     let actionDate = row['action date']!
-    expect(lastMomentOf(days, actionDate, 'UTC')).toBe(`${row['last moment']}:00.000Z`)
+    expect(lastMoment(days, actionDate, 'UTC')).toBe(`${row['last moment']}:00.000Z`)
     const moved = row['moved']!.split(' ').map((text) => {
       const [moment] = text.split('>')
       const at = { now: `2027-${moment}:00.000Z`, timeZone: 'UTC' }

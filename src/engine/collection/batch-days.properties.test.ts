@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { addBankDays, BANK_CALENDARS, isBankDay } from '../../kernel/bank-days.ts'
+import { type BatchDays, lastMoment } from '../../kernel/batch-days.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
-import { actionDateOf, type BatchDays, entryDayOf, isTooLate, lastMomentOf, nextOpenDay } from './batch-days.ts'
+import { actionDateOf, entryDayOf, isTooLate, nextOpenDay } from './batch-days.ts'
 
 const two = (value: number) => String(value).padStart(2, '0')
 
@@ -37,7 +38,7 @@ test('a debit is on the first bank day that is wanted, far enough away, announce
         day >= wanted.wantedOn &&
         day >= addBankDays(days.calendar, at.today, days.leadDays) &&
         day >= addDays(at.today, wish.noticeDays ?? 0) &&
-        at.now <= lastMomentOf(days, day, at.timeZone)
+        at.now <= lastMoment(days, day, at.timeZone)
       const found = actionDateOf(days, wanted, at)
       expect(isRight(found)).toBe(true)
       for (let day = addDays(at.today, -1); day < found; day = addDays(day, 1)) expect(isRight(day)).toBe(false)

@@ -1,33 +1,14 @@
-import { addBankDays, type BankCalendar, bankDayOnOrAfter } from '../../kernel/bank-days.ts'
+import { addBankDays, bankDayOnOrAfter } from '../../kernel/bank-days.ts'
+import { type BatchDays, lastMoment } from '../../kernel/batch-days.ts'
 import { addDays, earliest, type Instant, type IsoDate, later } from '../../kernel/calendar.ts'
-import { instantOf, instantOfLocal } from '../../kernel/zone.ts'
 
 /**
  * The days of a gateway that collects in batches: when an invoice enters a batch, on which day that debits, until when it can be submitted,
  * and where it moves when nobody did. Lead and submit days are bank days of the gateway's calendar, notice days are calendar days.
  */
 
-export interface BatchDays {
-  calendar: BankCalendar
-  leadDays: number
-  submitDays: number
-  /** A time of day in the account's zone, "16:00". */
-  cutOff: string
-}
-
 /** A batch that the service made moves so often, then it waits for a person. */
 export const MOVES_MAX = 3
-
-/** Returns the last day on which a batch can be submitted. */
-export const lastDayOf = ({ calendar, submitDays }: BatchDays, actionDate: IsoDate): IsoDate =>
-  addBankDays(calendar, actionDate, -submitDays)
-
-/** Returns the last moment at which a batch can be submitted: CutOff on its last day. */
-export function lastMomentOf(days: BatchDays, actionDate: IsoDate, timeZone: string): Instant {
-  const [hours = '0', minutes = '0'] = days.cutOff.split(':')
-  const timeMs = (Number(hours) * 60 + Number(minutes)) * 60_000
-  return instantOf(instantOfLocal(lastDayOf(days, actionDate), timeMs, timeZone))
-}
 
 /** The moment at which days are counted, and the zone of its account. */
 export interface CountedAt {
@@ -38,7 +19,7 @@ export interface CountedAt {
 
 /** Returns whether the last moment of a day has passed. The moment itself is in time. */
 export const isTooLate = (days: BatchDays, actionDate: IsoDate, { now, timeZone }: Omit<CountedAt, 'today'>): boolean =>
-  now > lastMomentOf(days, actionDate, timeZone)
+  now > lastMoment(days, actionDate, timeZone)
 
 /** A wish for a debit. */
 export interface WantedDebit {

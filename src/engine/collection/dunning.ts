@@ -1,6 +1,7 @@
 import { addDays, daysBetween, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
-import { actionDateOf, type BatchDays, type CountedAt, entryDayOf, type WantedDebit } from './batch-days.ts'
+import type { BatchDays } from '../../kernel/batch-days.ts'
+import { actionDateOf, type CountedAt, entryDayOf, type WantedDebit } from './batch-days.ts'
 import { consequenceOf } from './classes.ts'
 import { type Action, attemptAfter, type CollectionRules, daysOfRules } from './rules.ts'
 
