@@ -57,8 +57,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kernel: ['kernel'],
   engine: ['engine', 'kernel'],
   platform: ['platform', 'kernel'],
+  rails: ['rails', 'kernel'],
   sandbox: ['sandbox', 'platform', 'kernel'],
-  features: ['features', 'sandbox', 'engine', 'platform', 'kernel'],
+  features: ['features', 'sandbox', 'rails', 'engine', 'platform', 'kernel'],
   worker: ['platform'],
   duties: ['features', 'platform', 'kernel'],
   app: ['duties', 'features', 'platform', 'kernel'],
@@ -87,8 +88,8 @@ describe('arrows', () => {
     expect(broken).toEqual([])
   })
 
-  test('kernel and engine need nothing but each other: no package, nothing of Node', () => {
-    const pure = SOURCES.filter((path) => ['kernel', 'engine'].includes(layerOf(path)))
+  test('kernel, engine and rails need nothing but each other: no package, nothing of Node', () => {
+    const pure = SOURCES.filter((path) => ['kernel', 'engine', 'rails'].includes(layerOf(path)))
     expect(pure.flatMap((path) => importsOf(path).filter((name) => !name.startsWith('.')))).toEqual([])
   })
 
@@ -133,10 +134,10 @@ describe('arrows', () => {
 })
 
 describe('purity', () => {
-  test('the engine neither waits nor looks at a clock, at chance, or at the machine', () => {
-    const engine = SOURCES.filter((path) => layerOf(path) === 'engine')
+  test('engine and rails neither wait nor look at a clock, at chance, or at the machine', () => {
+    const pure = SOURCES.filter((path) => ['engine', 'rails'].includes(layerOf(path)))
     expect(
-      placesOf(/\bawait\b|\basync\b|Date\.now|new Date|Math\.random|\bIntl\b|\bprocess\b|\bfetch\(/, engine),
+      placesOf(/\bawait\b|\basync\b|Date\.now|new Date|Math\.random|\bIntl\b|\bprocess\b|\bfetch\(/, pure),
     ).toEqual([])
   })
 
@@ -156,7 +157,7 @@ describe('purity', () => {
   })
 
   test('money meets no floating point', () => {
-    const exact = SOURCES.filter((path) => ['kernel', 'engine'].includes(layerOf(path)))
+    const exact = SOURCES.filter((path) => ['kernel', 'engine', 'rails'].includes(layerOf(path)))
     expect(placesOf(/parseFloat|toFixed|Math\.round/, exact)).toEqual([])
     const minors = placesOf(/\bNumber\(\w*[mM]inor\w*\)/, SOURCES)
     expect(minors).toEqual([])
