@@ -3,7 +3,7 @@ import { isBic, isCreditorIdentifier, isIban, isInSepa } from '../../kernel/bank
 import { isDate } from '../../kernel/calendar.ts'
 import { isSepaReference, isSepaText } from './characters.ts'
 import { namespaceOf, PAIN008_VERSIONS, SEPA_SCHEMES, SEQUENCE_TYPES } from './pain008.ts'
-import { readXml, type XmlElement } from './read-xml.ts'
+import { readXml, type WrittenElement } from './read-xml.ts'
 
 /**
  * Checks of a finished pain.008 from its text alone: structure, counts, sums, identifiers, characters, days, amounts. They know nothing of
@@ -130,16 +130,16 @@ export interface FileProblem {
   message: string
 }
 
-const childOf = (element: XmlElement | undefined, name: string): XmlElement | undefined =>
+const childOf = (element: WrittenElement | undefined, name: string): WrittenElement | undefined =>
   element?.children.find((child) => child.name === name)
-const at = (element: XmlElement | undefined, ...path: readonly string[]): XmlElement | undefined =>
-  path.reduce<XmlElement | undefined>(childOf, element)
+const at = (element: WrittenElement | undefined, ...path: readonly string[]): WrittenElement | undefined =>
+  path.reduce<WrittenElement | undefined>(childOf, element)
 
-const debitReference = (debit: XmlElement): string | null => at(debit, 'PmtId', 'EndToEndId')?.text ?? null
+const debitReference = (debit: WrittenElement): string | null => at(debit, 'PmtId', 'EndToEndId')?.text ?? null
 
 /** Compares an element and everything in it with a shape. */
 function checkShape(
-  element: XmlElement,
+  element: WrittenElement,
   shape: Leaf | Shape,
   place: Place,
   note: (message: string, reference: string | null) => void,
@@ -173,7 +173,11 @@ const centsOf = (value: string | undefined): bigint =>
   /^\d+\.\d\d$/.test(value ?? '') ? BigInt((value ?? '').replace('.', '')) : -1n
 
 /** Compares count and control sum of a header with the debits below it. */
-function checkTotals(header: XmlElement | undefined, debits: readonly XmlElement[], note: (message: string) => void) {
+function checkTotals(
+  header: WrittenElement | undefined,
+  debits: readonly WrittenElement[],
+  note: (message: string) => void,
+) {
   const where = header?.name ?? ''
   if (childOf(header, 'NbOfTxs')?.text !== String(debits.length))
     note(`NbOfTxs of ${where} is not the number of its debits`)
@@ -181,7 +185,7 @@ function checkTotals(header: XmlElement | undefined, debits: readonly XmlElement
   if (centsOf(childOf(header, 'CtrlSum')?.text) !== total) note(`CtrlSum of ${where} is not the sum of its debits`)
 }
 
-function checkRepeated(debits: readonly XmlElement[], note: (message: string, reference: string | null) => void) {
+function checkRepeated(debits: readonly WrittenElement[], note: (message: string, reference: string | null) => void) {
   for (const name of ['EndToEndId', 'InstrId']) {
     const seen = new Set<string>()
     for (const debit of debits) {
@@ -192,7 +196,7 @@ function checkRepeated(debits: readonly XmlElement[], note: (message: string, re
   }
 }
 
-function checkDebit(debit: XmlElement, note: (message: string, reference: string | null) => void): void {
+function checkDebit(debit: WrittenElement, note: (message: string, reference: string | null) => void): void {
   const reference = debitReference(debit)
   const currency = childOf(debit, 'InstdAmt')?.attributes
   if (currency?.get('Ccy') !== 'EUR' || currency.size !== 1) note('InstdAmt is not in EUR', reference)

@@ -3,12 +3,12 @@
  * files of others: comments, sections, instructions and declarations of types are refused.
  */
 
-export interface XmlElement {
+export interface WrittenElement {
   name: string
   attributes: ReadonlyMap<string, string>
   /** Without the white space between children; of an element without children as it stands. */
   text: string
-  children: XmlElement[]
+  children: WrittenElement[]
 }
 
 const DEPTH_MAX = 32
@@ -30,8 +30,8 @@ const attributesOf = (text: string): Map<string, string> =>
   new Map([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, unescaped(value)]))
 
 /** Reads the tags behind the declaration into an element that holds the root; throws NotWritten. */
-function readElements(xml: string): XmlElement {
-  const top: XmlElement = { name: '', attributes: new Map(), text: '', children: [] }
+function readElements(xml: string): WrittenElement {
+  const top: WrittenElement = { name: '', attributes: new Map(), text: '', children: [] }
   const open = [top]
   let place = DECLARATION.length
   for (;;) {
@@ -46,7 +46,7 @@ function readElements(xml: string): XmlElement {
     if (whole === undefined) throw new NotWritten('it has a tag that is not well formed')
     place = tagAt + whole.length
     if (slash === '') {
-      const element: XmlElement = { name, attributes: attributesOf(attributes), text: '', children: [] }
+      const element: WrittenElement = { name, attributes: attributesOf(attributes), text: '', children: [] }
       inner.children.push(element)
       open.push(element)
       if (open.length > DEPTH_MAX) throw new NotWritten('it is nested too deep')
@@ -58,7 +58,7 @@ function readElements(xml: string): XmlElement {
 }
 
 /** Returns the root of an XML text, or a sentence with what keeps it from being read. */
-export function readXml(xml: string): XmlElement | string {
+export function readXml(xml: string): WrittenElement | string {
   if (!xml.startsWith(DECLARATION)) return 'it does not begin as XML in UTF-8'
   try {
     const { children, text } = readElements(xml)
