@@ -217,6 +217,9 @@ create table charge_changes (
   reference text not null,
   charge_id bigint not null,
   payment_id bigint,
+  class text,
+  code text,
+  message text,
   constraint charge_changes_pkey PRIMARY KEY (account_id, gateway_id, kind, reference),
   constraint charge_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint charge_changes_kind_check CHECK ((kind = ANY (ARRAY['late_success'::text, 'returned'::text, 'disputed'::text, 'dispute_won'::text])))
@@ -300,6 +303,7 @@ create table collection_tries (
   attempts integer default 0 not null,
   next_try_at timestamp with time zone,
   finished_at timestamp with time zone,
+  silent_since timestamp with time zone not null,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
   constraint collection_tries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { addCard, CARDS } from '../../src/features/collection/shop.testing.ts'
 import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
@@ -55,6 +56,20 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   recordUsageInBulk: (reader) => addMetered(reader),
   refundPayment: async (reader) => {
     await addCharged(reader, '4000000000007726')
+  },
+  settlePaymentByHand: async (reader) => {
+    const customer = { Name: 'Acme', isCompany: true, PaymentMethod: 'credit_card' }
+    const { customerID } = await reader.must('POST', '/v1/customers', customer)
+    await addCard(reader.client, customerID, CARDS.good)
+    const charges = { customerID, Charges: [{ UnitCostEx: 115 }] }
+    const { invoiceID } = await reader.must('POST', '/v1/invoices', charges)
+    const [{ gatewayID }] = await reader.must('GET', '/v1/gateways', undefined)
+    const faulty = (Fault: string) => reader.must('PUT', `/v1/gateways/${gatewayID}`, { Settings: { Fault } })
+    await faulty('not_answered')
+    const { paymentID } = await reader.must('POST', `/v1/invoices/${invoiceID}/collect`, undefined)
+    await faulty('refused')
+    reader.made.set('addPayment 1', paymentID)
+    await moveTo(reader.client, '2027-01-03')
   },
   settleRefundByHand: async (reader) => {
     const { gatewayID, refund } = await addCharged(reader, '4242424242424242')

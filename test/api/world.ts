@@ -255,6 +255,14 @@ async function newCollectable(world: World) {
   return { customerID, path: `/v1/invoices/${invoiceID}` }
 }
 
+/** Lets more than a day pass, in which the gateway is asked in vain. */
+async function beSilent(world: World): Promise<void> {
+  await setFault(world, 'refused')
+  const { Now } = (await world.client.get('/v1/clock')).body
+  await world.client.put('/v1/clock', { Now: new Date(Date.parse(Now) + 90_000_000).toISOString() })
+  await setFault(world, null)
+}
+
 /** A payment that the sandbox has charged, of which nothing is allocated any more. */
 async function newRefundable(world: World) {
   const { path } = await newCollectable(world)
@@ -371,16 +379,19 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     return { path: `/v1/paymentmethods/${paymentMethodID}` }
   },
   collectInvoice: async (world) => ({ path: `${(await newCollectable(world)).path}/collect` }),
+  settlePaymentByHand: async (world) => {
+    const { path } = await newCollectable(world)
+    await setFault(world, 'not_answered')
+    const { paymentID } = await mustPost(world.client, `${path}/collect`, {})
+    await beSilent(world)
+    return { path: `/v1/payments/${paymentID}/result`, body: { Success: false } }
+  },
   refundPayment: async (world) => ({ path: `${await newRefundable(world)}/refund`, body: { Amount: 1 } }),
   settleRefundByHand: async (world) => {
     const path = await newRefundable(world)
     await setFault(world, 'not_answered')
     const { refundID } = await mustPost(world.client, `${path}/refund`, { Amount: 1 })
-    await setFault(world, 'refused')
-    // More than a day later, in which the gateway is asked in vain.
-    const { Now } = (await world.client.get('/v1/clock')).body
-    await world.client.put('/v1/clock', { Now: new Date(Date.parse(Now) + 90_000_000).toISOString() })
-    await setFault(world, null)
+    await beSilent(world)
     return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
   },
   editPayment: newPayment,

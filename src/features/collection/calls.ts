@@ -18,7 +18,7 @@ export interface CallDeps extends GatewayDeps {
 /** Answer to a try: its outcome, or what is to happen before it is known. */
 export type Answered =
   | { known: Known }
-  | { known: null; wasUnanswered: boolean; wasCalled: boolean; isNotSent: boolean }
+  | ({ known: null; isNotSent: boolean } & Pick<Try, 'wasUnanswered' | 'wasCalled' | 'silentSince'>)
 
 /** Seconds after which a try that did not reach its gateway is made again: 1, 5 and 30 minutes, then hourly. */
 const WAITS = [60, 300, 1800]
@@ -61,7 +61,7 @@ export async function callTry(
   return readOutcome(outcome, t, context.moment)
 }
 
-function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { today }: Moment): Answered {
+function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { now, today }: Moment): Answered {
   const failed = (declineClass: Extract<Known, { kind: 'failed' }>['class'], code: string | null, message: string) => ({
     known: { kind: 'failed', class: declineClass, code, message, on: today } as const,
   })
@@ -77,11 +77,17 @@ function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { today }: Mome
       return failed('action_required', 'requires_action', 'The customer has to confirm the payment.')
     case 'not_sent':
       if (t.attempts + 1 >= NOT_SENT_MAX) return failed('not_sent', null, 'The gateway could not be reached.')
-      return { known: null, wasUnanswered: t.wasUnanswered, wasCalled: false, isNotSent: true }
+      return {
+        known: null,
+        wasUnanswered: t.wasUnanswered,
+        wasCalled: false,
+        isNotSent: true,
+        silentSince: t.silentSince,
+      }
     case 'unknown':
-      return { known: null, wasUnanswered: true, wasCalled: true, isNotSent: false }
+      return { known: null, wasUnanswered: true, wasCalled: true, isNotSent: false, silentSince: t.silentSince }
     case 'pending':
-      return { known: null, wasUnanswered: false, wasCalled: true, isNotSent: false }
+      return { known: null, wasUnanswered: false, wasCalled: true, isNotSent: false, silentSince: now }
   }
 }
 
@@ -97,11 +103,11 @@ export async function writeAnswer(
     await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t.paymentId, known))
     return known.kind
   }
-  const { wasCalled, wasUnanswered, isNotSent } = answered
+  const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : ASK_AGAIN_SECONDS
   await deps.db.transaction(context.account.id, (tx) =>
-    putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, waitSeconds }),
+    putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds }),
   )
   return 'open'
 }

@@ -67,9 +67,9 @@ export async function finishCollect(
   answered: Answered,
 ): Promise<Answer> {
   if (answered.known) return paymentAnswer(await finishTry(tx, context, t.paymentId, answered.known), context)
-  const { wasCalled, wasUnanswered, isNotSent } = answered
+  const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
   const attempts = t.attempts + (isNotSent ? 1 : 0)
-  await putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, waitSeconds: 60 })
+  await putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds: 60 })
   return answerOf(tx, context, t.paymentId)
 }
 

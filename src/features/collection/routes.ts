@@ -1,16 +1,26 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type Operation, outwardOperation, type PathParams, readOperation } from '../../platform/http/operation.ts'
+import {
+  noContent,
+  type Operation,
+  outwardOperation,
+  type PathParams,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { ManualRecord } from '../invoices/resolve-manual.ts'
+import type { PaymentRecord } from '../money/records.ts'
 import { paymentShape } from '../money/shapes.ts'
+import { paymentKind } from '../payments/record.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { type Answered, callTry } from './calls.ts'
 import { beginCollect, type CollectCall, finishCollect } from './collect.ts'
-import { listTries } from './try-queries.ts'
-import { AttemptsOut, attemptsToWire } from './wire.ts'
+import { settleByHand } from './by-hand.ts'
+import { listAttempts } from './try-queries.ts'
+import { AttemptsOut, attemptsToWire, ResultIn } from './wire.ts'
 
 const tag = 'Collection'
 
@@ -42,8 +52,23 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     success: { status: 200, schema: AttemptsOut.schema },
     read: async (db, context, { params }) => {
       const { invoice } = await invoiceKind.found(db, context, params)
-      const tries = await listTries(db, context.account.id, invoice.id)
+      const tries = await listAttempts(db, context.account.id, invoice.id)
       return { status: 200, body: AttemptsOut.write(attemptsToWire(tries, context.account.timeZone)) }
+    },
+  }),
+  writeOperation({
+    id: 'settlePaymentByHand',
+    method: 'PUT',
+    path: '/v1/payments/{paymentID}/result',
+    tag,
+    summary: 'Settle a try by hand once its gateway has been silent for 24 hours',
+    body: ResultIn,
+    success: { status: 204 },
+    refusals: { 409: 'It is no try, its outcome is known, or the gateway may still answer' },
+    record: (tx, context, { params }) => paymentKind.locked(tx, context, params),
+    write: async (tx, context, { body }, payment: PaymentRecord) => {
+      await settleByHand(tx, context, payment, body)
+      return noContent()
     },
   }),
 ]

@@ -3,8 +3,9 @@ import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 export type TryState = 'open' | 'succeeded' | 'declined' | 'returned' | 'not_sent'
 
@@ -31,13 +32,24 @@ export interface Try {
   wasCalled: boolean
   wasUnanswered: boolean
   attempts: number
+  /** Since when, by the account's clock, its gateway has given no answer. */
+  silentSince: Instant
+  /** Somebody is asking the gateway at this moment. */
+  isAsked: boolean
+}
+
+/** Try as it is shown: with what its payment came to later. */
+export interface Attempt extends Try {
+  /** Of money that was received and is lost again: by which class, and as the gateway put it. */
+  lost: Pick<Try, 'class' | 'code' | 'message'> | null
 }
 
 const COLUMNS = fragment`
   payment_id as "paymentId", invoice_id as "invoiceId", customer_id as "customerId", gateway_id as "gatewayId",
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
-  was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts`
+  was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince",
+  coalesce(leased_until between clock_timestamp() and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
   firstRow<Try>(
@@ -50,16 +62,64 @@ export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceI
   db.rows<Try>(sql`
     select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId} order by payment_id`)
 
+/**
+ * True of a try whose money was received and lost. Rule: its charge's payments that are received, less refunds that came back, come to less than
+ * was tried; a dispute that is won makes it whole again.
+ */
+const isLost = (account: AccountId): Fragment => fragment`
+  t.state = 'succeeded' and p.failed_on is not null and t."amountMinor" > (
+    select coalesce(sum(o.amount_minor), 0) from payments o
+     where o.account_id = ${account} and o.gateway_id = p.gateway_id and o.charge_id = p.charge_id and o.failed_on is null and o.settled_on is not null
+    ) - (
+    select coalesce(sum(f.amount_minor), 0) from payment_refunds f join payments o on o.account_id = ${account} and o.payment_id = f.payment_id
+     where f.account_id = ${account} and f.state = 'failed' and f.adjustment_id is not null
+       and o.gateway_id = p.gateway_id and o.charge_id = p.charge_id)`
+
+interface AttemptRow extends Try {
+  isLost: boolean
+  lostClass: DeclineClass | null
+  lostCode: string | null
+  lostMessage: string | null
+}
+
+/** Lists the tries of an invoice as they are shown, the oldest first. */
+export const listAttempts = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<Attempt[]> =>
+  (
+    await db.rows<AttemptRow>(sql`
+      select t.*, ${isLost(account)} as "isLost", c.class as "lostClass", c.code as "lostCode", coalesce(c.message, p.fail_reason) as "lostMessage"
+        from (select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId}) t
+        join payments p on p.account_id = ${account} and p.payment_id = t."paymentId"
+        left join lateral (select class, code, message from charge_changes
+             where account_id = ${account} and gateway_id = p.gateway_id and charge_id = p.charge_id and kind in ('returned', 'disputed')
+             order by charge_change_id desc limit 1) c on true
+       order by t."paymentId"`)
+  ).map(({ isLost: isLostAgain, lostClass, lostCode, lostMessage, ...row }) => ({
+    ...row,
+    lost: isLostAgain ? { class: lostClass, code: lostCode, message: lostMessage } : null,
+  }))
+
 /** Writes a try that whoever begins it is about to make: nobody else takes it while the lease lasts. */
 export const insertTry = (
   tx: Transaction,
-  t: Omit<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn' | 'wasCalled' | 'wasUnanswered' | 'attempts'>,
+  t: Omit<
+    Try,
+    | 'state'
+    | 'class'
+    | 'code'
+    | 'message'
+    | 'knownOn'
+    | 'wasCalled'
+    | 'wasUnanswered'
+    | 'attempts'
+    | 'silentSince'
+    | 'isAsked'
+  >,
 ) =>
   tx.rows(sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
-      action, is_extra, is_by_hand, begun_on, begun_at, was_called, leased_until)
+      action, is_extra, is_by_hand, begun_on, begun_at, silent_since, was_called, leased_until)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
-      ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, true,
+      ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, true,
       clock_timestamp() + interval '30 seconds')`)
 
 /** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
@@ -88,11 +148,11 @@ export const lockTry = (tx: Transaction, paymentId: Id) =>
 export const putOffTry = (
   tx: Transaction,
   paymentId: Id,
-  to: { wasCalled: boolean; wasUnanswered: boolean; attempts: number; waitSeconds: number },
+  to: Pick<Try, 'wasCalled' | 'wasUnanswered' | 'attempts' | 'silentSince'> & { waitSeconds: number },
 ) =>
   tx.rows(sql`
     update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
-      leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+      silent_since = ${to.silentSince}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
 export const closeTry = (

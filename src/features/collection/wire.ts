@@ -1,6 +1,8 @@
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { DECLINE_CLASSES } from '../../kernel/rails.ts'
+import { date, flag, text } from '../../platform/wire/fields.ts'
+import { objectOf, optional, required } from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
@@ -13,7 +15,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import type { Try, TryState } from './try-queries.ts'
+import type { Attempt, TryState } from './try-queries.ts'
 
 const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as const
 
@@ -38,7 +40,7 @@ export const AttemptsOut = outList(
 
 const outcomeOf = (state: TryState): (typeof OUTCOMES)[number] => (state === 'open' ? 'pending' : state)
 
-export const attemptsToWire = (tries: readonly Try[], timeZone: string) =>
+export const attemptsToWire = (tries: readonly Attempt[], timeZone: string) =>
   tries.map((t) => ({
     paymentID: t.paymentId,
     Date: dateWithOffset(t.begunOn, timeZone),
@@ -46,9 +48,14 @@ export const attemptsToWire = (tries: readonly Try[], timeZone: string) =>
     gatewayID: t.gatewayId,
     paymentMethodID: t.paymentMethodId,
     BatchToken: null,
-    Outcome: outcomeOf(t.state),
-    Class: t.class,
-    Code: t.code,
-    Message: t.message,
+    Outcome: t.lost ? 'returned' : outcomeOf(t.state),
+    Class: (t.lost ?? t).class,
+    Code: (t.lost ?? t).code,
+    Message: (t.lost ?? t).message,
     isByHand: t.isByHand,
   }))
+
+export const ResultIn = objectOf(
+  { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
+  { name: 'PaymentResult' },
+)

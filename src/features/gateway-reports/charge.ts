@@ -4,7 +4,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { ChargeChange, ChargeState } from '../gateways/contract.ts'
+import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
@@ -31,12 +31,14 @@ export async function applyCharge(
   const charge = await lockedPayment(tx, chargeId)
   assert(charge, `payment ${chargeId} exists`)
   if (isPending(charge)) return WAITS
-  if (outcome.kind !== 'succeeded')
-    return charge.settledOn === null
-      ? APPLIED
-      : refused(`Payment ${chargeId} is recorded as received, and the gateway does not know it as made.`)
   const applied = await listAppliedChanges(tx, gatewayId, chargeId)
   const applying: Applying = { gatewayId, charge, applied }
+  if (outcome.kind !== 'succeeded') {
+    if (charge.settledOn === null) return APPLIED
+    return outcome.kind === 'declined'
+      ? reverse(tx, context, applying, outcome)
+      : refused(`Payment ${chargeId} is recorded as received, and the gateway does not know it as made.`)
+  }
   await succeedLate(tx, context, applying, outcome.on)
   let verdict = APPLIED
   for (const change of changes) {
@@ -61,6 +63,28 @@ async function succeedLate(tx: Transaction, context: RequestContext, applying: A
   await note(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId: added.id })
 }
 
+/** Rule: a charge that was recorded as received, by hand, and that its gateway declined is taken back, once. */
+async function reverse(
+  tx: Transaction,
+  context: RequestContext,
+  applying: Applying,
+  { class: declineClass, code, message, on }: Declined,
+): Promise<Verdict> {
+  const { charge, applied } = applying
+  const reference = `declined ${charge.id}`
+  if (applied.some((one) => one.reference === reference)) return APPLIED
+  const { amountMinor } = charge
+  return lose(tx, context, applying, {
+    kind: 'returned',
+    reference,
+    on,
+    amountMinor,
+    class: declineClass,
+    code,
+    message,
+  })
+}
+
 async function lose(
   tx: Transaction,
   context: RequestContext,
@@ -73,12 +97,13 @@ async function lose(
     (one) => one !== undefined,
   )
   const { shares, beyondMinor } = lostShares(payments, change.amountMinor)
-  const { class: declineClass, message: reason } = change
+  const { class: declineClass, code, message: reason } = change
   const failure = { on: earlier(change.on, context.moment.today), reason, declineClass }
   for (const { payment, lostMinor } of shares)
     await returnPayment(tx, context, payment, { ...failure, returnedMinor: lostMinor })
   const { kind, reference } = change
-  await note(tx, applying, { kind, reference, paymentId: shares[0]?.payment.id ?? null })
+  const why = { class: declineClass, code, message: reason }
+  await note(tx, applying, { kind, reference, paymentId: shares[0]?.payment.id ?? null, why })
   if (beyondMinor === 0n) return APPLIED
   const amount = amountText(beyondMinor, charge.currency)
   return refused(`Of what was taken back ${amount} is more than was received by payment ${charge.id}.`)

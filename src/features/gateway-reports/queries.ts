@@ -77,6 +77,8 @@ export interface AppliedChange extends Pick<ChargeChange, 'reference'> {
   kind: ChargeChange['kind'] | 'late_success'
   /** The payment that was failed, or whose money came back; null where nothing was left to be failed. */
   paymentId: Id | null
+  /** Why money was taken back; left out where it came back. */
+  why?: Pick<ChargeChange, 'class' | 'code' | 'message'>
 }
 
 /** Lists what was applied of a charge, in that order. Its customer is locked, so that nobody else applies more meanwhile. */
@@ -87,8 +89,9 @@ export const listAppliedChanges = (tx: Transaction, gatewayId: Id, chargeId: Id)
 
 export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id, change: AppliedChange) =>
   tx.rows(sql`
-    insert into charge_changes (account_id, gateway_id, kind, reference, charge_id, payment_id)
-    values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId})`)
+    insert into charge_changes (account_id, gateway_id, kind, reference, charge_id, payment_id, class, code, message)
+    values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId},
+      ${change.why?.class ?? null}, ${change.why?.code ?? null}, ${change.why?.message ?? null})`)
 
 /** Lists the payments that a charge was, and became by money that came back, in the order of their making. */
 export const listPaymentsOfCharge = async (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>

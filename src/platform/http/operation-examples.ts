@@ -160,6 +160,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addPayment: { ...PAYMENT, AutoApply: true },
   editPayment: { ...PAYMENT, Allocations: [] },
   refundPayment: { Amount: 10 },
+  settlePaymentByHand: { Success: true, Date: '2027-01-01' },
   settleRefundByHand: { Success: true, Date: '2027-01-01' },
   failPayment: { Date: '2027-01-01', Reason: 'Returned by the bank' },
   addCredit: { ...CREDIT, AutoApply: true },
