@@ -20,7 +20,7 @@ import { type Answered, callTry } from './calls.ts'
 import { beginCollect, type CollectCall, finishCollect } from './collect.ts'
 import { settleByHand } from './by-hand.ts'
 import { listAttempts } from './try-queries.ts'
-import { AttemptsOut, attemptsToWire, ResultIn } from './wire.ts'
+import { AttemptsOut, attemptsToWire, TryResultIn } from './wire.ts'
 
 const tag = 'Collection'
 
@@ -62,7 +62,7 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     path: '/v1/payments/{paymentID}/result',
     tag,
     summary: 'Settle a try by hand once its gateway has been silent for 24 hours',
-    body: ResultIn,
+    body: TryResultIn,
     success: { status: 204 },
     refusals: { 409: 'It is no try, its outcome is known, or the gateway may still answer' },
     record: (tx, context, { params }) => paymentKind.locked(tx, context, params),

@@ -39,7 +39,7 @@ export interface Try {
 }
 
 /** Try as it is shown: with what its payment came to later. */
-export interface Attempt extends Try {
+export interface ShownTry extends Try {
   /** Of money that was received and is lost again: by which class, and as the gateway put it. */
   lost: Pick<Try, 'class' | 'code' | 'message'> | null
 }
@@ -63,7 +63,7 @@ export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceI
     select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId} order by payment_id`)
 
 /**
- * True of a try whose money was received and lost. Rule: its charge's payments that are received, less refunds that came back, come to less than
+ * Builds the SQL of whether the money of a try was received and is lost. Rule: its charge's payments that are received, less refunds that came back, come to less than
  * was tried; a dispute that is won makes it whole again.
  */
 const isLost = (account: AccountId): Fragment => fragment`
@@ -83,7 +83,7 @@ interface AttemptRow extends Try {
 }
 
 /** Lists the tries of an invoice as they are shown, the oldest first. */
-export const listAttempts = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<Attempt[]> =>
+export const listAttempts = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<ShownTry[]> =>
   (
     await db.rows<AttemptRow>(sql`
       select t.*, ${isLost(account)} as "isLost", c.class as "lostClass", c.code as "lostCode", coalesce(c.message, p.fail_reason) as "lostMessage"

@@ -15,7 +15,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import type { Attempt, TryState } from './try-queries.ts'
+import type { ShownTry, TryState } from './try-queries.ts'
 
 const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as const
 
@@ -40,7 +40,7 @@ export const AttemptsOut = outList(
 
 const outcomeOf = (state: TryState): (typeof OUTCOMES)[number] => (state === 'open' ? 'pending' : state)
 
-export const attemptsToWire = (tries: readonly Attempt[], timeZone: string) =>
+export const attemptsToWire = (tries: readonly ShownTry[], timeZone: string) =>
   tries.map((t) => ({
     paymentID: t.paymentId,
     Date: dateWithOffset(t.begunOn, timeZone),
@@ -55,7 +55,7 @@ export const attemptsToWire = (tries: readonly Attempt[], timeZone: string) =>
     isByHand: t.isByHand,
   }))
 
-export const ResultIn = objectOf(
+export const TryResultIn = objectOf(
   { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
   { name: 'PaymentResult' },
 )
