@@ -30,7 +30,7 @@ export type LookupSize = keyof typeof WEIGHTS
 /** The statements of a look-up. */
 interface Lookup {
   account: AccountId
-  weight: number
+  size: LookupSize
   asked: Asked[]
 }
 
@@ -45,6 +45,7 @@ export class Lanes {
   readonly #lanes: (Promise<pg.Client> | undefined)[]
   /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
   readonly #lines = new Map<AccountId, { sent: number; waiting: Lookup[] }>()
+  readonly #pagesInTurn: (() => void)[] = []
   #turn = 0
   #isClosed = false
 
@@ -63,7 +64,7 @@ export class Lanes {
     let isSent = false
     const send = () => {
       isSent = true
-      this.#sendInTurn({ account, weight: WEIGHTS[size], asked })
+      this.#sendInTurn({ account, size, asked })
     }
     return {
       rowsMax: LOOKUP_ROWS_MAX,
@@ -77,7 +78,8 @@ export class Lanes {
   }
 
   #sendInTurn(lookup: Lookup): void {
-    const { account, weight } = lookup
+    const { account } = lookup
+    const weight = WEIGHTS[lookup.size]
     const line = this.#lines.get(account)
     if (line && (line.waiting.length > 0 || line.sent + weight > OF_ACCOUNT)) {
       line.waiting.push(lookup)
@@ -88,13 +90,13 @@ export class Lanes {
     void this.#send(lookup)
   }
 
-  #ended({ account, weight }: Lookup): void {
+  #ended({ account, size }: Lookup): void {
     const line = this.#lines.get(account)
     assert(line, 'a look-up that ended was sent')
-    line.sent -= weight
-    for (let [next] = line.waiting; next && line.sent + next.weight <= OF_ACCOUNT; [next] = line.waiting) {
+    line.sent -= WEIGHTS[size]
+    for (let [next] = line.waiting; next && line.sent + WEIGHTS[next.size] <= OF_ACCOUNT; [next] = line.waiting) {
       line.waiting.shift()
-      line.sent += next.weight
+      line.sent += WEIGHTS[next.size]
       void this.#send(next)
     }
     if (line.sent === 0) this.#lines.delete(account)
@@ -116,12 +118,29 @@ export class Lanes {
       sendExchange(await this.#lane(), exchange, (error, found, hasMore) => {
         if (error) return refuse(error)
         if (hasMore) return refuse(new TooManyRows())
-        for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
-        this.#ended(lookup)
+        const handOn = () => {
+          for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
+          this.#ended(lookup)
+        }
+        if (lookup.size === 'page') this.#handOnInTurn(handOn)
+        else handOn()
       })
     } catch (error) {
       refuse(error)
     }
+  }
+
+  /** Hands the rows of one page on in a turn of the event loop: its answer is written and sent there, which takes as long as many records. */
+  #handOnInTurn(handOn: () => void): void {
+    if (this.#pagesInTurn.push(handOn) === 1) this.#handOnFirst()
+  }
+
+  #handOnFirst(): void {
+    this.#pagesInTurn[0]?.()
+    setImmediate(() => {
+      this.#pagesInTurn.shift()
+      if (this.#pagesInTurn.length > 0) this.#handOnFirst()
+    })
   }
 
   async #lane(): Promise<pg.Client> {
