@@ -18,7 +18,7 @@ import type { Adapters } from './features/gateways/contract.ts'
 import { reportIntake } from './features/gateway-reports/routes.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
-import { afterCollectionChanged, afterMethodOfCustomer, reviewCustomer } from './features/collection/actions.ts'
+import { afterCollectionChanged, afterGatewayChanged, afterMethodOfCustomer, reviewCustomer } from './features/collection/actions.ts'
 import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'
@@ -126,6 +126,7 @@ interface FeatureDeps {
 const CALLS_BACK = {
   customers: { onReturn, onHoldLifted: reviewCustomer },
   methods: { onMethodChanged: afterMethodOfCustomer },
+  gateways: { onGatewayChanged: afterGatewayChanged },
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },
 }
@@ -153,7 +154,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...packageGroupOperations(),
   ...componentOperations(),
   ...ledgerOperations(),
-  ...gatewayOperations(deps),
+  ...gatewayOperations({ ...deps, ...CALLS_BACK.gateways }),
   ...collectionRulesOperations(),
   ...collectionOperations(deps),
   ...taxSettingOperations(),

@@ -1,5 +1,6 @@
 import { afterMethodChanged, afterReturn, type Dunning } from '../../engine/collection/dunning.ts'
-import type { Action } from '../../engine/collection/rules.ts'
+import { type Action, daysOfRules } from '../../engine/collection/rules.ts'
+import { addDays } from '../../kernel/calendar.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
@@ -7,12 +8,13 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { suspendByRule } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { customerNameOf } from '../customers/rules.ts'
-import { type DunnedInvoice, insertDunningLater, listDunned, listDunnedOfCustomer } from '../dunning/queries.ts'
+import { type DunnedInvoice, insertDunningLater, listDunned, listDunnedOfCustomer, planUntried } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { wayOf } from '../invoices/collection.ts'
+import { type CollectionDetails, type Way, wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
 import { collectionMail, type DunningKind } from '../outbox/collection-templates.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
+import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { findMailedCustomer } from './try-queries.ts'
 
@@ -88,14 +90,14 @@ async function moveAll(
   tx: Transaction,
   context: RequestContext,
   customerId: CustomerId,
-  move: (invoice: DunnedInvoice, hasMethod: boolean) => Dunning,
+  move: (invoice: DunnedInvoice, way: Way | undefined) => Dunning,
 ): Promise<void> {
   const { today } = context.moment
   const rules = await getCollectionRules(tx, tx.account)
   for (const invoice of await listDunnedOfCustomer(tx, customerId)) {
     const way = await wayOf(tx, invoice)
     const facts = dayFactsOf(invoice, { today, rules, way })
-    await saveDunning(tx, { ...invoice, dunning: move(invoice, way !== undefined) }, facts, false)
+    await saveDunning(tx, { ...invoice, dunning: move(invoice, way) }, facts, false)
   }
 }
 
@@ -105,33 +107,49 @@ export const afterCustomerReturn = (tx: Transaction, context: RequestContext, cu
     afterReturn(dunning, { dueDate, on: context.moment.today }),
   )
 
-/** Plans what follows when a method of a customer came, changed, or became the primary one. */
-export async function afterMethodOfCustomer(
-  tx: Transaction,
-  context: RequestContext,
-  customerId: CustomerId,
-): Promise<void> {
+/** Plans what follows for the invoices that are tried with a method, after it came, changed, or became the primary one. */
+export const afterMethodOfCustomer: OnMethodChanged = async (tx, context, { id, customerId }) => {
   const rules = await getCollectionRules(tx, tx.account)
   const on = context.moment.today
-  await moveAll(tx, context, customerId, ({ dunning, dueDate }, hasMethod) =>
-    hasMethod ? afterMethodChanged(dunning, { dueDate, rules, on }) : dunning,
+  await moveAll(tx, context, customerId, ({ dunning, dueDate }, way) =>
+    way?.method.id === id ? afterMethodChanged(dunning, { dueDate, rules, on }) : dunning,
   )
+}
+
+/**
+ * Plans what follows after a gateway came or changed. Rule: an invoice that could not be tried is tried on the day after a method fits, within the
+ * days of the rules; where none does even now, that day brings nothing.
+ */
+export async function afterGatewayChanged(tx: Transaction, { moment }: RequestContext): Promise<void> {
+  const on = addDays(moment.today, 1)
+  const rules = await getCollectionRules(tx, tx.account)
+  await planUntried(tx, { on, dueFrom: addDays(on, -daysOfRules(rules)) })
 }
 
 /** Looks anew at the open invoices of a customer, after a hold was lifted or collection details changed. */
 export const reviewCustomer = (tx: Transaction, context: RequestContext, customerId: CustomerId) =>
   moveAll(tx, context, customerId, ({ dunning }) => dunning)
 
-/** Plans the tries of an issued invoice whose collection details or hold may have changed. Its customer is locked. */
+/**
+ * Plans the tries of an issued invoice whose collection details or hold may have changed. Its customer is locked. Rule: one that is to be tried with
+ * another method than before has a new method.
+ */
 export async function afterCollectionChanged(
   tx: Transaction,
   context: RequestContext,
   { id, collectionMethod }: Pick<Invoice, 'id' | 'collectionMethod'>,
+  before: CollectionDetails,
 ): Promise<void> {
   const { today } = context.moment
   if (collectionMethod === 'credit_card' || collectionMethod === 'debit_order') await insertDunningLater(tx, id, today)
   const [invoice] = await listDunned(tx, tx.account, [id])
   if (!invoice) return
   const rules = await getCollectionRules(tx, tx.account)
-  await saveDunning(tx, invoice, dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) }), false)
+  const [was, way] = [await wayOf(tx, { ...invoice, ...before }), await wayOf(tx, invoice)]
+  const { dueDate } = invoice
+  const dunning =
+    way && way.method.id !== was?.method.id
+      ? afterMethodChanged(invoice.dunning, { dueDate, rules, on: today })
+      : invoice.dunning
+  await saveDunning(tx, { ...invoice, dunning }, dayFactsOf(invoice, { today, rules, way }), false)
 }

@@ -55,7 +55,22 @@ describe('an invoice that falls due', () => {
     expect(await read(id)).toMatchObject({ Status: 'Past Due', NumTries: 4, NextTryDate: null })
     expect((await client.get(`/v1/customers/${customerID}`)).body).toMatchObject({ comp_status: 'Suspended' })
     const payments = (await client.get('/v1/payments')).body
-    expect(payments.map(({ Status }: any) => Status)).toEqual(['Failed', 'Failed', 'Failed', 'Failed'])
+    expect(payments.map(({ Status, Memo }: any) => `${Status}: ${Memo}`)).toEqual(
+      Array.from({ length: 4 }, () => 'Failed: The card has too little money.'),
+    )
+  })
+
+  test('and is paid sends a receipt, once for each payment that the service collected', async () => {
+    const { client, invoice, move } = await shop(CARDS.good)
+    await invoice(115)
+    const other = await invoice(20)
+    await client.post(`/v1/invoices/${other}/collect`)
+    await move('2027-01-10')
+    const receipts = ((await client.get('/v1/outbox')).body as any[]).filter(
+      ({ Template }) => Template === 'payment_receipt',
+    )
+    expect(receipts.map(({ CreatedDate }) => CreatedDate.slice(0, 10))).toEqual(['2027-01-01', '2027-01-05'])
+    expect(receipts[1].Text).toContain('$115.00')
   })
 
   test('by a card that has expired stops the tries, not the steps', async () => {
@@ -145,6 +160,51 @@ describe('a new method', () => {
     expect(await move('2027-01-26')).toMatchObject({ Collected: 1 })
     expect(await read(id)).toMatchObject({ Status: 'Paid' })
     expect((await client.get(`/v1/customers/${customerID}`)).body).toMatchObject({ comp_status: 'Active' })
+  })
+})
+
+describe('a method that an invoice is not tried with', () => {
+  test('brings it no try: another one that a request named, one that is not primary, the primary one made primary again', async () => {
+    const { client, customerID, invoice, move, attempts } = await shop(CARDS.expired)
+    const [{ paymentMethodID }] = (await client.get('/v1/paymentmethods')).body
+    const named = await invoice(10, { CollectionMethod: 'credit_card', customerPaymentMethodID: paymentMethodID })
+    const byDefault = await invoice(20)
+    await move('2027-01-06')
+    await addCard(client, customerID, CARDS.good, false)
+    await client.put(`/v1/paymentmethods/${paymentMethodID}/setprimary`)
+    await move('2027-01-08')
+    expect([await attempts(named), await attempts(byDefault)].map(({ length }) => length)).toEqual([1, 1])
+    await addCard(client, customerID, CARDS.good)
+    await move('2027-01-10')
+    expect(await attempts(named)).toHaveLength(1)
+    expect(await attempts(byDefault)).toMatchObject([{ Outcome: 'declined' }, { Outcome: 'succeeded' }])
+  })
+
+  test('brings it one as soon as the invoice names it', async () => {
+    const { client, customerID, invoice, read, move, attempts } = await shop(CARDS.expired)
+    const id = await invoice(10)
+    await move('2027-01-06')
+    const customerPaymentMethodID = await addCard(client, customerID, CARDS.good, false)
+    const edited = { ...(await read(id)), customerPaymentMethodID }
+    expect((await client.put(`/v1/invoices/${id}`, edited)).status).toBe(204)
+    expect((await read(id)).NextTryDate).toBe('2027-01-07T00:00:00Z')
+    await move('2027-01-07')
+    expect(await attempts(id)).toMatchObject([{ Outcome: 'declined' }, { Outcome: 'succeeded' }])
+  })
+})
+
+describe('a gateway that was not active', () => {
+  test('brings the invoices that could not be tried meanwhile their try on the day after it is active again', async () => {
+    const { client, invoice, read, move, attempts } = await shop(CARDS.good)
+    const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+    const old = await invoice(10, { DueDate: '2027-01-02' })
+    const fresh = await invoice(20, { DueDate: '2027-01-15' })
+    await client.put(`/v1/gateways/${gatewayID}`, { isActive: false })
+    await move('2027-01-20')
+    await client.put(`/v1/gateways/${gatewayID}`, { isActive: true })
+    await move('2027-01-21')
+    expect(await attempts(fresh)).toMatchObject([{ Outcome: 'succeeded', Date: '2027-01-21T00:00:00Z' }])
+    expect(await read(old)).toMatchObject({ Status: 'Past Due', NumTries: 0 })
   })
 })
 

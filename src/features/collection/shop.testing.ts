@@ -12,10 +12,15 @@ export const CARDS = {
   confirm: '4000002500003155',
 }
 
-export async function addCard(client: TestClient, customerID: number, number: string): Promise<number> {
+export async function addCard(
+  client: TestClient,
+  customerID: number,
+  number: string,
+  isPrimary = true,
+): Promise<number> {
   const reply = await client.post('/v1/paymentmethods/creditcard', {
     customerID,
-    isPrimary: true,
+    isPrimary,
     CreditCard: {
       Number: number,
       CardType: 'Unknown',
@@ -53,7 +58,7 @@ export async function cardShop(service: TestService, number: string | null, cust
   }
   const mails = async () =>
     ((await client.get('/v1/outbox?page_size=100')).body as any[])
-      .filter(({ Template }) => !['invoice', 'welcome'].includes(Template))
+      .filter(({ Template }) => !['invoice', 'welcome', 'payment_receipt'].includes(Template))
       .map(({ Template, CreatedDate }) => `${CreatedDate.slice(5, 10)} ${Template}`)
       .sort()
   const attempts = async (id: number) => (await client.get(`/v1/invoices/${id}/attempts`)).body as any[]

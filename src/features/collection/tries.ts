@@ -13,6 +13,7 @@ import { countTry, holdInvoice, updateNextTry } from '../invoices/issue-queries.
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import { addPayment, failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
+import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { closeTry, insertTry, lockTry, type Try } from './try-queries.ts'
 
@@ -119,6 +120,7 @@ export async function finishTry(
       ? { dunning: afterPaid(before.dunning, tried, known.on), isHeld: false }
       : afterFailed(before.dunning, tried, known.class, known.on)
   await closeTry(tx, paymentId, outcomeOf(known))
+  if (known.kind === 'succeeded') await sendReceipt(tx, context, written)
   if (known.kind === 'failed' && known.class === 'not_sent') await countTry(tx, t.invoiceId, -1)
   if (after.isHeld) await hold(tx, context, t, known)
   const [present] = await listDunned(tx, tx.account, [t.invoiceId])

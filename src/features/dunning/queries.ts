@@ -155,6 +155,14 @@ export const wakeAll = (tx: Transaction, day: IsoDate) =>
      where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
        and i.total_minor > i.negative_minor + i.paid_minor and not d.is_settled and (d.due_on is null or d.due_on > ${day})`)
 
+/** Plans a try, beside the steps, of open invoices that could not be tried and are due on a day or later. */
+export const planUntried = (tx: Transaction, { dueFrom, on }: { dueFrom: IsoDate; on: IsoDate }) =>
+  tx.rows(sql`
+    update dunning d set extra_on = ${on}, is_extra_for_method = true, due_on = least(d.due_on, ${on}) from invoices i
+     where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
+       and i.total_minor > i.negative_minor + i.paid_minor and d.is_untried and not d.was_tried and d.extra_on is null
+       and i.due_date >= ${dueFrom}`)
+
 /** Begins the dunning of open invoices that nobody tries, as far as they fall due from a day on. */
 export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>
   tx.rows(sql`

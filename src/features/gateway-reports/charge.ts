@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
+import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { type AppliedChange, insertAppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
@@ -60,6 +61,7 @@ async function succeedLate(tx: Transaction, context: RequestContext, applying: A
   if (!wasNeverReceived(charge) || applied.some(({ kind }) => kind === 'late_success')) return
   const money = { cause: 'Late success' as const, amountMinor: charge.amountMinor, on }
   const added = await addMoneyBack(tx, context, charge, { ...money, on: earlier(on, context.moment.today) })
+  await sendReceipt(tx, context, added)
   await note(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId: added.id })
 }
 

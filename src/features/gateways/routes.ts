@@ -1,3 +1,5 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
@@ -9,7 +11,13 @@ import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
 
 const tag = 'Gateways'
 
-export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => [
+interface Deps {
+  envelope: Envelope
+  /** Plans the tries of invoices that could not be tried: methods that had no gateway may have one now. */
+  onGatewayChanged(tx: Transaction, context: RequestContext): Promise<void>
+}
+
+export const gatewayOperations = (deps: Deps): Operation[] => [
   listOperation({
     id: 'listGateways',
     path: '/v1/gateways',
@@ -37,8 +45,11 @@ export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => 
         account.timeZone,
         problems,
       ),
-    write: async (tx, context, { body }) =>
-      gatewayKind.created(await addGateway(tx, context, deps.envelope, body), context),
+    write: async (tx, context, { body }) => {
+      const gateway = await addGateway(tx, context, deps.envelope, body)
+      await deps.onGatewayChanged(tx, context)
+      return gatewayKind.created(gateway, context)
+    },
   }),
   writeOperation({
     ...gatewayKind.editing,
@@ -51,8 +62,11 @@ export const gatewayOperations = (deps: { envelope: Envelope }): Operation[] => 
       const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
       checkGateway(gatewayFactsOf(present.type), body, settings, account.timeZone, problems)
     },
-    write: async (tx, context, { body }, present) =>
-      noContent(gatewayEtag(await editGateway(tx, context, deps.envelope, present, body))),
+    write: async (tx, context, { body }, present) => {
+      const gateway = await editGateway(tx, context, deps.envelope, present, body)
+      await deps.onGatewayChanged(tx, context)
+      return noContent(gatewayEtag(gateway))
+    },
   }),
   writeOperation({
     ...gatewayKind.deleting,

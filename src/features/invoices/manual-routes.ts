@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { noContent, type Operation, type PathParams, writeOperation } from '../../platform/http/operation.ts'
 import { addInvoice, editDraft, issueDraft, lockedInvoice, type OnCancel, removeInvoice } from './manual.ts'
-import type { ChosenCollection } from './collection.ts'
+import type { ChosenCollection, CollectionDetails } from './collection.ts'
 import type { AfterIssue } from './issue.ts'
 import { sendInvoice } from './send.ts'
 import { resolveInvoice, type ManualRecord, type Wanted } from './resolve-manual.ts'
@@ -29,7 +29,12 @@ export interface ManualDeps {
   /** The steps after issuing, see issue.ts. */
   afterIssue: readonly AfterIssue[]
   /** Plans the tries of an issued invoice whose collection details or hold may have changed. */
-  onCollectionChanged(tx: Transaction, context: RequestContext, invoice: Invoice): Promise<void>
+  onCollectionChanged(
+    tx: Transaction,
+    context: RequestContext,
+    invoice: Invoice,
+    before: CollectionDetails,
+  ): Promise<void>
 }
 
 /** Operations on manual invoices, and on recurring ones where those can still change. */
@@ -65,7 +70,7 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChan
     write: async (tx, context, { body }, record, found) => {
       if (found?.wanted) return noContent(invoiceEtag(await editDraft(tx, context, record, found.wanted, body)))
       const parts = await editIssued(tx, context, record, body, found?.collection as ChosenCollection)
-      await onCollectionChanged(tx, context, parts.invoice)
+      await onCollectionChanged(tx, context, parts.invoice, record.invoice)
       return noContent(invoiceEtag(parts))
     },
   }),

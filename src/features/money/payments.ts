@@ -179,7 +179,7 @@ async function writeOutcome(
   tx: Transaction,
   context: RequestContext,
   before: PaymentRecord,
-  outcome: Pick<Payment, 'failedOn' | 'failReason'> | Pick<Payment, 'settledOn'>,
+  outcome: Pick<Payment, 'failedOn' | 'failReason' | 'memo'> | Pick<Payment, 'settledOn'>,
   after: readonly WantedState[],
 ): Promise<void> {
   const payment: Payment = { ...before, ...outcome }
@@ -208,7 +208,9 @@ export async function failPayment(
   const earliest = later(payment.dated, payment.settledOn ?? payment.dated)
   const failedOn = afterLock(later(on, earliest), context.account.lockDate)
   const ended = payment.allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) }))
-  await writeOutcome(tx, context, payment, { failedOn, failReason: reason }, ended)
+  // A try that was declined shows why; a payment that somebody recorded keeps the Memo it was given.
+  const memo = isPending(payment) ? (payment.memo ?? reason) : payment.memo
+  await writeOutcome(tx, context, payment, { failedOn, failReason: reason, memo }, ended)
   // A payment that was only pending is a try, whose own outcome moves its invoice.
   if (!isPending(payment)) await loseMoney(tx, context, invoicesOf(payment), declineClass)
   return recordWritten(tx, context, 'payment.failed', payment.id, reason)

@@ -52,6 +52,13 @@ export const NO_ACCOUNT: BankFields = {
   mandateToken: null,
 }
 
+/** Plans the tries that a method brings which came, changed, or became the primary one; its customer is locked. */
+export type OnMethodChanged = (
+  tx: Transaction,
+  context: RequestContext,
+  method: Pick<StoredMethod, 'id' | 'customerId'>,
+) => Promise<void>
+
 type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version'>
 
 /** Adds a method of a locked customer; the first one becomes primary whatever is asked for. */
@@ -154,11 +161,12 @@ async function movePrimary(tx: Transaction, { id, customerId }: StoredMethod): P
   await setPrimary(tx, id)
 }
 
-/** Makes a locked method the primary one of its customer; one that is already stays so, without an event. */
-export async function makePrimary(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
-  if (method.isPrimary) return
+/** Makes a locked method the primary one of its customer, and returns whether it was another; one that is already stays so, without an event. */
+export async function makePrimary(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<boolean> {
+  if (method.isPrimary) return false
   await movePrimary(tx, method)
   await recordMethod(tx, context, 'payment_method.primary_set', method.id)
+  return true
 }
 
 /** Deletes a locked method that is not primary and that nothing open names by request. */

@@ -12,7 +12,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
-import { addMethod, NO_ACCOUNT } from './actions.ts'
+import { addMethod, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
 import { closeIntent, holdIntent, insertIntent, lockIntent, type CardIntent } from './intent-queries.ts'
 import { drawMethodId } from './queries.ts'
 import { methodKind } from './record.ts'
@@ -98,6 +98,7 @@ export async function finishCard(
   body: CardMethodBody,
   { intentId }: CardCall,
   outcome: StoreOutcome,
+  onMethodChanged: OnMethodChanged,
 ): Promise<Answer | Fault> {
   const customer = await lockCustomer(tx, tx.account, body.customerID)
   const intent = await lockIntent(tx, intentId)
@@ -105,7 +106,7 @@ export async function finishCard(
   if (!intent?.isOpen) return noAnswer()
   switch (outcome.kind) {
     case 'stored':
-      return customer ? keepCard(tx, context, body, intent, outcome) : withoutCustomer(tx, body, intent, outcome)
+      return customer ? keepCard(tx, context, body, intent, outcome, onMethodChanged) : withoutCustomer(tx, body, intent, outcome)
     case 'declined':
       await closeIntent(tx, intent.id)
       return invalid('card_declined', `The gateway refused the card: ${outcome.message}`, 'CreditCard.Number')
@@ -122,6 +123,7 @@ async function keepCard(
   { customerID, isPrimary, CreditCard }: CardMethodBody,
   intent: CardIntent,
   stored: StoredCard,
+  onMethodChanged: OnMethodChanged,
 ): Promise<Answer> {
   await closeIntent(tx, intent.id)
   const method = await addMethod(tx, context, await drawMethodId(tx), {
@@ -140,6 +142,7 @@ async function keepCard(
     expiryMonth: stored.expiryMonth,
     expiryYear: stored.expiryYear,
   })
+  await onMethodChanged(tx, context, method)
   return methodKind.answer(method, context)
 }
 

@@ -260,6 +260,22 @@ describe('a bank account', () => {
     expect(refused.text).not.toMatch(/DE89|BR15|12_34|1234|4242 4242|abc/)
   })
 
+  test('is taken with numbers for its numbers: zeros in front are filled in, what is too large for a number is not', async () => {
+    const client = await service.newAccount()
+    const customerID = await newCustomer(client)
+    const ach = await addAccount(client, customerID, { ...ACH, AccountNumber: 123, RoutingNumber: 11000015 })
+    expect(ach.body.BankAccount).toMatchObject({ RoutingNumber: '011000015', LastFourDigits: '123' })
+    const debitOrder = await addAccount(client, customerID, { ...DEBIT_ORDER, BranchCode: 2505 })
+    expect(debitOrder.body.BankAccount).toMatchObject({ BranchCode: '002505' })
+    const tooLarge = JSON.stringify({ customerID, isPrimary: false, BankAccount: { ...ACH, AccountNumber: 0 } }).replace(
+      '"AccountNumber":0',
+      '"AccountNumber":12345678901234567',
+    )
+    expect(codesOf(await client.post('/v1/paymentmethods/bankaccount', tooLarge))).toEqual([
+      'number_too_large BankAccount.AccountNumber',
+    ])
+  })
+
   test('is taken in SEPA from the day on which its country joined', async () => {
     const account = { ...SEPA, IBAN: 'RS35260005601001611379', BIC: 'NBSRRSBG' }
     const early = await service.newAccount({ clockAt: '2026-04-30T00:00:00.000Z' })

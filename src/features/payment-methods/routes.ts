@@ -1,7 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { Fault, type Problems } from '../../kernel/fault.ts'
-import type { CustomerId } from '../../kernel/ids.ts'
+import type { Problems } from '../../kernel/fault.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
@@ -15,7 +14,14 @@ import type { AccountAnswer } from '../gateways/contract.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { gatewayKind } from '../gateways/record.ts'
-import { addBankAccount, editBankAccount, makePrimary, openNumber, removeMethod } from './actions.ts'
+import {
+  addBankAccount,
+  editBankAccount,
+  makePrimary,
+  type OnMethodChanged,
+  openNumber,
+  removeMethod,
+} from './actions.ts'
 import { beginCard, finishCard, storeCard } from './add-card.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
 import { countMethods, listMethods } from './queries.ts'
@@ -35,8 +41,7 @@ const tag = 'Payment methods'
 
 interface Deps extends GatewayDeps {
   db: Database
-  /** Plans the tries that a method which came or changed brings. */
-  onMethodChanged(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void>
+  onMethodChanged: OnMethodChanged
 }
 
 const list = { tag, out: methodShape, rows: listMethods, count: countMethods }
@@ -108,11 +113,8 @@ const cards = (deps: Deps): Operation =>
       return beginCard(tx, customer, asked)
     },
     call: (context, { body }, call) => storeCard(deps, context, body, call),
-    finish: async (tx, context, { body }, call, outcome) => {
-      const ended = await finishCard(tx, context, body, call, outcome)
-      if (!(ended instanceof Fault)) await deps.onMethodChanged(tx, context, body.customerID)
-      return ended
-    },
+    finish: (tx, context, { body }, call, outcome) =>
+      finishCard(tx, context, body, call, outcome, deps.onMethodChanged),
   })
 
 const checkAccountBody = async (
@@ -139,7 +141,7 @@ const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const method = await addBankAccount(tx, context, envelope, about, checked, body.BankAccount)
-      await onMethodChanged(tx, context, body.customerID)
+      await onMethodChanged(tx, context, method)
       return methodKind.answer(method, context)
     },
   }),
@@ -156,7 +158,7 @@ const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const edited = await editBankAccount(tx, context, envelope, present, about, checked, body.BankAccount)
-      await onMethodChanged(tx, context, body.customerID)
+      await onMethodChanged(tx, context, edited)
       return noContent(methodEtag(edited))
     },
   }),
@@ -172,8 +174,7 @@ const changes = ({ onMethodChanged }: Deps): Operation[] => [
     success: { status: 204 },
     record: methodKind.editing.record,
     write: async (tx, context, _input, method) => {
-      await makePrimary(tx, context, method)
-      await onMethodChanged(tx, context, method.customerId)
+      if (await makePrimary(tx, context, method)) await onMethodChanged(tx, context, method)
       return noContent()
     },
   }),

@@ -7,7 +7,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { isReady, kindsOf } from '../gateways/rules.ts'
-import { numberHash } from './actions.ts'
+import { numberHash, type OnMethodChanged } from './actions.ts'
 import type { CheckedAccount } from './checks.ts'
 import { listMethodsOf, updateMethodState } from './queries.ts'
 import { recordMethod } from './record.ts'
@@ -54,7 +54,7 @@ export const askAboutAccount = (
 export async function finishValidation(
   tx: Transaction,
   context: RequestContext,
-  deps: GatewayDeps,
+  deps: GatewayDeps & { onMethodChanged: OnMethodChanged },
   { customerID }: ValidationBody,
   checked: CheckedAccount,
   outcome: AccountAnswer | NotChecked,
@@ -73,6 +73,7 @@ export async function finishValidation(
       if (!method.numberHash?.equals(hash) || method.state === state) continue
       await updateMethodState(tx, method.id, state)
       await recordMethod(tx, context, 'payment_method.validated', method.id)
+      await deps.onMethodChanged(tx, context, method)
     }
   }
   return outcome.kind === 'accepted'

@@ -149,18 +149,33 @@ const name = (max: number): Field<string> => {
   }
 }
 
+/**
+ * Reads a JSON number as the text that it stands for, with zeros in front up to `width`. Rule: one above 2^53 - 1, which not every program holds
+ * exactly, is to be sent as text.
+ */
+const numberAsText = <Value>(field: Field<Value>, width = 0): Field<Value> => ({
+  ...field,
+  read(value, path, context) {
+    if (!isJsonNumber(value)) return field.read(value, path, context)
+    const digits = canonicalJson(value)
+    if (Math.abs(Number(digits)) <= Number.MAX_SAFE_INTEGER)
+      return field.read(digits.padStart(width, '0'), path, context)
+    context.problems.add('number_too_large', path, `${path} is too large for a number; send it as text.`)
+    return REFUSED
+  },
+})
+
 /** The number of a card: digits alone, kept from every message. What its digits must be is checked with the brand. */
-const cardNumber: Field<CardNumber> = {
+const cardNumber: Field<CardNumber> = numberAsText({
   isBlankNull: true,
   isSecret: true,
   schema: { type: 'string', pattern: '^[0-9]{12,19}$', description: 'Handed to the gateway and never kept' },
   read(value, path, context) {
-    const digits = isJsonNumber(value) ? canonicalJson(value) : value
-    if (typeof digits === 'string' && /^[0-9]{12,19}$/.test(digits.trim())) return new CardNumber(digits.trim())
+    if (typeof value === 'string' && /^[0-9]{12,19}$/.test(value.trim())) return new CardNumber(value.trim())
     context.problems.add('card_number_invalid', path, `${path} must be 12 to 19 digits, without spaces.`)
     return REFUSED
   },
-}
+})
 
 const CreditCardIn = objectOf(
   {
@@ -197,7 +212,10 @@ const bankKind: Field<BankKind> = {
 }
 
 /** Reads a number, or the name of a mandate, that no message repeats. */
-const bankNumber = (max: number): Field<string> => ({ ...text({ max, takesNumbers: true }), isSecret: true })
+const bankNumber = (max: number): Field<string> => ({
+  ...numberAsText(text({ max, takesNumbers: true })),
+  isSecret: true,
+})
 
 const bankInputs = {
   Method: required(bankKind, 'DebitMethod'),
@@ -205,8 +223,8 @@ const bankInputs = {
   AccountHolder: required(name(NAME_MAX)),
   Bank: required(name(NAME_MAX)),
   AccountNumber: optional(bankNumber(50)),
-  BranchCode: optional(text({ max: 20, takesNumbers: true })),
-  RoutingNumber: optional(text({ max: 20, takesNumbers: true })),
+  BranchCode: optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
+  RoutingNumber: optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),
   IBAN: optional(bankNumber(70)),
   BIC: optional(text({ max: 30 })),
   EMandateToken: optional(bankNumber(200)),
