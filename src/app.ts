@@ -18,7 +18,12 @@ import type { Adapters } from './features/gateways/contract.ts'
 import { reportIntake } from './features/gateway-reports/routes.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
-import { afterCollectionChanged, afterGatewayChanged, afterMethodOfCustomer, reviewCustomer } from './features/collection/actions.ts'
+import {
+  afterCollectionChanged,
+  afterGatewayChanged,
+  afterMethodOfCustomer,
+  reviewCustomer,
+} from './features/collection/actions.ts'
 import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'

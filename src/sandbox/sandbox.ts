@@ -3,7 +3,7 @@ import { setTimeout as waitFor } from 'node:timers/promises'
 import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { CardNumber } from '../kernel/card-number.ts'
 import { instantOf } from '../kernel/zone.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queryable } from '../platform/database/database.ts'
 import { chargeFateOf, conductOf, expiryOn, HIDDEN_MS, REFUSED_NUMBER, refundFateOf, renewedFrom } from './conduct.ts'
 import {
   type Book,
@@ -114,7 +114,7 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
     const entry = { ...request, ...fate, token, chargedOn: call.today, knownFrom }
     const charged = await db.transaction(call.account, (tx) => writeCharge(call, tx, entry))
     const found = charged ?? (await findCharge(read, call, request.reference))
-    return found ? shownCharge(found, call) : { kind: 'none' }
+    return shown(call, read, found)
   }
 
   async function refund(call: SandboxCall, request: RefundRequest): Promise<RefundView> {
@@ -158,15 +158,15 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
 
     askCharge: (call: SandboxCall, reference: string) =>
       asked(call, async () => {
-        const found = await findCharge(db.reader(call.account), call, reference)
-        return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
+        const read = db.reader(call.account)
+        return shown(call, read, await findCharge(read, call, reference))
       }),
 
     cancelCharge: (call: SandboxCall, reference: string) =>
       answered(call, async () => {
         const ended = await db.transaction(call.account, (tx) => updateChargeCancelled(tx, call, reference))
-        const found = ended ?? (await findCharge(db.reader(call.account), call, reference))
-        return found ? shownCharge(found, call) : ({ kind: 'none' } as const)
+        const read = db.reader(call.account)
+        return shown(call, read, ended ?? (await findCharge(read, call, reference)))
       }),
 
     refund: (call: SandboxCall, request: RefundRequest) => answered(call, () => refund(call, request)),
@@ -250,7 +250,18 @@ export interface ChargeChangeView {
   amountMinor: bigint
 }
 
-function shownCharge(charge: SandboxCharge, { now, today }: SandboxCall): ChargeView {
+/** Returns a charge as it is shown, with what its refunds left for its return. */
+async function shown(call: SandboxCall, read: Queryable, charge: SandboxCharge | undefined): Promise<ChargeView> {
+  if (!charge) return { kind: 'none' }
+  const isReturned = charge.returnedOn !== null && charge.returnedOn <= call.today
+  return shownCharge(charge, isReturned ? await listRefunds(read, call, charge.reference) : [], call)
+}
+
+function shownCharge(
+  charge: SandboxCharge,
+  refunds: readonly SandboxRefund[],
+  { now, today }: SandboxCall,
+): ChargeView {
   if (charge.knownFrom !== null && now < charge.knownFrom) return { kind: 'unknown' }
   switch (charge.state) {
     case 'lost':
@@ -262,17 +273,34 @@ function shownCharge(charge: SandboxCharge, { now, today }: SandboxCall): Charge
     case 'declined':
       return { kind: 'declined', on: charge.chargedOn, code: charge.code ?? 'card_declined' }
     case 'succeeded':
-      return { kind: 'succeeded', on: charge.chargedOn, changes: changesOf(charge, today) }
+      return { kind: 'succeeded', on: charge.chargedOn, changes: changesOf(charge, refunds, today) }
   }
 }
 
-function changesOf({ returnedOn, returnedMinor, wonOn }: SandboxCharge, today: IsoDate): ChargeChangeView[] {
-  const changes: ChargeChangeView[] = []
-  const amountMinor = returnedMinor ?? 0n
-  if (returnedOn !== null && returnedOn <= today) changes.push({ kind: 'returned', on: returnedOn, amountMinor })
-  if (wonOn !== null && wonOn <= today) changes.push({ kind: 'dispute_won', on: wonOn, amountMinor })
-  return changes
+/** Rule: a return takes no more than earlier refunds have left of the charge. */
+function changesOf(
+  { amountMinor: chargedMinor, returnedOn, returnedMinor, wonOn }: SandboxCharge,
+  refunds: readonly SandboxRefund[],
+  today: IsoDate,
+): ChargeChangeView[] {
+  if (returnedOn === null || returnedOn > today) return []
+  const leftMinor =
+    chargedMinor -
+    givenMinor(
+      refunds.filter(({ refundedOn }) => refundedOn < returnedOn),
+      returnedOn,
+    )
+  const amountMinor = returnedMinor !== null && returnedMinor < leftMinor ? returnedMinor : leftMinor
+  if (amountMinor === 0n) return []
+  const returned = { kind: 'returned', on: returnedOn, amountMinor } as const
+  return wonOn !== null && wonOn <= today ? [returned, { kind: 'dispute_won', on: wonOn, amountMinor }] : [returned]
 }
+
+/** Returns how much refunds took by a day: not those that came back. */
+const givenMinor = (refunds: readonly SandboxRefund[], today: IsoDate): bigint =>
+  refunds
+    .filter((refund) => shownRefund(refund, today).kind !== 'declined')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
 
 export type RefundView =
   | { kind: 'none' }
@@ -290,16 +318,13 @@ function shownRefund(refund: SandboxRefund, today: IsoDate): RefundView {
 
 /** Returns how much of a charge can still be given back: not what a refund took, unless it came back, nor what the customer's bank has taken. */
 function refundableMinor(charge: SandboxCharge, refunds: readonly SandboxRefund[], call: SandboxCall): bigint {
-  const shown = shownCharge(charge, call)
-  if (shown.kind !== 'succeeded') return 0n
-  const taken = shown.changes.reduce(
+  const view = shownCharge(charge, refunds, call)
+  if (view.kind !== 'succeeded') return 0n
+  const taken = view.changes.reduce(
     (sum, { kind, amountMinor }) => (kind === 'returned' ? sum + amountMinor : sum - amountMinor),
     0n,
   )
-  const given = refunds
-    .filter((refund) => shownRefund(refund, call.today).kind !== 'declined')
-    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
-  return charge.amountMinor - taken - given
+  return charge.amountMinor - taken - givenMinor(refunds, call.today)
 }
 
 /** Signs a report as the Standard Webhooks specification describes: identifier, instant in seconds, body. */

@@ -8,7 +8,13 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { suspendByRule } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { customerNameOf } from '../customers/rules.ts'
-import { type DunnedInvoice, insertDunningLater, listDunned, listDunnedOfCustomer, planUntried } from '../dunning/queries.ts'
+import {
+  type DunnedInvoice,
+  insertDunningLater,
+  listDunned,
+  listDunnedOfCustomer,
+  planUntried,
+} from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { type CollectionDetails, type Way, wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'

@@ -208,6 +208,22 @@ describe('a gateway that was not active', () => {
   })
 })
 
+describe('a customer whom a rule has suspended', () => {
+  test.each([
+    ['his invoice is put on hold', `invoices`],
+    ['he is put on hold himself', `customers`],
+  ])('comes back where %s: what is on hold does not count', async (_name, records) => {
+    const { client, customerID, invoice, move } = await shop(CARDS.poor)
+    const id = await invoice(115)
+    await move('2027-01-19')
+    const path = `/v1/${records}/${records === 'invoices' ? id : customerID}`
+    const present = (await client.get(path)).body
+    expect((await client.put(path, { ...present, isCollectionHold: true })).status).toBe(204)
+    await move('2027-01-20')
+    expect((await client.get(`/v1/customers/${customerID}`)).body).toMatchObject({ comp_status: 'Active' })
+  })
+})
+
 describe('money lost again', () => {
   test('makes the newest step the one that failed, and the later ones follow', async () => {
     const { client, customerID, invoice, move, mails, read } = await shop(CARDS.poor)

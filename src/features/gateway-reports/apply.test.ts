@@ -40,6 +40,43 @@ test('half of it returned: the other half is kept and pays the same invoice', as
   await clean(shop.client)
 })
 
+test('after a refund only the rest is disputed: what is kept pays the refund, and the customer owes the rest', async () => {
+  const { client, customerID, id, path, invoiceID, refund, refunds, balances } = await chargedPayment(
+    service,
+    '4000000000001976',
+    { hasInvoice: true },
+  )
+  const payment = (await client.get(path)).body
+  const [{ allocationID }] = payment.Allocations
+  const Allocations = [{ allocationID, invoiceID, amountApplied: 60 }]
+  expect((await client.put(path, { ...payment, Allocations })).status).toBe(204)
+  const note = { customerID, CurrencyCode: 'USD', Date: '2027-01-01', Amount: 40, CreditNumber: 'CN1' }
+  const noted = await client.post('/v1/credits', { ...note, Allocations: [{ invoiceID, amountApplied: 40 }] })
+  expect(noted.status, noted.text).toBe(201)
+  expect((await refund()).status).toBe(201)
+  expect(await refunds()).toMatchObject([{ Amount: 40, State: 'succeeded' }])
+  await moveTo(client, '2027-01-11')
+  expect(await paymentsOf(client)).toEqual([
+    [null, 100, 'Failed'],
+    [`Kept of payment ${id}`, 40, 'Allocated'],
+  ])
+  expect((await client.get(`/v1/invoices/${invoiceID}`)).body).toMatchObject({ Balance: 60 })
+  expect(await balances()).toMatchObject({ Balance: 60, Unallocated: 0 })
+  await moveTo(client, '2027-01-31')
+  expect((await paymentsOf(client)).at(-1)).toEqual([`Dispute won: payment ${id}`, 60, 'Allocated'])
+  expect(await balances()).toMatchObject({ Balance: 0, Unallocated: 0 })
+  await clean(client)
+})
+
+test('nothing is disputed of a charge that was refunded whole', async () => {
+  const shop = await chargedPayment(service, '4000000000001976')
+  expect((await shop.refund()).status).toBe(201)
+  await moveTo(shop.client, '2027-03-01')
+  expect(await paymentsOf(shop.client)).toEqual([[null, 100, 'Allocated']])
+  for (const kept of await keptReports(service, shop.client)) expect(kept).toMatchObject({ reason: null })
+  await clean(shop.client)
+})
+
 test.each([
   ['a day at a time', ['2027-01-11', '2027-01-31', '2027-03-01']],
   ['both at once', ['2027-03-01']],

@@ -173,6 +173,9 @@ describe('an invoice that names its method', () => {
     const account = await addMethod(client, customerID, gatewayID, { kind: 'sepa', isPrimary: false })
     const byBank = { CollectionMethod: 'debit_order', gatewayID: manual.gatewayID, customerPaymentMethodID: account }
     expect(await refused(byBank)).toEqual(['gateway_currency gatewayID'])
+    expect(await refused({ CollectionMethod: 'credit_card', gatewayID: manual.gatewayID })).toEqual([
+      'gateway_kind gatewayID',
+    ])
     await client.put(`/v1/gateways/${gatewayID}`, { isActive: false })
     expect(await refused({ customerPaymentMethodID: card })).toEqual(['gateway_inactive gatewayID'])
   })

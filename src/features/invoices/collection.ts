@@ -278,6 +278,12 @@ function completed(
     )
     return undefined
   }
+  if (named.gateway && !named.method && !kindsOf(named.gateway).some((kind) => fitsWay(way, kind))) {
+    const { id } = named.gateway
+    const message = `Gateway ${id} takes no payment methods for the CollectionMethod ${way}.`
+    const unfit = conflict('gateway_kind', message, 'gatewayID')
+    return { collectionMethod: way, gatewayId: id, paymentMethodId: null, isMethodRequested: true, conflict: unfit }
+  }
   const primary = choice.primary !== null && fitsWay(way, choice.primary.kind) ? choice.primary : undefined
   const isOfGateway = !named.gateway || primary?.gatewayId === null || primary?.gatewayId === named.gateway.id
   const method = named.method ?? (isOfGateway && !primary?.isRejected ? primary : undefined)

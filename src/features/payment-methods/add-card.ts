@@ -106,7 +106,9 @@ export async function finishCard(
   if (!intent?.isOpen) return noAnswer()
   switch (outcome.kind) {
     case 'stored':
-      return customer ? keepCard(tx, context, body, intent, outcome, onMethodChanged) : withoutCustomer(tx, body, intent, outcome)
+      return customer
+        ? keepCard(tx, context, body, intent, outcome, onMethodChanged)
+        : withoutCustomer(tx, body, intent, outcome)
     case 'declined':
       await closeIntent(tx, intent.id)
       return invalid('card_declined', `The gateway refused the card: ${outcome.message}`, 'CreditCard.Number')

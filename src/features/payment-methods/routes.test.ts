@@ -267,10 +267,11 @@ describe('a bank account', () => {
     expect(ach.body.BankAccount).toMatchObject({ RoutingNumber: '011000015', LastFourDigits: '123' })
     const debitOrder = await addAccount(client, customerID, { ...DEBIT_ORDER, BranchCode: 2505 })
     expect(debitOrder.body.BankAccount).toMatchObject({ BranchCode: '002505' })
-    const tooLarge = JSON.stringify({ customerID, isPrimary: false, BankAccount: { ...ACH, AccountNumber: 0 } }).replace(
-      '"AccountNumber":0',
-      '"AccountNumber":12345678901234567',
-    )
+    const tooLarge = JSON.stringify({
+      customerID,
+      isPrimary: false,
+      BankAccount: { ...ACH, AccountNumber: 0 },
+    }).replace('"AccountNumber":0', '"AccountNumber":12345678901234567')
     expect(codesOf(await client.post('/v1/paymentmethods/bankaccount', tooLarge))).toEqual([
       'number_too_large BankAccount.AccountNumber',
     ])
