@@ -129,6 +129,57 @@ alter table api_keys enable row level security;
 create policy account on api_keys to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on api_keys to perennial_app;
 
+create table batch_line_invoices (
+  account_id bigint not null,
+  invoice_id bigint not null,
+  payment_id bigint not null,
+  amount_minor bigint not null,
+  constraint batch_line_invoices_pkey PRIMARY KEY (account_id, invoice_id, payment_id),
+  constraint batch_line_invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint batch_line_invoices_amount_minor_check CHECK ((amount_minor > 0))
+);
+CREATE INDEX batch_line_invoices_of_line ON batch_line_invoices USING btree (account_id, payment_id);
+alter table batch_line_invoices enable row level security;
+create policy account on batch_line_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select on batch_line_invoices to perennial_app;
+
+create table batch_lines (
+  account_id bigint not null,
+  payment_id bigint not null,
+  batch_id bigint not null,
+  customer_id bigint not null,
+  payment_method_id bigint not null,
+  is_service_made boolean default false not null,
+  announced_on date,
+  sent_number_hash bytea,
+  sent_mandate text,
+  result text,
+  result_on date,
+  result_class text,
+  result_code text,
+  result_reason text,
+  result_source text,
+  returned_on date,
+  returned_class text,
+  returned_code text,
+  returned_reason text,
+  returned_source text,
+  constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
+  constraint batch_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),
+  constraint batch_lines_check1 CHECK ((((returned_on IS NULL) = (returned_source IS NULL)) AND ((returned_on IS NULL) OR (result = 'success'::text)))),
+  constraint batch_lines_result_check CHECK ((result = ANY (ARRAY['success'::text, 'failed'::text]))),
+  constraint batch_lines_result_source_check CHECK ((result_source = ANY (ARRAY['gateway'::text, 'file'::text, 'hand'::text]))),
+  constraint batch_lines_returned_source_check CHECK ((returned_source = ANY (ARRAY['gateway'::text, 'file'::text, 'hand'::text])))
+);
+CREATE INDEX batch_lines_of_batch ON batch_lines USING btree (account_id, batch_id, payment_id);
+CREATE INDEX batch_lines_of_customer ON batch_lines USING btree (account_id, customer_id);
+CREATE INDEX batch_lines_of_mandate ON batch_lines USING btree (account_id, sent_mandate, payment_id) WHERE (sent_mandate IS NOT NULL);
+CREATE INDEX batch_lines_of_method ON batch_lines USING btree (account_id, payment_method_id);
+alter table batch_lines enable row level security;
+create policy account on batch_lines to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant delete, insert, select, update on batch_lines to perennial_app;
+
 create table billing_run_failures (
   account_id bigint not null,
   billing_run_id bigint not null,
@@ -1048,6 +1099,50 @@ CREATE INDEX packages_by_group ON packages USING btree (account_id, package_grou
 alter table packages enable row level security;
 create policy account on packages to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on packages to perennial_app;
+
+create table payment_batches (
+  account_id bigint not null,
+  batch_id bigint generated always as identity not null,
+  token uuid default gen_random_uuid() not null,
+  gateway_id bigint not null,
+  gateway_token uuid not null,
+  currency text not null,
+  action_date date not null,
+  state text default 'open'::text not null,
+  build_error text,
+  notes text,
+  is_service_made boolean default false not null,
+  moves smallint default 0 not null,
+  created_at timestamp with time zone not null,
+  submitted_at timestamp with time zone,
+  submitted_by bigint,
+  needs_release boolean default false not null,
+  released_at timestamp with time zone,
+  sent_count integer,
+  sent_minor bigint,
+  sealed_file bytea,
+  file_name text,
+  file_type text,
+  file_sha256 bytea,
+  downloaded_on date,
+  leased_until timestamp with time zone,
+  attempts integer default 0 not null,
+  next_try_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint payment_batches_pkey PRIMARY KEY (account_id, batch_id),
+  constraint payment_batches_by_token UNIQUE (account_id, token),
+  constraint payment_batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint payment_batches_check CHECK (((state = ANY (ARRAY['submitted'::text, 'completed'::text])) = (sent_count IS NOT NULL))),
+  constraint payment_batches_check1 CHECK (((build_error IS NOT NULL) = (state = 'failed'::text))),
+  constraint payment_batches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'build'::text, 'failed'::text, 'submitted'::text, 'completed'::text, 'cancelled'::text])))
+);
+CREATE INDEX payment_batches_open ON payment_batches USING btree (account_id, gateway_id, currency, action_date) WHERE (state = 'open'::text);
+CREATE INDEX payment_batches_substring_idx ON payment_batches USING btree (SUBSTRING(sealed_file FROM 1 FOR 69)) WHERE (sealed_file IS NOT NULL);
+CREATE INDEX payment_batches_to_build ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'build'::text);
+CREATE INDEX payment_batches_with_file ON payment_batches USING btree (action_date) WHERE (sealed_file IS NOT NULL);
+alter table payment_batches enable row level security;
+create policy account on payment_batches to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on payment_batches to perennial_app;
 
 create table payment_methods (
   account_id bigint not null,

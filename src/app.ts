@@ -5,6 +5,7 @@ import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
+import { batchOperations } from './features/batches/routes.ts'
 import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
@@ -151,6 +152,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...invoiceOperations(CALLS_BACK.invoices),
   ...paymentOperations(),
   ...refundOperations(deps),
+  ...batchOperations(deps),
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),

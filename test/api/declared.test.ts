@@ -126,12 +126,18 @@ const MISSING: Record<string, () => Promise<Sent>> = {
   deleteLogo: async () => (await client.delete('/v1/account/logo'), {}),
 }
 
+/** A request about a batch that there is not. */
+const ofUnknownBatch = async (operation: DocumentedOperation): Promise<Sent> => ({
+  payload: writeJson({ ...rightBody(operation, world), BatchToken: '0b5ee6f9-9f7e-4b0c-8f7e-3a1c2d4e5f60' }),
+})
+
 const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<number>> = {
   400: (operation) => sendWrong(operation),
   401: (operation) => send(operation, { isBare: true }),
   403: (operation) => send(operation, { headers: { authorization: reader } }),
   404: async (operation) => {
-    const recipe = MISSING[operation.id]
+    const isNamedByBody = operation.body?.properties?.['BatchToken'] !== undefined
+    const recipe = MISSING[operation.id] ?? (isNamedByBody ? () => ofUnknownBatch(operation) : undefined)
     const status = await send(
       operation,
       recipe ? await recipe() : { url: operation.path.replace(/\{\w+\}/g, '99999999') },

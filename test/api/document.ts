@@ -7,6 +7,7 @@ import type { TestService } from '../support/app.ts'
 
 export interface JsonSchema {
   type?: string | string[]
+  format?: string
   description?: string
   enum?: unknown[]
   examples?: unknown[]

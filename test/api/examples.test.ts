@@ -36,6 +36,8 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   AdjustmentID: { id: 'addAdjustment' },
   adjustmentID: { id: 'addAdjustment', answered: 'AdjustmentID' },
   gatewayID: { id: 'addGateway' },
+  GatewayToken: { id: 'addGateway' },
+  BatchToken: { id: 'addBatch' },
   paymentMethodID: { id: 'addBankAccount' },
   taxSettingID: { id: 'addTaxSetting' },
 }

@@ -123,6 +123,7 @@ function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   if (schema.description?.startsWith('Calendar date')) return '2027-02-01'
   if (schema.description?.startsWith('Instant')) return '2027-01-02T00:00:00Z'
   const known = world.ids.get(name)
+  if (known?.length && schema.format === 'uuid') return known[world.random(known.length)]
   if (known?.length && (schema.type === 'integer' || schema.type?.includes('integer')))
     return known[world.random(known.length)]
   if (schema.enum) return schema.enum[0]

@@ -125,7 +125,7 @@ function noteIds(value: unknown, pathParams: ReadonlySet<string>, found: Map<str
   else if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) {
       const isNumber = typeof inner === 'number' && Number.isInteger(inner) && inner > 0 && /(ID|Num)$/.test(name)
-      const isWord = typeof inner === 'string' && pathParams.has(name)
+      const isWord = typeof inner === 'string' && (pathParams.has(name) || name === 'GatewayToken')
       if (isNumber || isWord) found.set(name, (found.get(name) ?? new Set()).add(inner))
       noteIds(inner, pathParams, found)
     }
@@ -328,6 +328,18 @@ async function withComponent(world: World, Type: 'quantity' | 'metered') {
   return { path, entry }
 }
 
+/** The body of a batch of the sandbox, as it is added. */
+async function batchBody({ client }: World): Promise<Record<string, unknown>> {
+  const [{ GatewayToken }] = (await client.get('/v1/gateways?page_size=1')).body
+  return { CurrencyCode: 'USD', GatewayToken, ActionDate: '2027-03-01', Notes: 'Prepared' }
+}
+
+async function newBatch(world: World) {
+  const body = await batchBody(world)
+  const { BatchToken } = await mustPost(world.client, '/v1/batches', body)
+  return { BatchToken: BatchToken as string, body: { BatchToken, ...body } as Record<string, unknown> }
+}
+
 /** Operations whose right request needs a state that the records of a world are not in. */
 export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   changeStartDate: async (world) => ({
@@ -394,6 +406,8 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     await beSilent(world)
     return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
   },
+  addBatch: async (world) => ({ path: '/v1/batches', body: await batchBody(world) }),
+  editBatch: async (world) => ({ path: '/v1/batches', body: (await newBatch(world)).body }),
   editPayment: newPayment,
   failPayment: async (world) => ({
     path: `${(await newPayment(world)).path}/fail`,

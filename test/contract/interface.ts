@@ -377,6 +377,20 @@ export const NESTED: Record<string, Record<string, Fields>> = {
   'GET /v1/customers/with_customfields': { CustomFields: { Key: 'string', Value: 'string?' } },
 }
 
+const batch = {
+  BatchToken: 'string',
+  CurrencyCode: 'string',
+  GatewayToken: 'string',
+  CreatedDate: 'date',
+  SubmitDate: 'date?',
+  ActionDate: 'date',
+  State: 'string',
+  BuildError: 'string?',
+  NumberOfPayments: 'integer',
+  PaymentsTotal: 'string',
+  Notes: 'string?',
+} as const satisfies Fields
+
 /** Input fields: required ones with "!". Nested ones follow with dots. */
 type Input = string
 
@@ -416,6 +430,7 @@ const PAYMENT =
   'customerID! Amount! CurrencyCode! Date! Method! Memo Ref Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.positiveAdjustmentID Allocations.invoiceNumber'
 const CREDIT =
   'customerID! Amount! CurrencyCode! Date! Memo Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.invoiceNumber'
+const BATCH = 'CurrencyCode! GatewayToken! ActionDate! Notes'
 const GIVEN_LIST = `${PAGING} startDate endDate status customerID`
 const ADJUSTMENT = 'customerID! Amount! Date! DueDate Memo'
 
@@ -470,6 +485,10 @@ export const INTERFACE: readonly Row[] = [
   { method: 'POST', path: '/v1/payments', success: 201, answer: payment, input: `${PAYMENT} AutoApply` },
   { method: 'PUT', path: '/v1/payments/{paymentID}', success: 204, input: PAYMENT },
   { method: 'DELETE', path: '/v1/payments/{paymentID}', success: 204 },
+  list('/v1/batches', batch),
+  { method: 'GET', path: '/v1/batches/{BatchToken}', success: 200, answer: { ...batch, Payments: 'list?' } },
+  { method: 'POST', path: '/v1/batches', success: 201, answer: batch, input: BATCH },
+  { method: 'PUT', path: '/v1/batches', success: 204, input: `BatchToken! ${BATCH}` },
   list('/v1/customers/{customerID}/credits', creditNote, GIVEN_LIST),
   list('/v1/credits', creditNote, GIVEN_LIST),
   { method: 'GET', path: '/v1/credits/{creditNoteID}', success: 200, answer: creditNote },

@@ -99,6 +99,8 @@ export const EVENT_TYPES = [
   'payment_refund.created',
   'payment_refund.succeeded',
   'payment_refund.failed',
+  'batch.created',
+  'batch.updated',
   'allocation.created',
   'allocation.deleted',
   'subscription.changed',

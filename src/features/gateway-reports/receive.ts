@@ -4,7 +4,8 @@ import type { Database } from '../../platform/database/database.ts'
 import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
 import { findGateway } from '../gateways/queries.ts'
 import { announceReport, findGatewayOfToken, insertGatewayReport } from './queries.ts'
-import { isKeepable, isToken } from './rules.ts'
+import { isGuid } from '../../platform/wire/fields.ts'
+import { isKeepable } from './rules.ts'
 
 /** Receiving reports: whoever sends one has signed its bytes, and one that is known already changes nothing. */
 
@@ -23,7 +24,7 @@ export async function receiveReport(
   deps: GatewayDeps & { db: Database; realClock: RealClock },
   { token, raw, headers }: ArrivedReport,
 ): Promise<boolean> {
-  const found = isToken(token) ? await findGatewayOfToken(deps.db.unscoped, token) : undefined
+  const found = isGuid(token) ? await findGatewayOfToken(deps.db.unscoped, token) : undefined
   const gateway = found && (await findGateway(deps.db.reader(found.account), found.account, found.id))
   if (!gateway) return false
   const { account } = found

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Payment } from '../money/payment-queries.ts'
-import { identifierOf, isKeepable, isToken, lostShares, wasNeverReceived } from './rules.ts'
+import { identifierOf, isKeepable, lostShares, wasNeverReceived } from './rules.ts'
+import { isGuid } from '../../platform/wire/fields.ts'
 
 const payment = (amountMinor: bigint, more: Partial<Payment> = {}): Payment =>
   ({ amountMinor, origin: 'gateway', settledOn: '2027-01-01', failedOn: null, ...more }) as Payment
@@ -42,7 +43,7 @@ test('a reference is an identifier of ours, or none', () => {
 })
 
 test('a token is a UUID in whatever case, and names are kept that are printable and not too long', () => {
-  expect(isToken('0A1b2c3d-0000-4000-8000-00000000000F')).toBe(true)
+  expect(isGuid('0A1b2c3d-0000-4000-8000-00000000000F')).toBe(true)
   for (const text of [
     '',
     '1',
@@ -50,7 +51,7 @@ test('a token is a UUID in whatever case, and names are kept that are printable 
     '{0a1b2c3d-0000-4000-8000-00000000000f}',
     'g'.repeat(36),
   ])
-    expect(isToken(text)).toBe(false)
+    expect(isGuid(text)).toBe(false)
   const named = (id: string, reference = 'r') => isKeepable({ id, about: 'charge', reference })
   expect([named('x'.repeat(255)), named('x'.repeat(256)), named(''), named('a b'), named('ä')]).toEqual([
     true,

@@ -15,13 +15,9 @@ export const APPLIED: Verdict = { kind: 'applied' }
 export const WAITS: Verdict = { kind: 'waits' }
 export const refused = (reason: string): Verdict => ({ kind: 'refused', reason })
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const NAME = /^[\x21-\x7e]{1,255}$/
 /** As many digits as an identifier of ours can have. */
 const IDENTIFIER = /^[1-9]\d{0,17}$/
-
-/** Returns true for a text that can be the token of a gateway, in whatever case. */
-export const isToken = (text: string): boolean => UUID.test(text)
 
 /** Returns true where the names in a signed report can be kept: printable, not empty, 255 characters at most. */
 export const isKeepable = ({ id, reference }: GatewayReport): boolean => NAME.test(id) && NAME.test(reference)

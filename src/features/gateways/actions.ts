@@ -134,6 +134,7 @@ export async function removeGateway(tx: Transaction, context: RequestContext, ga
     uses.invoices && 'an open invoice',
     uses.subscriptions && 'a subscription',
     uses.recurring && 'a recurring invoice',
+    uses.batches && 'a batch that is not completed',
   ].find(Boolean)
   if (used) throw conflict('gateway_used', `The gateway ${id} is used by ${used}; set isActive false instead.`)
   await recordChange(tx, context, gatewayKind, { type: 'gateway.deleted', row: gateway })

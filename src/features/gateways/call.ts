@@ -1,8 +1,10 @@
 import { assert } from '../../kernel/assert.ts'
+import type { BatchDays } from '../../kernel/batch-days.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
+import { batchDaysOf } from './facts.ts'
 import type { Gateway } from './queries.ts'
 import { openSettings } from './actions.ts'
 import { readSettings } from './settings.ts'
@@ -26,6 +28,14 @@ export function adapterOf(
   const adapter = adapters.get(gateway.type)
   assert(adapter, `there is an adapter of type ${gateway.type}`)
   return { adapter, settings: readSettings(adapter, openSettings(envelope, account, gateway)) }
+}
+
+/** Returns the days of the batches of a gateway that takes some. */
+export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Gateway): BatchDays {
+  const { adapter, settings } = adapterOf(deps, account, gateway)
+  const days = batchDaysOf(adapter, settings)
+  assert(days, `gateway ${gateway.id} takes batches`)
+  return days
 }
 
 /** Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. */

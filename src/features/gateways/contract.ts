@@ -1,7 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { CardNumber } from '../../kernel/card-number.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, DeclineClass } from '../../kernel/rails.ts'
 import type { GatewayFacts, GatewayType } from './facts.ts'
 
@@ -147,6 +147,46 @@ export interface AccountToVerify {
 
 export type AccountAnswer = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
 
+/** A debit of a bank account, as a batch carries it. */
+export interface LineToBuild extends AccountToVerify {
+  paymentId: Id
+  /** Unique in the installation: `P<account>-<paymentID>`. */
+  reference: string
+  /** In minor units of the batch's currency, over 0. */
+  amountMinor: bigint
+  mandateReference: string | null
+  mandateDate: IsoDate | null
+  /** The account is another than at the last debit under this mandate. */
+  hasAccountChanged: boolean
+  /** The numbers of the invoices that it pays, for the payer to read; may be empty. */
+  remittance: string
+}
+
+export interface BatchToBuild {
+  token: string
+  batchId: Id
+  currency: string
+  actionDate: IsoDate
+  createdAt: Instant
+  lines: readonly LineToBuild[]
+}
+
+/** The file of a batch; the bytes are kept as they are. */
+export interface BatchFile {
+  name: string
+  mediaType: string
+  bytes: Buffer
+}
+
+/** A line that a batch cannot carry, with the reason as a sentence. */
+export interface RefusedLine {
+  paymentId: Id
+  reason: string
+}
+
+/** The file that a batch was built into, null where the gateway takes none; or the lines that cannot be built. */
+export type Built = { kind: 'built'; file: BatchFile | null } | { kind: 'refused'; lines: readonly RefusedLine[] }
+
 /** A report of a gateway: nothing but a reason to ask it. */
 export interface GatewayReport {
   /** Unique within the gateway: a repeated report has the same. */
@@ -178,6 +218,14 @@ export interface GatewayAdapter extends GatewayFacts {
 
   refund?(call: GatewayCall, refund: Refund): Promise<Outcome>
   askRefund?(call: GatewayCall, reference: string): Promise<Outcome | None>
+
+  /** Builds a batch: the same lines give the same file. A gateway that takes batches has it. */
+  buildBatch?(call: GatewayCall, batch: BatchToBuild): Promise<Built>
+  /**
+   * Hands a built batch over; left out: a person does, with the file. The same token is the same batch however often it arrives. Its debits
+   * are asked about by `askCharge`, with the payment's identifier as reference.
+   */
+  submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent>
 
   /** Reads a signed report from its raw bytes; undefined: the signature is wrong or its time, compared with real time, too far away. */
   readReport?(

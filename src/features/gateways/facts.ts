@@ -1,3 +1,5 @@
+import type { BankCalendar } from '../../kernel/bank-days.ts'
+import type { BatchDays } from '../../kernel/batch-days.ts'
 import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
@@ -29,6 +31,8 @@ export interface GatewayFacts {
   /** Declares its Settings, each optional; those named in `needed` must be there before it is enabled. */
   settings: Properties
   needed: readonly string[]
+  /** The days of its batches, as far as Settings name no others; left out: it takes no batches. */
+  batches?: BatchDays
 }
 
 const CUT_OFF = /^([01]\d|2[0-3]):[0-5]\d$/
@@ -46,6 +50,9 @@ const BATCH_SETTINGS = {
 
 /** Calendars whose bank days a gateway may follow. */
 export const CALENDARS = ['Weekdays', 'TARGET', 'Fed', 'ZA'] as const
+
+/** The days of gateways whose batches leave for no real bank. */
+const ANY_WEEKDAY: BatchDays = { calendar: 'weekdays', leadDays: 2, submitDays: 0, cutOff: '23:59' }
 
 export const SANDBOX: GatewayFacts = {
   type: 'sandbox',
@@ -67,6 +74,7 @@ export const SANDBOX: GatewayFacts = {
     EventSecret: optional(text({ max: 200 })),
   },
   needed: [],
+  batches: ANY_WEEKDAY,
 }
 
 export const MANUAL: GatewayFacts = {
@@ -81,8 +89,24 @@ export const MANUAL: GatewayFacts = {
   hasOwnCurrencies: true,
   settings: { ...BATCH_SETTINGS, Calendar: optional(word(CALENDARS, { anyCase: true })) },
   needed: [],
+  batches: ANY_WEEKDAY,
 }
 
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = { sandbox: SANDBOX, manual: MANUAL }
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]
+
+/** Returns the days of a gateway's batches: those of its type, as far as its Settings name no others. Undefined: it takes no batches. */
+export function batchDaysOf(
+  { batches }: Pick<GatewayFacts, 'batches'>,
+  settings: Readonly<Record<string, unknown>>,
+): BatchDays | undefined {
+  if (!batches) return undefined
+  const { Calendar, LeadDays, SubmitDays, CutOff } = settings
+  return {
+    calendar: typeof Calendar === 'string' ? (Calendar.toLowerCase() as BankCalendar) : batches.calendar,
+    leadDays: typeof LeadDays === 'number' ? LeadDays : batches.leadDays,
+    submitDays: typeof SubmitDays === 'number' ? SubmitDays : batches.submitDays,
+    cutOff: typeof CutOff === 'string' ? CutOff : batches.cutOff,
+  }
+}

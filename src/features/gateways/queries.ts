@@ -46,6 +46,15 @@ export const findGateway = (db: Queryable, account: AccountId, id: Id) =>
     sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.gateway_id = ${id}`,
   )
 
+/** Finds a gateway by its token, and keeps it from being deleted until the commit. */
+export async function holdGatewayByToken(tx: Transaction, account: AccountId, token: string) {
+  await tx.rows(sql`select 1 from gateways where account_id = ${account} and token = ${token}::uuid for key share`)
+  return firstRow<Gateway>(
+    tx,
+    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`,
+  )
+}
+
 /** Locks which gateway is the first choice for what: changes of the gateways of an account come one after the other. */
 export const lockChoices = (tx: Transaction, account: AccountId) =>
   tx.rows(sql`select 1 from accounts where account_id = ${account} for no key update`)
@@ -123,7 +132,7 @@ export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
 
 /** Finds the uses of a gateway: methods that are kept there, and what names it by request, as far as it is open. */
 export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
-  oneRow<Record<'methods' | 'customers' | 'invoices' | 'subscriptions' | 'recurring', boolean>>(
+  oneRow<Record<'methods' | 'customers' | 'invoices' | 'subscriptions' | 'recurring' | 'batches', boolean>>(
     db,
     sql`select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
                or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
@@ -134,5 +143,7 @@ export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: Is
                exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
                  and (end_date is null or end_date > ${today})) as "subscriptions",
                exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "recurring"`,
+                 and (end_date is null or end_date > ${today})) as "recurring",
+               exists (select 1 from payment_batches where account_id = ${account} and gateway_id = ${id}
+                 and state not in ('completed', 'cancelled')) as "batches"`,
   )

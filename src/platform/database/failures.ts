@@ -21,6 +21,10 @@ export const isRetryable = (error: unknown): boolean => {
   return code === DEADLOCK || code === SERIALIZATION
 }
 
+/** Makes the failure that lets a transaction begin again: what it has locked is not all that it needs. */
+export const beginAgain = (): Error =>
+  Object.assign(new Error('a record joined while the transaction waited for its locks'), { code: SERIALIZATION })
+
 /** SQLSTATE of whatever writes on a standby, or where an operator has made the database read-only. */
 export const READ_ONLY = '25006'
 

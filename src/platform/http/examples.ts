@@ -49,7 +49,8 @@ const PLAUSIBLE: Record<string, unknown> = {
 }
 
 /** States that most records are not in. */
-const UNUSUAL = /^is(Cancelled|Expired|Suspended|Draft|FutureChange|WaiveTaxes|CollectionHold|Adjustment|ProRata)$/
+const UNUSUAL =
+  /^is(Cancelled|Expired|Suspended|Draft|FutureChange|WaiveTaxes|CollectionHold|Adjustment|ProRata|AwaitingRelease)$/
 
 const DEPTH_MAX = 20
 
@@ -66,6 +67,7 @@ function plainExample(schema: Schema, name: string): unknown {
     case 'number':
       return Math.max(Number(schema['minimum'] ?? 1), 1)
     case 'string':
+      if (schema['format'] === 'uuid') return '7c9e6679-7425-40de-944b-e07fc1f90ae7'
       return schema['format'] === 'date-time' ? '2027-01-01T00:00:00Z' : name
     default:
       return null

@@ -101,6 +101,13 @@ const ADJUSTMENT = {
 }
 const USAGE = { componentID: 1, NumUnits: 12.5, Date: '2027-01-01', UsageKey: 'meter-7-2027-01-01' }
 const TAX = { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber: '4123456789' }] }
+const TOKEN = '7c9e6679-7425-40de-944b-e07fc1f90ae7'
+const BATCH = {
+  CurrencyCode: 'USD',
+  GatewayToken: TOKEN,
+  ActionDate: '2027-01-11',
+  Notes: 'Debits of January',
+}
 const GATEWAY = {
   GatewayType: 'manual',
   FriendlyName: 'Our bank',
@@ -180,6 +187,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   editComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   addGateway: GATEWAY,
+  addBatch: BATCH,
+  editBatch: { BatchToken: TOKEN, ...BATCH, ActionDate: '2027-01-12' },
   editGateway: { FriendlyName: 'Main bank', Settings: { CutOff: '15:00' } },
   addTaxSetting: TAX,
   editTaxSetting: TAX,

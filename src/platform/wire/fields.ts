@@ -311,6 +311,27 @@ export const date = (): Field<IsoDate> => ({
   },
 })
 
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Returns whether a text has the form of a GUID, in letters of any case. */
+export const isGuid = (value: string): boolean => GUID.test(value)
+
+/** Declares a GUID; it is read in small letters. */
+export const guid = (): Field<string> => ({
+  isBlankNull: true,
+  schema: { type: 'string', format: 'uuid' },
+  read(value, path, context) {
+    const read = typeof value === 'string' ? value.trim().toLowerCase() : ''
+    if (isGuid(read)) return read
+    return refuse(
+      context,
+      'wrong_type',
+      path,
+      `${path} must be a GUID such as 0b5ee6f9-9f7e-4b0c-8f7e-3a1c2d4e5f60; ${shown(value, context)} was sent.`,
+    )
+  },
+})
+
 /** Declares a moment. A date without a time is midnight in the account's zone. */
 export const instant = (): Field<Instant> => ({
   isBlankNull: true,

@@ -1,0 +1,120 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { beginAgain } from '../../platform/database/failures.ts'
+import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+
+/** Statements of batches; those of their lines stand in line-queries.ts. */
+
+export const BATCH_STATES = ['open', 'build', 'failed', 'submitted', 'completed', 'cancelled'] as const
+export type BatchState = (typeof BATCH_STATES)[number]
+
+export interface Batch {
+  id: Id
+  /** A UUID in small letters. */
+  token: string
+  gatewayId: Id
+  gatewayToken: string
+  currency: string
+  actionDate: IsoDate
+  state: BatchState
+  buildError: string | null
+  notes: string | null
+  isServiceMade: boolean
+  /** How often the service has moved it to a later day. */
+  moves: number
+  createdAt: Instant
+  submittedAt: Instant | null
+  /** The key that submitted it; 0 where the service did. */
+  submittedBy: Id | null
+  needsRelease: boolean
+  releasedAt: Instant | null
+  hasFile: boolean
+  /** Of its lines, failed ones too. */
+  lineCount: number
+  totalMinor: bigint
+}
+
+const columns = (account: AccountId): Fragment => fragment`
+  b.batch_id as "id", b.token::text as "token", b.gateway_id as "gatewayId", b.gateway_token::text as "gatewayToken", b.currency,
+  b.action_date as "actionDate", b.state, b.build_error as "buildError", b.notes, b.is_service_made as "isServiceMade", b.moves,
+  b.created_at as "createdAt", b.submitted_at as "submittedAt", b.submitted_by as "submittedBy", b.needs_release as "needsRelease",
+  b.released_at as "releasedAt", b.file_sha256 is not null as "hasFile",
+  (select count(*)::integer from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) as "lineCount",
+  (select coalesce(sum(p.amount_minor), 0)::bigint from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
+    where l.account_id = ${account} and l.batch_id = b.batch_id) as "totalMinor"`
+
+export const findBatch = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Batch>(
+    db,
+    sql`select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.batch_id = ${id}`,
+  )
+
+export const findBatchByToken = (db: Queryable, account: AccountId, token: string) =>
+  firstRow<Batch>(
+    db,
+    sql`select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.token = ${token}::uuid`,
+  )
+
+export const listBatches = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
+  db.rows<Batch>(sql`
+    select ${columns(account)} from payment_batches b where b.account_id = ${account}
+     order by b.batch_id offset ${start.skip} limit ${limit}`)
+
+export const countBatches = (db: Queryable, account: AccountId) =>
+  countOf(db, sql`select count(*) as "n" from payment_batches where account_id = ${account}`)
+
+/** Locks a batch, after the customers of its lines: so it is found as it will stay until the commit. */
+export async function lockBatch(tx: Transaction, id: Id): Promise<Batch | undefined> {
+  await tx.rows(
+    sql`select 1 from payment_batches where account_id = ${tx.account} and batch_id = ${id} for no key update`,
+  )
+  return findBatch(tx, tx.account, id)
+}
+
+/** Lists the customers of a batch's lines by ascending identifier. */
+const listCustomersOfBatch = async (tx: Transaction, id: Id): Promise<CustomerId[]> =>
+  (
+    await tx.rows<{ id: CustomerId }>(sql`
+      select distinct l.customer_id as "id" from batch_lines l where l.account_id = ${tx.account} and l.batch_id = ${id} order by l.customer_id`)
+  ).map(({ id: customer }) => customer)
+
+/**
+ * Locks the customers of a batch's lines, then the batch. Rule: customers by ascending identifier, then batches. Where a line of another
+ * customer joined meanwhile the transaction begins again.
+ */
+export async function lockWholeBatch(tx: Transaction, id: Id): Promise<Batch | undefined> {
+  const customers = await listCustomersOfBatch(tx, id)
+  await tx.rows(sql`
+    select 1 from customers c where c.account_id = ${tx.account} and c.customer_id = any(${`{${customers.join(',')}}`}::bigint[])
+     order by c.customer_id for no key update`)
+  const batch = await lockBatch(tx, id)
+  const known = new Set(customers)
+  if ((await listCustomersOfBatch(tx, id)).some((customer) => !known.has(customer))) throw beginAgain()
+  return batch
+}
+
+export type NewBatch = Pick<
+  Batch,
+  'gatewayId' | 'gatewayToken' | 'currency' | 'actionDate' | 'notes' | 'isServiceMade' | 'createdAt'
+>
+
+export const insertBatch = async (tx: Transaction, row: NewBatch): Promise<Id> =>
+  (
+    await oneRow<{ id: Id }>(
+      tx,
+      sql`insert into payment_batches (account_id, gateway_id, gateway_token, currency, action_date, notes, is_service_made, created_at)
+          values (${tx.account}, ${row.gatewayId}, ${row.gatewayToken}::uuid, ${row.currency}, ${row.actionDate}, ${row.notes},
+                  ${row.isServiceMade}, ${row.createdAt}) returning batch_id as "id"`,
+    )
+  ).id
+
+/** Writes what can change of a batch while no job builds it. */
+export const updateBatch = (tx: Transaction, row: Batch) =>
+  tx.rows(sql`
+    update payment_batches set gateway_id = ${row.gatewayId}, gateway_token = ${row.gatewayToken}::uuid, currency = ${row.currency},
+      action_date = ${row.actionDate}, state = ${row.state}, build_error = ${row.buildError}, notes = ${row.notes}, moves = ${row.moves},
+      submitted_at = ${row.submittedAt}, submitted_by = ${row.submittedBy}, needs_release = ${row.needsRelease},
+      released_at = ${row.releasedAt}
+     where account_id = ${tx.account} and batch_id = ${row.id}`)

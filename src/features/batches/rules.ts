@@ -1,0 +1,79 @@
+import { type BatchDays, isActionDay, lastMoment } from '../../kernel/batch-days.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Account, Moment } from '../../kernel/context.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import type { Gateway } from '../gateways/queries.ts'
+import { currenciesOf, isReady } from '../gateways/rules.ts'
+import type { Batch, BatchState } from './queries.ts'
+
+/** Rules of batches, as functions of facts: what each state allows, and on which days. */
+
+/** Lines that a batch may have. */
+export const LINES_MAX = 500
+
+export type BatchStep = 'edit' | 'lines' | 'submit' | 'release' | 'cancel' | 'results'
+
+const ALLOWED: Readonly<Record<BatchState, readonly BatchStep[]>> = {
+  open: ['edit', 'lines', 'submit', 'cancel'],
+  build: [],
+  failed: ['edit', 'cancel'],
+  submitted: ['results'],
+  completed: ['results'],
+  cancelled: [],
+}
+const ALLOWED_WAITING: readonly BatchStep[] = ['edit', 'release', 'cancel']
+
+const WORDS: Readonly<Record<BatchStep, string>> = {
+  edit: 'it cannot be edited',
+  lines: 'its lines cannot change',
+  submit: 'it cannot be submitted',
+  release: 'it waits for no release',
+  cancel: 'it cannot be cancelled',
+  results: 'it takes no results',
+}
+
+/** Returns whether a batch was submitted and waits for another key to release it. */
+export const isAwaitingRelease = ({ state, needsRelease, releasedAt }: Batch): boolean =>
+  state === 'build' && needsRelease && releasedAt === null
+
+/** Throws a conflict where the state of a batch does not allow a step. */
+export function checkStep(batch: Batch, step: BatchStep): void {
+  const isWaiting = isAwaitingRelease(batch)
+  if ((isWaiting ? ALLOWED_WAITING : ALLOWED[batch.state]).includes(step)) return
+  const state = isWaiting ? 'waiting for its release' : batch.state === 'build' ? 'being built' : batch.state
+  throw conflict(`batch_${batch.state}`, `Batch ${batch.token} is ${state}; ${WORDS[step]}.`, 'BatchToken')
+}
+
+/** Notes a day of the debit that is over (400). */
+export function checkNotPast(actionDate: IsoDate | undefined, today: IsoDate, problems: Problems): void {
+  if (actionDate !== undefined && actionDate < today)
+    problems.add('date_in_past', 'ActionDate', `ActionDate ${actionDate} lies before today, ${today}.`)
+}
+
+/** Throws a conflict where a gateway can debit on a day no more, or never: its calendar excludes the day, or the last moment has passed. */
+export function checkActionDay(
+  days: BatchDays,
+  actionDate: IsoDate,
+  { account, moment }: { account: Pick<Account, 'timeZone'>; moment: Moment },
+): void {
+  if (!isActionDay(days, actionDate))
+    throw conflict('no_bank_day', `ActionDate ${actionDate} is no bank day of the gateway.`, 'ActionDate')
+  const last = lastMoment(days, actionDate, account.timeZone)
+  if (Date.parse(moment.now) > Date.parse(last))
+    throw conflict(
+      'too_late',
+      `A batch for ActionDate ${actionDate} had to be submitted by ${last}; choose a later day.`,
+      'ActionDate',
+    )
+}
+
+/** Throws a conflict where a gateway is not in use, takes no batches, or none in a currency. */
+export function checkBatchGateway(gateway: Gateway, currency: string): void {
+  const { id, token, type } = gateway
+  const refuse = (code: string, message: string) => conflict(code, message, 'GatewayToken')
+  if (!isReady(gateway)) throw refuse('gateway_inactive', `The gateway ${id} (${token}) is not active.`)
+  if (!gatewayFactsOf(type).batches) throw refuse('gateway_unfit', `The gateway ${id} (${token}) takes no batches.`)
+  if (!currenciesOf(gateway).includes(currency))
+    throw conflict('gateway_unfit', `The gateway ${id} (${token}) does not take ${currency}.`, 'CurrencyCode')
+}
