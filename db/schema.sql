@@ -1242,12 +1242,14 @@ create table payments (
   held_minor bigint default 0 not null,
   gateway_id bigint,
   charge_id bigint,
+  gives_way boolean default false not null,
   constraint payments_pkey PRIMARY KEY (account_id, payment_id),
   constraint payments_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((applied_minor >= 0) AND (applied_minor <= amount_minor))),
   constraint payments_check1 CHECK (((origin <> 'recorded'::text) OR (settled_on IS NULL))),
   constraint payments_check2 CHECK (((failed_on IS NULL) OR (applied_minor = 0))),
+  constraint payments_giving_way CHECK (((NOT gives_way) OR ((origin <> 'recorded'::text) AND (settled_on IS NULL) AND (failed_on IS NULL)))),
   constraint payments_held CHECK (((held_minor >= 0) AND ((applied_minor + held_minor) <= amount_minor))),
   constraint payments_method_check CHECK ((method = ANY (ARRAY['cash'::text, 'cheque'::text, 'credit_card'::text, 'bank_account'::text, 'eft'::text, 'debit_order'::text]))),
   constraint payments_of_charge CHECK (((gateway_id IS NULL) = (charge_id IS NULL))),
@@ -1256,6 +1258,7 @@ create table payments (
 CREATE INDEX payments_by_charge ON payments USING btree (account_id, gateway_id, charge_id) WHERE (charge_id IS NOT NULL);
 CREATE INDEX payments_by_customer ON payments USING btree (account_id, customer_id, payment_id);
 CREATE INDEX payments_by_date ON payments USING btree (account_id, dated, payment_id);
+CREATE INDEX payments_giving_way ON payments USING btree (account_id, customer_id) WHERE gives_way;
 CREATE INDEX payments_with_held ON payments USING btree (account_id, customer_id) WHERE (held_minor > 0);
 alter table payments enable row level security;
 create policy account on payments to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));

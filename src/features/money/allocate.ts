@@ -18,6 +18,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
 import { listOpen, listOwed, type OwedDocument } from './open-queries.ts'
 import { checkAllocated, labelOf } from './rules.ts'
+import { type Room, roomFor } from './room.ts'
 import type { MoneyContext, WantedState } from './write.ts'
 
 /** Plans what a record's money is allocated to, checked against the documents as they stand; the caller has locked the customer. */
@@ -34,6 +35,14 @@ export interface GivenMoney {
   heldMinor: bigint
   counts: AllocationState['counts']
   takesTax: boolean
+  /** It gave way until now; it gives way from now on. Left out where it is no line. */
+  line?: { gaveWay: boolean; givesWay: boolean }
+}
+
+/** Allocations that a record is to have, and the room that lines have to make for them first. */
+export interface PlannedAllocations {
+  allocations: WantedState[]
+  room: Room[]
 }
 
 /** Allocations asked for: a caller's list; AutoApply over open documents in some order; or the present ones, kept. */
@@ -57,7 +66,7 @@ export async function planAllocations(
   given: GivenMoney,
   present: readonly AllocationState[],
   asked: Asked,
-): Promise<WantedState[]> {
+): Promise<PlannedAllocations> {
   const plan = await planOf(tx, given, present, asked)
   checkCount(present.length - plan.removed.length, plan.added.length)
   const targets: OwedRef[] = [
@@ -67,12 +76,32 @@ export async function planAllocations(
   ]
   const known = 'list' in asked ? (asked.owed ?? []) : []
   const unread = targets.filter((target) => !known.some(({ kind, id }) => kind === target.kind && id === target.id))
-  const owed = unread.length === 0 ? known : [...known, ...(await listOwed(tx, tx.account, unread))]
+  const read = unread.length === 0 ? known : [...known, ...(await listOwed(tx, tx.account, unread))]
+  const owed = read.map((document) => asSeenBy(given, present, document))
   const fieldOf = (target: OwedRef) => ('list' in asked ? (asked.fieldOf?.(target) ?? null) : null)
   checkTargets(given, plan, owed, fieldOf)
   const after = statesAfter(context, given, present, plan, owed)
   checkSums(given, present, after, owed, fieldOf)
-  return after
+  return { allocations: after, room: roomFor(owed, amountTo(present), amountTo(after)) }
+}
+
+const amountTo =
+  (some: readonly WantedState[]) =>
+  ({ kind, id }: OwedRef): bigint =>
+    sumMinor(some.filter(({ owedKind, owedId }) => owedKind === kind && owedId === id))
+
+/**
+ * Returns a document as a record sees it. Rule: what it gave way with itself is counted among its own allocations, and a line that gives way
+ * takes no other's place.
+ */
+function asSeenBy({ line }: GivenMoney, present: readonly WantedState[], document: OwedDocument): OwedDocument {
+  if (!line || document.givesWayMinor === 0n) return document
+  const ownMinor = line.gaveWay ? amountTo(present)(document) : 0n
+  const othersMinor = document.givesWayMinor - ownMinor
+  const openMinor = document.openMinor - ownMinor
+  return line.givesWay
+    ? { ...document, openMinor: openMinor - othersMinor, givesWayMinor: 0n }
+    : { ...document, openMinor, givesWayMinor: othersMinor }
 }
 
 /** Throws 400 where a record would have more allocations than the limit; what is only kept is never refused. */
@@ -92,7 +121,7 @@ async function planOf(
 ): Promise<AllocationPlan> {
   if ('list' in asked) return planList(present, asked.list, asked.isServiceMade)
   if ('keep' in asked) return { removed: [], changed: [], added: [] }
-  const open = await listOpen(tx, given.customerId, given.currency)
+  const open = (await listOpen(tx, given.customerId, given.currency)).map((one) => asSeenBy(given, present, one))
   return planAutoApply(given.amountMinor - given.heldMinor, present, open, asked.auto)
 }
 
@@ -202,10 +231,8 @@ function checkSums(
   const { currency } = given
   checkAllocated(sumMinor(after), given)
   for (const document of owed) {
-    const to = (some: readonly WantedState[]) =>
-      sumMinor(some.filter(({ owedKind, owedId }) => owedKind === document.kind && owedId === document.id))
-    const openMinor = document.openMinor + to(present)
-    const wantedMinor = to(after)
+    const openMinor = document.openMinor + amountTo(present)(document)
+    const wantedMinor = amountTo(after)(document)
     if (wantedMinor > openMinor)
       throw conflict(
         'too_little_open',

@@ -1,12 +1,15 @@
-import { takeFree } from '../../engine/money/allocating.ts'
+import { type OwedRef, takeFree } from '../../engine/money/allocating.ts'
 import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/money/allocation-effects.ts'
 import type { Id } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { recordAllocations } from './allocation-event.ts'
 import { type GivenDocument, listFree, listOwed, type OwedDocument } from './open-queries.ts'
+import { withRoom } from './give-way.ts'
+import { roomFor } from './room.ts'
 import { writeDeltas, type WantedState } from './write.ts'
 
 type MadeInvoice = Issued['invoices'][number]
@@ -27,11 +30,10 @@ export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made
     tx.account,
     paid.map(({ id }) => ({ kind: 'invoice', id })),
   )
-  await writeApplied(
-    tx,
-    context,
-    statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document]))),
-  )
+  const wanted = statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document])))
+  const toInvoice = ({ id }: OwedRef) => sumMinor(wanted.filter(({ owedId }) => owedId === id))
+  const room = roomFor(owed, () => 0n, toInvoice)
+  await withRoom(tx, context, room, () => writeApplied(tx, context, wanted))
 }
 
 /** Allocation to be made, in the currency of its documents. */

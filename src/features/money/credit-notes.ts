@@ -1,3 +1,4 @@
+import type { OwedRef } from '../../engine/money/allocating.ts'
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { taxShares } from '../../engine/money/credit-tax.ts'
 import { postingsOfNegative } from '../../engine/money/postings.ts'
@@ -27,9 +28,11 @@ import type { IssueContext } from '../invoices/issue.ts'
 import { creditNumberExists, insertNegative, type NewNegative } from './adjustment-queries.ts'
 import { listTaxesOfInvoices, listTaxTaking } from './allocation-queries.ts'
 import { insertCreditLines, insertCreditTaxes, listCreditable } from './credit-note-queries.ts'
-import { listOpen } from './open-queries.ts'
+import { withRoom } from './give-way.ts'
+import { listOpen, type OwedDocument } from './open-queries.ts'
+import { roomFor } from './room.ts'
 import { creditNoteShape } from './shapes.ts'
-import { writeMoney } from './write.ts'
+import { type MoneyChange, writeMoney } from './write.ts'
 
 /** Credit notes that a change of a subscription makes, placed where their money belongs, in the transaction of the change. */
 
@@ -85,7 +88,8 @@ async function writeNotes(
   notes: readonly PlannedCreditNote[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
-  const all = await listOpenInvoices(tx, cause)
+  const open = await listOpenInvoices(tx, cause)
+  const all = open.map(({ id, dated, openMinor }): OpenInvoice => ({ invoiceId: id, invoiceDate: dated, openMinor }))
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
   const { placements, unallocatedMinor } = placeCredits(
     notes,
@@ -98,7 +102,9 @@ async function writeNotes(
     made.push(await writeNote(tx, context, cause, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
   const { customerId, currency } = cause
   const numbers = await taxNumbersOf(tx, creditedIds(notes))
-  const allocations = await writeMoney(tx, context, {
+  const toInvoice = ({ id }: OwedRef) => sumMinor(placements.filter(({ invoiceId }) => invoiceId === id))
+  const room = roomFor(open, () => 0n, toInvoice)
+  const change: MoneyChange = {
     customerId,
     currency,
     after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context, numbers)),
@@ -123,17 +129,17 @@ async function writeNotes(
         takesTax: false,
       })),
     },
-  })
+  }
+  const allocations = await withRoom(tx, context, room, () => writeMoney(tx, context, change))
   await recordNoteEvents(tx, context, cause, made, allocations)
   return made
 }
 
 /** Lists the open invoices that credits can be placed on, by day and identifier. */
-const listOpenInvoices = async (tx: Transaction, { customerId, currency }: CreditCause): Promise<OpenInvoice[]> =>
+const listOpenInvoices = async (tx: Transaction, { customerId, currency }: CreditCause): Promise<OwedDocument[]> =>
   (await listOpen(tx, customerId, currency))
     .filter(({ kind }) => kind === 'invoice')
     .toSorted((a, b) => (a.dated === b.dated ? Number(a.id - b.id) : a.dated < b.dated ? -1 : 1))
-    .map(({ id, dated, openMinor }) => ({ invoiceId: id, invoiceDate: dated, openMinor }))
 
 /** Writes the events of notes, with what each was allocated to. */
 const recordNoteEvents = (

@@ -22,6 +22,7 @@ import {
 } from './adjustment-queries.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
+import { withRoom } from './give-way.ts'
 import { lockedRecord, type NegativeRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import { checkCurrencyEdit } from './rules.ts'
 import { negativeEventShape } from './shapes.ts'
@@ -83,13 +84,15 @@ export async function addNegative(
   checkNotLocked(context.account.lockDate, [wanted.dated], `the ${WORDS[wanted.kind]}`)
   const id = await refuseOn(insertNegative(tx, wanted, now), refusals(wanted))
   const negative: NegativeAdjustment = { ...wanted, id, appliedMinor: 0n, createdAt: now }
-  const after = await planAllocations(tx, context, givenOf(negative), [], asked)
-  const allocations = await writeMoney(tx, context, {
-    customerId: wanted.customerId,
-    currency: wanted.currency,
-    after: await postingsOf(tx, negative),
-    allocations: { before: [], after },
-  })
+  const plan = await planAllocations(tx, context, givenOf(negative), [], asked)
+  const allocations = await withRoom(tx, context, plan.room, async () =>
+    writeMoney(tx, context, {
+      customerId: wanted.customerId,
+      currency: wanted.currency,
+      after: await postingsOf(tx, negative),
+      allocations: { before: [], after: plan.allocations },
+    }),
+  )
   const record = { ...negative, appliedMinor: sumMinor(allocations), allocations }
   await recordNegativeEvent(tx, context, 'created', record)
   return record
@@ -128,12 +131,14 @@ export async function editNegative(
   const negative: NegativeAdjustment = { ...before, ...wanted }
   if (changed.length > 0) checkNotLocked(context.account.lockDate, [before.dated, negative.dated], labelOf(before))
   const kept = negative.currency === before.currency ? before.allocations : []
-  const after = await planAllocations(tx, context, givenOf(negative), kept, asked)
-  await writeEdit(tx, context, {
-    before: { ...before, postings: await postingsOf(tx, before) },
-    after: { ...negative, postings: await postingsOf(tx, negative), allocations: after },
-    writeRow: () => refuseOn(updateNegative(tx, negative), refusals(negative)),
-  })
+  const plan = await planAllocations(tx, context, givenOf(negative), kept, asked)
+  await withRoom(tx, context, plan.room, async () =>
+    writeEdit(tx, context, {
+      before: { ...before, postings: await postingsOf(tx, before) },
+      after: { ...negative, postings: await postingsOf(tx, negative), allocations: plan.allocations },
+      writeRow: () => refuseOn(updateNegative(tx, negative), refusals(negative)),
+    }),
+  )
   const record = await loadNegative(tx, tx.account, before.id)
   assert(record, `${labelOf(before)} exists`)
   await recordNegativeEvent(tx, context, 'updated', record)

@@ -11,25 +11,34 @@ export interface OwedDocument extends OpenDocument {
   customerId: CustomerId
   currency: string
   state: 'open' | 'draft' | 'cancelled'
+  /** Of `openMinor`, what is held by lines that give way. */
+  givesWayMinor: bigint
 }
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
 const idsOf = (refs: readonly (OwedRef | GivenRef)[], wanted: OwedRef['kind'] | GivenRef['kind']): string =>
   ids(refs.filter(({ kind }) => kind === wanted).map(({ id }) => id))
 
-/** Builds the SQL of what is open of a document: its amount less everything allocated to it, pending money too. */
+/** Builds the SQL of what of a document nothing is allocated to: its amount less all its allocations, pending money too. */
 const openOf = (amount: Fragment): Fragment => fragment`(${amount} - paid_minor - pending_minor - negative_minor)`
 const INVOICE_OPEN = openOf(fragment`total_minor`)
 const POSITIVE_OPEN = openOf(fragment`amount_minor`)
 
+/** Builds the SQL of what lines that give way are allocated to an invoice. Only one with pending money is looked at. */
+const givesWay = (account: AccountId): Fragment => fragment`
+  (case when pending_minor = 0 then 0 else
+    (select coalesce(sum(l.amount_minor), 0) from allocations l join payments p on p.account_id = ${account} and p.payment_id = l.given_id
+      where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = invoices.invoice_id and l.given_kind = 'payment'
+        and l.ended_on is null and p.gives_way) end)::bigint`
+
 const listOwedWhere = (db: Queryable, account: AccountId, invoices: Fragment, positives: Fragment) =>
   db.rows<OwedDocument>(sql`
     select 'invoice' as "kind", invoice_id as "id", customer_id as "customerId", currency, invoice_date as "dated", number as "order",
-           ${INVOICE_OPEN} as "openMinor",
+           ${INVOICE_OPEN} + ${givesWay(account)} as "openMinor", ${givesWay(account)} as "givesWayMinor",
            case when cancelled_at is not null then 'cancelled' when issued_at is null then 'draft' else 'open' end as "state"
       from invoices where account_id = ${account} and ${invoices}
     union all
-    select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 'open'
+    select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 0::bigint, 'open'
       from positive_adjustments where account_id = ${account} and ${positives}`)
 
 /** Lists the documents that references name; those that do not exist are left out. */
@@ -41,13 +50,14 @@ export const listOwed = (db: Queryable, account: AccountId, refs: readonly OwedR
     fragment`positive_adjustment_id = any(${idsOf(refs, 'positive_adjustment')}::bigint[])`,
   )
 
-/** Lists what of a customer and currency is open: issued invoices and positive adjustments that something is left of. */
+/** Lists what of a customer and currency is open: issued invoices and positive adjustments that something is left of, lines that give way not counted. */
 export const listOpen = (tx: Transaction, customerId: CustomerId, currency: string) => {
   const ofCustomer = fragment`customer_id = ${customerId} and currency = ${currency}`
   return listOwedWhere(
     tx,
     tx.account,
-    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null and ${INVOICE_OPEN} > 0`,
+    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null
+      and (${INVOICE_OPEN} > 0 or ${givesWay(tx.account)} > 0)`,
     fragment`${ofCustomer} and ${POSITIVE_OPEN} > 0`,
   )
 }
@@ -82,13 +92,13 @@ const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, n
            kind = 'credit_note' and invoice_id is null, false
       from negative_adjustments where account_id = ${account} and ${negatives}`)
 
-/** Lists unallocated payments, pending ones too, and credit notes of customers; never bad debt, which the service does not apply. */
+/** Lists unallocated payments, pending ones too but for lines that give way, and credit notes of customers; never bad debt, which the service does not apply. */
 export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) => {
   const ofCustomers = fragment`customer_id = any(${ids(customerIds)}::bigint[])`
   return listGivenWhere(
     tx,
     tx.account,
-    fragment`${ofCustomers} and amount_minor > applied_minor + held_minor and failed_on is null`,
+    fragment`${ofCustomers} and amount_minor > applied_minor + held_minor and failed_on is null and not gives_way`,
     fragment`${ofCustomers} and amount_minor > applied_minor and kind = 'credit_note'`,
   )
 }

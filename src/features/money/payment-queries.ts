@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
@@ -28,6 +28,8 @@ export interface Payment {
   gatewayId: Id | null
   /** The payment whose charge at the gateway it is: itself, or the one that it came back for. */
   chargeId: Id | null
+  /** A line of the service in a batch that is open or failed: what it is allocated to an invoice counts as open wherever money is allocated. */
+  givesWay: boolean
   settledOn: IsoDate | null
   failedOn: IsoDate | null
   failReason: string | null
@@ -38,7 +40,8 @@ export interface Payment {
 
 const COLUMNS = fragment`
   payment_id as "id", customer_id as "customerId", paid_at as "paidAt", dated, currency, amount_minor as "amountMinor",
-  applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, gateway_id as "gatewayId", charge_id as "chargeId", settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
+  applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, gateway_id as "gatewayId", charge_id as "chargeId",
+  gives_way as "givesWay", settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
   ref, memo, created_at as "createdAt"`
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
@@ -59,7 +62,16 @@ export const countPayments = (db: Queryable, account: AccountId, filter: GivenFi
 
 export type NewPayment = Omit<
   Payment,
-  'id' | 'appliedMinor' | 'heldMinor' | 'gatewayId' | 'chargeId' | 'settledOn' | 'failedOn' | 'failReason' | 'createdAt'
+  | 'id'
+  | 'appliedMinor'
+  | 'heldMinor'
+  | 'gatewayId'
+  | 'chargeId'
+  | 'givesWay'
+  | 'settledOn'
+  | 'failedOn'
+  | 'failReason'
+  | 'createdAt'
 >
 
 /** Charge at a gateway that a payment is: its own, or, where `chargeId` is given, the one of an earlier payment. */
@@ -89,16 +101,34 @@ export async function drawPaymentIds(tx: Transaction, allocationCount: number): 
 export const sendPayment = (tx: Transaction, row: Payment): void =>
   tx.send(sql`
     insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, gateway_id,
-      charge_id, ref, memo, created_at)
+      charge_id, gives_way, ref, memo, created_at)
     values (${tx.account}, ${row.id}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.appliedMinor},
-      ${row.method}, ${row.origin}, ${row.gatewayId}, ${row.chargeId}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
+      ${row.method}, ${row.origin}, ${row.gatewayId}, ${row.chargeId}, ${row.givesWay}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
 
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
   tx.send(sql`
     update payments set paid_at = ${row.paidAt}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
-           method = ${row.method}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
+           method = ${row.method}, gives_way = ${row.givesWay}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
            memo = ${row.memo}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
+
+/**
+ * Lists payments that give way and are allocated to some of a customer's invoices, the newest first, and locks them. Whoever builds a batch
+ * changes `gives_way` of its lines meanwhile, without the customer's lock: one that has stopped giving way is not among them.
+ */
+export const lockGivingWay = (tx: Transaction, invoiceIds: readonly InvoiceId[]) =>
+  tx.rows<Payment>(sql`
+    select ${COLUMNS} from payments
+     where account_id = ${tx.account} and gives_way and payment_id in (
+             select l.given_id from allocations l where l.account_id = ${tx.account} and l.owed_kind = 'invoice'
+                and l.owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[]) and l.given_kind = 'payment' and l.ended_on is null)
+     order by payment_id desc for update`)
+
+/** Makes pending payments give way, or keep their place from now on: those of a batch that is built or whose building failed. */
+export const updateGivesWay = (tx: Transaction, paymentIds: readonly Id[], givesWay: boolean) =>
+  tx.rows(sql`
+    update payments set gives_way = ${givesWay}
+     where account_id = ${tx.account} and payment_id = any(${`{${paymentIds.join(',')}}`}::bigint[])`)
 
 /** Holds more of a payment for a refund, or less of it where the amount is negative. */
 export const sendPaymentHeld = (tx: Transaction, id: Id, amountMinor: bigint): void =>

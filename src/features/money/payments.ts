@@ -1,4 +1,5 @@
 import type { WantedAllocation } from '../../engine/money/allocating.ts'
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { afterLock, postingsOfPayment } from '../../engine/money/postings.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
@@ -13,6 +14,7 @@ import { checkNotLocked } from '../accounts/rules.ts'
 import { loseMoney } from '../dunning/lost.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
+import { withRoom } from './give-way.ts'
 import {
   type ChargeOfPayment,
   type DrawnIds,
@@ -53,7 +55,11 @@ async function recordWritten(
   return record
 }
 
-const givenOf = (payment: NewPayment & { id: Id; heldMinor: bigint }, isWaiting: boolean): GivenMoney => ({
+const givenOf = (
+  payment: NewPayment & Pick<Payment, 'id' | 'heldMinor' | 'givesWay'>,
+  isWaiting: boolean,
+  gaveWay = false,
+): GivenMoney => ({
   kind: 'payment',
   id: payment.id,
   customerId: payment.customerId,
@@ -63,15 +69,19 @@ const givenOf = (payment: NewPayment & { id: Id; heldMinor: bigint }, isWaiting:
   heldMinor: payment.heldMinor,
   counts: isWaiting ? 'pending' : 'paid',
   takesTax: false,
+  line: { gaveWay, givesWay: payment.givesWay },
 })
 
-/** Adds a payment of a locked customer: recorded, or begun elsewhere, by its origin. With identifiers drawn ahead it waits for nothing. */
+/**
+ * Adds a payment of a locked customer: recorded, or begun elsewhere, by its origin. With identifiers drawn ahead it waits for nothing. One that
+ * `givesWay` is a line of the service in an open batch.
+ */
 export async function addPayment(
   tx: Transaction,
   context: RequestContext,
   wanted: NewPayment,
   asked: Asked,
-  { drawn, charge }: { drawn?: DrawnIds; charge?: ChargeOfPayment } = {},
+  { drawn, charge, givesWay = false }: { drawn?: DrawnIds; charge?: ChargeOfPayment; givesWay?: boolean } = {},
 ): Promise<PaymentRecord> {
   checkNotLocked(context.account.lockDate, [wanted.dated], 'the payment')
   const ids = drawn ?? (await drawPaymentIds(tx, 0))
@@ -82,20 +92,23 @@ export async function addPayment(
     heldMinor: 0n,
     gatewayId: charge?.gatewayId ?? null,
     chargeId: charge ? (charge.chargeId ?? ids.payment) : null,
+    givesWay,
     settledOn: null,
     failedOn: null,
     failReason: null,
     createdAt: context.moment.now,
   }
-  const after = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)
-  const payment = { ...begun, appliedMinor: sumMinor(after) }
-  sendPayment(tx, payment)
-  const allocations = await writeMoney(tx, context, {
-    customerId: wanted.customerId,
-    currency: wanted.currency,
-    after: postingsOfPayment(postedPayment(payment)),
-    allocations: { before: [], after, ids: ids.allocations },
-    isGivenWritten: true,
+  const plan = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)
+  const payment = { ...begun, appliedMinor: sumMinor(plan.allocations) }
+  const allocations = await withRoom(tx, context, plan.room, () => {
+    sendPayment(tx, payment)
+    return writeMoney(tx, context, {
+      customerId: wanted.customerId,
+      currency: wanted.currency,
+      after: postingsOfPayment(postedPayment(payment)),
+      allocations: { before: [], after: plan.allocations, ids: ids.allocations },
+      isGivenWritten: true,
+    })
   })
   const record = { ...payment, allocations }
   await recordMoneyEvent(tx, context, paymentShape, 'payment.created', record)
@@ -130,6 +143,14 @@ function checkEdit(present: PaymentRecord, wanted: NewPayment, list: readonly Wa
   checkCurrencyEdit(label, present.currency, wanted.currency, (list ?? present.allocations).length > 0)
 }
 
+const isSameList = (before: readonly AllocationState[], after: readonly WantedState[]): boolean =>
+  before.length === after.length &&
+  after.every((a) =>
+    before.some(
+      (b) => a.id === b.id && a.amountMinor === b.amountMinor && a.owedKind === b.owedKind && a.owedId === b.owedId,
+    ),
+  )
+
 /** Corrects a payment and its allocations: the ledger follows what the payment is now, dated as what is corrected. */
 export async function editPayment(
   tx: Transaction,
@@ -141,20 +162,24 @@ export async function editPayment(
   checkEdit(before, wanted, 'list' in asked ? asked.list : null)
   // The day of an instant that stays is the day it was, whatever zone the account is in by now.
   const dated = wanted.paidAt === before.paidAt ? before.dated : wanted.dated
-  const payment: Payment = { ...before, ...wanted, dated, origin: before.origin }
+  const edited: Payment = { ...before, ...wanted, dated, origin: before.origin }
   const isMoved =
-    payment.amountMinor !== before.amountMinor || payment.dated !== before.dated || payment.currency !== before.currency
-  if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, payment.dated], `payment ${before.id}`)
-  const kept = payment.currency === before.currency ? before.allocations : []
-  const after =
-    before.failedOn === null
-      ? await planAllocations(tx, context, givenOf(payment, isPending(payment)), kept, asked)
-      : []
-  await writeEdit(tx, context, {
-    before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
-    after: { ...payment, postings: postingsOfPayment(postedPayment(payment)), allocations: after },
-    writeRow: async () => sendPaymentUpdate(tx, payment),
-  })
+    edited.amountMinor !== before.amountMinor || edited.dated !== before.dated || edited.currency !== before.currency
+  if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, edited.dated], `payment ${before.id}`)
+  const kept = edited.currency === before.currency ? before.allocations : []
+  const given = givenOf({ ...edited, givesWay: false }, isPending(edited), before.givesWay)
+  const plan =
+    before.failedOn === null ? await planAllocations(tx, context, given, kept, asked) : { allocations: [], room: [] }
+  // Rule: a line is the service's until a caller changes its amount, method or allocations.
+  const isCallers = isMoved || edited.method !== before.method || !isSameList(before.allocations, plan.allocations)
+  const payment = { ...edited, givesWay: before.givesWay && !isCallers }
+  await withRoom(tx, context, plan.room, () =>
+    writeEdit(tx, context, {
+      before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
+      after: { ...payment, postings: postingsOfPayment(postedPayment(payment)), allocations: plan.allocations },
+      writeRow: async () => sendPaymentUpdate(tx, payment),
+    }),
+  )
   return recordWritten(tx, context, 'payment.updated', payment.id)
 }
 
@@ -182,7 +207,7 @@ async function writeOutcome(
   outcome: Pick<Payment, 'failedOn' | 'failReason' | 'memo'> | Pick<Payment, 'settledOn'>,
   after: readonly WantedState[],
 ): Promise<void> {
-  const payment: Payment = { ...before, ...outcome }
+  const payment: Payment = { ...before, ...outcome, givesWay: false }
   const change: MoneyChange = {
     customerId: payment.customerId,
     currency: payment.currency,

@@ -7,11 +7,12 @@ import { recordAllocations } from './allocation-event.ts'
 import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
 import { listNotesFor } from './credit-note-queries.ts'
+import { leaveInvoice } from './give-way.ts'
 import { writeMoney } from './write.ts'
 
 /**
  * Releases what the service allocated to an invoice before the invoice is cancelled: the customer can use it elsewhere. Throws a conflict
- * that names what a caller allocated, a pending payment, or a note that the service made for the invoice: these stand against cancelling.
+ * that names what a caller allocated, a pending payment that does not give way, or a note that the service made for the invoice: these stand against cancelling.
  */
 export const releaseForCancellation: OnCancel = async (tx, context, invoice) => {
   const notes = await listNotesFor(tx, tx.account, invoice.id)
@@ -20,6 +21,7 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
       'invoice_credited',
       `Invoice ${invoice.id} has the credit note ${sentenceList(notes)}; it cannot be cancelled until that is deleted.`,
     )
+  await leaveInvoice(tx, context, invoice.id)
   const before = await listAllocationsOfOwed(tx, tx.account, 'invoice', [invoice.id])
   await refuseWhere(tx, invoice.id, 'invoice_allocated', before, ({ isServiceMade }) => !isServiceMade)
   await refuseWhere(tx, invoice.id, 'invoice_pending', before, ({ counts }) => counts === 'pending')
