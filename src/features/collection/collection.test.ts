@@ -90,7 +90,7 @@ describe('an invoice that falls due', () => {
     const { invoice, read, move, attempts } = await shop(CARDS.byAmount)
     const charged = await invoice(115.91)
     const uncharged = await invoice(115.92)
-    expect(await move('2027-01-05')).toMatchObject({ Collected: 1, Declined: 1 })
+    expect(await move('2027-01-05')).toMatchObject({ Collected: 1, Declined: 1, Unknown: 0 })
     expect(await read(charged)).toMatchObject({ Status: 'Paid' })
     expect(await attempts(uncharged)).toMatchObject([{ Outcome: 'declined', Class: 'unknown' }])
     await move('2027-01-30')
@@ -178,6 +178,16 @@ describe('a method that an invoice is not tried with', () => {
     await move('2027-01-10')
     expect(await attempts(named)).toHaveLength(1)
     expect(await attempts(byDefault)).toMatchObject([{ Outcome: 'declined' }, { Outcome: 'succeeded' }])
+  })
+
+  test('is another thing than a gateway that a request named: its invoice is tried with the primary card of the day', async () => {
+    const { client, customerID, invoice, move, attempts } = await shop(CARDS.expired)
+    const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+    const id = await invoice(10, { CollectionMethod: 'credit_card', gatewayID })
+    await move('2027-01-06')
+    await addCard(client, customerID, CARDS.good)
+    await move('2027-01-07')
+    expect(await attempts(id)).toMatchObject([{ Outcome: 'declined' }, { Outcome: 'succeeded' }])
   })
 
   test('brings it one as soon as the invoice names it', async () => {

@@ -1,6 +1,6 @@
 import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { CustomerId } from '../../kernel/ids.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
@@ -45,16 +45,20 @@ export async function collectDay(
   { isClock, goOn = () => {} }: { isClock: boolean; goOn?: GoOn },
 ): Promise<Collected> {
   const totals: Collected = { collected: 0, declined: 0, unknown: 0 }
-  await resumeOpen(deps, context, { isAll: isClock, totals, goOn })
+  const unknown = new Set<Id>()
+  await resumeOpen(deps, context, { isAll: isClock, totals, unknown, goOn })
   await forCustomers(deps, context, goOn, async (customerId) => {
     const tries = await deps.db.transaction(context.account.id, (tx) => beginTries(tx, context, customerId))
     await Promise.all(
       tries.map(async (t) => {
-        count(totals, await writeAnswer(deps, context, t, await callTry(deps, context, t, true)))
+        const result = await writeAnswer(deps, context, t, await callTry(deps, context, t, true))
+        if (result === 'open') unknown.add(t.paymentId)
+        else count(totals, result)
       }),
     )
   })
-  if (isClock) await resolveOfClock(deps, context, totals)
+  if (isClock) await resolveOfClock(deps, context, { totals, unknown })
+  totals.unknown = unknown.size
   await forCustomers(deps, context, goOn, (customerId) =>
     deps.db.transaction(context.account.id, (tx) => actFor(tx, context, customerId)),
   )
@@ -62,10 +66,9 @@ export async function collectDay(
   return totals
 }
 
-function count(totals: Collected, result: 'succeeded' | 'failed' | 'open' | undefined): void {
+function count(totals: Collected, result: 'succeeded' | 'failed' | undefined): void {
   if (result === 'succeeded') totals.collected += 1
   if (result === 'failed') totals.declined += 1
-  if (result === 'open') totals.unknown += 1
 }
 
 /** Works through the customers with something due, some of them side by side. */
@@ -125,31 +128,42 @@ async function actFor(tx: Transaction, context: RequestContext, customerId: Cust
   if (due.length > 0) await runActions(tx, context, customerId, due)
 }
 
-interface Resuming {
-  isAll: boolean
+interface Counts {
   totals: Collected
+  /** Payments of the tries of this pass whose outcome is not known. */
+  unknown: Set<Id>
+}
+
+interface Resuming extends Counts {
+  isAll: boolean
   goOn: GoOn
 }
 
 /** Asks for the outcome of open tries. */
-async function resumeOpen(deps: DayDeps, context: RequestContext, { isAll, totals, goOn }: Resuming): Promise<void> {
+async function resumeOpen(
+  deps: DayDeps,
+  context: RequestContext,
+  { isAll, totals, unknown, goOn }: Resuming,
+): Promise<void> {
   const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, isAll, A_LOOK)
   await sideBySide(open, AT_ONCE, async ({ paymentId }) => {
     goOn()
     const result = await resumeTry(deps, context, paymentId, isAll)
-    if (result !== 'open') count(totals, result)
+    if (result === 'open') return
+    unknown.delete(paymentId)
+    count(totals, result)
   })
 }
 
 /** Asks one simulated minute later, again and again, until every try of the day has its outcome or has had its time. */
-async function resolveOfClock(deps: DayDeps, context: RequestContext, totals: Collected): Promise<void> {
+async function resolveOfClock(deps: DayDeps, context: RequestContext, counts: Counts): Promise<void> {
   const { moment } = context
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, true, 1)
     if (open.length === 0) return
     const now = new Date(Date.parse(moment.now) + round * MINUTE_MS).toISOString()
     const goOn = () => {}
-    await resumeOpen(deps, { ...context, moment: { ...moment, now } }, { isAll: true, totals, goOn })
+    await resumeOpen(deps, { ...context, moment: { ...moment, now } }, { ...counts, isAll: true, goOn })
   }
 }
 

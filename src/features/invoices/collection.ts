@@ -95,6 +95,9 @@ export async function fillCollection(tx: Transaction, invoices: readonly ToColle
   }
 }
 
+/** Returns whether a method brings its gateway with it: a gateway named beside a card that is only the primary one chooses nothing. */
+const isWithCard = ({ kind }: MethodFacts): boolean => kind === 'credit_card'
+
 /** Fills in one invoice, and returns the method that it can be tried with; undefined where there is none. */
 async function fillOne(
   tx: Transaction,
@@ -113,6 +116,7 @@ async function fillOne(
       gatewayFor(method, gateways, choice?.gatewayId ?? null, currency)
     invoice.paymentMethodId = method.id
     invoice.gatewayId = gateway?.id ?? null
+    invoice.isMethodRequested = named !== undefined || !isWithCard(method)
     return gateway && takes(gateway, method.kind, currency) ? method : undefined
   }
   const found = choice && defaultOf(collectionMethod, currency, gateways, choice)
@@ -190,7 +194,7 @@ export async function chooseCollection(
   if (named.method && !fitsWay(way, named.method.kind)) return refuseUnfit(body, way, problems)
   const choice = (await listCustomerChoices(tx, [customer.id])).get(customer.id) as CustomerChoice
   if (!named.gateway && !named.method && body.CollectionMethod == null) return none
-  return completed(body, { way, currency, gateways, named, choice }, problems)
+  return completed({ way, currency, gateways, named, choice }, problems)
 }
 
 const detailsOf = (present: CollectionDetails): CollectionDetails => ({
@@ -259,7 +263,6 @@ function refuseUnfit(body: CollectionBody, way: CollectionMethod, problems: Prob
 
 /** Completes what is named by the defaults, and finds the conflict that stands against it. */
 function completed(
-  body: CollectionBody,
   facts: {
     way: CollectionMethod
     currency: string
@@ -309,7 +312,7 @@ function completed(
     collectionMethod: way,
     gatewayId: gateway.id,
     paymentMethodId: method.id,
-    isMethodRequested: body.gatewayID != null || body.customerPaymentMethodID != null,
+    isMethodRequested: named.method !== undefined || (named.gateway !== undefined && !isWithCard(method)),
     conflict: conflictOf(gateway, method, currency),
   }
 }
