@@ -1,5 +1,5 @@
 import type { IsoDate } from './calendar.ts'
-import { IBAN_FORMS, SEPA_SINCE } from './iban-table.ts'
+import { IBAN_FORMS, OUTSIDE_EEA, SEPA_SINCE } from './iban-table.ts'
 
 /** Numbers of banks, accounts and cards: whether they are well formed. None of these functions knows whether an account exists. */
 
@@ -63,6 +63,9 @@ export function isInSepa(country: string, on: IsoDate): boolean {
   const since = SEPA_SINCE.get(country)
   return since !== undefined && (since === null || since <= on)
 }
+
+/** Returns true when accounts of the country (the first two letters of an IBAN) lie outside of the European Economic Area. */
+export const isOutsideEea = (country: string): boolean => OUTSIDE_EEA.has(country)
 
 /** Returns true for the shape of a compact BIC (ISO 9362): bank, country and place, and for some a branch. */
 export const isBic = (bic: string): boolean => /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/.test(bic)

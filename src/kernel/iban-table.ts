@@ -114,3 +114,6 @@ export const SEPA_SINCE: ReadonlyMap<string, IsoDate | null> = new Map<string, I
   ['MK', '2025-10-05'],
   ['RS', '2026-05-01'],
 ])
+
+/** Countries of SEPA outside of the European Economic Area, whose debits have to name the address of the payer (EPC130-08). */
+export const OUTSIDE_EEA: ReadonlySet<string> = new Set('AD AL CH GB GI MC MD ME MK RS SM VA'.split(' '))

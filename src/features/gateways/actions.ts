@@ -17,6 +17,7 @@ import {
   findGateway,
   type Gateway,
   gatewayUses,
+  hasMandates,
   insertGateway,
   lockChoices,
   replacePrimaries,
@@ -25,7 +26,7 @@ import {
 } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { primaryKindsAfter } from './rules.ts'
-import { checkGatewaySettings, mergedSettings, type SentSettings } from './settings.ts'
+import { checkGatewaySettings, mergedSettings, readSettings, type SentSettings } from './settings.ts'
 import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 
 /** Changes of gateways, each in one transaction. */
@@ -58,7 +59,12 @@ export function checkGateway(
   const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
   if (strange.length > 0)
     problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
-  if (body.Settings) checkGatewaySettings(facts, mergedSettings(present, body.Settings), timeZone, problems)
+  const { currencies } = facts
+  const other =
+    typeof currencies === 'string' ? undefined : body.CurrencyCodes?.find((code) => !currencies.includes(code))
+  if (other !== undefined)
+    problems.add('currency_unfit', 'CurrencyCodes', `A gateway of type ${facts.type} does not take ${other}.`)
+  if (body.Settings) checkGatewaySettings(facts, mergedSettings(facts, present, body.Settings), timeZone, problems)
 }
 
 function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
@@ -81,7 +87,7 @@ export async function addGateway(
     throw invalid('too_many_gateways', `An account may have at most ${GATEWAYS_MAX} gateways.`)
   const id = await drawGatewayId(tx)
   const input = gatewayFromWire(body, facts.type)
-  const sealed = sealedSettings(envelope, tx.account, id, mergedSettings({}, body.Settings ?? {}))
+  const sealed = sealedSettings(envelope, tx.account, id, mergedSettings(facts, {}, body.Settings ?? {}))
   await insertGateway(tx, tx.account, { ...input, ...sealed, id, type: facts.type }, context.moment.now)
   const kinds = primaryKindsAfter({ ...input, type: facts.type }, [], body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, id, kinds)
@@ -111,15 +117,35 @@ export async function editGateway(
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
   const input = gatewayFromWire(body, present.type, present)
-  const settings = body.Settings
-    ? mergedSettings(openSettings(envelope, tx.account, present), body.Settings)
-    : undefined
+  const settings = body.Settings ? await editedSettings(tx, envelope, present, body.Settings) : undefined
   const sealed = settings ? sealedSettings(envelope, tx.account, present.id, settings) : present
   const { settings: stored, settingNames } = sealed
   await updateGateway(tx, tx.account, { ...input, settings: stored, settingNames, id: present.id })
   const kinds = primaryKindsAfter({ ...input, type: present.type }, present.primaryKinds, body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, present.id, kinds)
   return recorded(tx, context, 'gateway.updated', present.id)
+}
+
+/** Merges Settings into those of a gateway. Throws a conflict where mandates were signed for one that would change. */
+async function editedSettings(
+  tx: Transaction,
+  envelope: Envelope,
+  gateway: Gateway,
+  sent: SentSettings,
+): Promise<SentSettings> {
+  const facts = gatewayFactsOf(gateway.type)
+  const present = openSettings(envelope, tx.account, gateway)
+  const merged = mergedSettings(facts, present, sent)
+  const { fixedByMandates: fixed } = facts
+  if (fixed === undefined || present[fixed] === undefined) return merged
+  const isSame = readSettings(facts, merged)[fixed] === readSettings(facts, present)[fixed]
+  if (!isSame && (await hasMandates(tx, tx.account, gateway.id)))
+    throw conflict(
+      'setting_fixed',
+      `Mandates were signed for the ${fixed} of gateway ${gateway.id}; add another gateway for another one.`,
+      `Settings.${fixed}`,
+    )
+  return merged
 }
 
 /** Deletes a gateway that nothing names. Methods stored there keep it by their foreign key, which is refused as a use. */

@@ -147,6 +147,15 @@ export interface AccountToVerify {
 
 export type AccountAnswer = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
 
+/** A structured address. */
+export interface PayerAddress {
+  street: string | null
+  postalCode: string | null
+  town: string
+  /** ISO 3166-1 alpha-2. */
+  country: string
+}
+
 /** A debit of a bank account, as a batch carries it. */
 export interface LineToBuild extends AccountToVerify {
   paymentId: Id
@@ -160,6 +169,8 @@ export interface LineToBuild extends AccountToVerify {
   hasAccountChanged: boolean
   /** The numbers of the invoices that it pays, for the payer to read; may be empty. */
   remittance: string
+  /** Where the payer lives, as far as it is known with town and country. */
+  address?: PayerAddress | null
 }
 
 export interface BatchToBuild {
@@ -184,8 +195,13 @@ export interface RefusedLine {
   reason: string
 }
 
-/** The file that a batch was built into, null where the gateway takes none; or the lines that cannot be built. */
-export type Built = { kind: 'built'; file: BatchFile | null } | { kind: 'refused'; lines: readonly RefusedLine[] }
+/**
+ * The file that a batch was built into, null where the gateway takes none; or the lines that cannot be built, and the reason where nothing can
+ * be built whatever the lines are.
+ */
+export type Built =
+  | { kind: 'built'; file: BatchFile | null }
+  | { kind: 'refused'; lines: readonly RefusedLine[]; reason?: string }
 
 /** A report of a gateway: nothing but a reason to ask it. */
 export interface GatewayReport {

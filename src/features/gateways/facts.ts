@@ -4,11 +4,12 @@ import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
+import { SEPA_SETTINGS } from './sepa-settings.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
 
 /** The types of gateways that are built, as callers write them. */
-export const GATEWAY_TYPES = ['sandbox', 'manual'] as const
+export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file'] as const
 export type GatewayType = (typeof GATEWAY_TYPES)[number]
 
 export interface GatewayFacts {
@@ -26,11 +27,17 @@ export interface GatewayFacts {
   isManualRecon: boolean
   /** Takes the raw number of a card from this service. */
   takesCardNumbers: boolean
-  /** Its currencies can be chosen; else they are the account's. */
-  hasOwnCurrencies: boolean
+  /** Its currencies: those of the account, those that its operator chooses, or these. */
+  currencies: 'of the account' | 'chosen' | readonly string[]
   /** Declares its Settings, each optional; those named in `needed` must be there before it is enabled. */
   settings: Properties
   needed: readonly string[]
+  /** Settings whose null is a value of its own; of others it takes the Setting away. */
+  nullable?: readonly string[]
+  /** The Setting that mandates were signed for: it stays as long as there are some. */
+  fixedByMandates?: string
+  /** Debits no account without a mandate that it can name to the bank. */
+  needsMandates?: true
   /** The days of its batches, as far as Settings name no others; left out: it takes no batches. */
   batches?: BatchDays
 }
@@ -63,7 +70,7 @@ export const SANDBOX: GatewayFacts = {
   isTestMode: true,
   isManualRecon: false,
   takesCardNumbers: true,
-  hasOwnCurrencies: false,
+  currencies: 'of the account',
   settings: {
     ...BATCH_SETTINGS,
     AutoSubmit: optional(flag()),
@@ -86,13 +93,37 @@ export const MANUAL: GatewayFacts = {
   isTestMode: false,
   isManualRecon: true,
   takesCardNumbers: false,
-  hasOwnCurrencies: true,
+  currencies: 'chosen',
   settings: { ...BATCH_SETTINGS, Calendar: optional(word(CALENDARS, { anyCase: true })) },
   needed: [],
   batches: ANY_WEEKDAY,
 }
 
-const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = { sandbox: SANDBOX, manual: MANUAL }
+/** Direct debits of SEPA as files for the operator's bank. */
+export const SEPA_FILE: GatewayFacts = {
+  type: 'sepa-file',
+  name: 'SEPA file',
+  takes: ['sepa'],
+  modes: ['test', 'live'],
+  isGiven: false,
+  isTestMode: false,
+  isManualRecon: true,
+  takesCardNumbers: false,
+  currencies: ['EUR'],
+  settings: { ...BATCH_SETTINGS, ...SEPA_SETTINGS },
+  needed: ['CreditorName', 'CreditorIBAN', 'CreditorBIC', 'CreditorIdentifier'],
+  nullable: ['SettleAfterDays'],
+  fixedByMandates: 'CreditorIdentifier',
+  needsMandates: true,
+  // Files of SEPA reach the payer's bank one bank day before the debit.
+  batches: { calendar: 'target', leadDays: 2, submitDays: 1, cutOff: '16:00' },
+}
+
+const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {
+  sandbox: SANDBOX,
+  manual: MANUAL,
+  'sepa-file': SEPA_FILE,
+}
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]
 

@@ -147,3 +147,15 @@ export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: Is
                exists (select 1 from payment_batches where account_id = ${account} and gateway_id = ${id}
                  and state not in ('completed', 'cancelled')) as "batches"`,
   )
+
+/** Finds whether there are mandates of SEPA that may be collected through a gateway: those of customers who have no other one of their own. */
+export const hasMandates = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (
+    await oneRow<{ found: boolean }>(
+      db,
+      sql`select exists (select 1 from payment_methods m
+            join customers c on c.account_id = ${account} and c.customer_id = m.customer_id
+           where m.account_id = ${account} and m.kind = 'sepa' and m.mandate_reference is not null
+             and (c.primary_gateway_id is null or c.primary_gateway_id = ${id})) as "found"`,
+    )
+  ).found

@@ -13,8 +13,11 @@ export function kindsOf({ type, debitMethods }: Taking): MethodKind[] {
   return METHOD_KINDS.filter((kind) => takes.includes(kind) && (kind === 'credit_card' || chosen.includes(kind)))
 }
 
-export const currenciesOf = ({ type, currencies, accountCurrencies }: Gateway): string[] =>
-  gatewayFactsOf(type).hasOwnCurrencies ? (currencies ?? accountCurrencies) : accountCurrencies
+export function currenciesOf({ type, currencies, accountCurrencies }: Gateway): readonly string[] {
+  const { currencies: taken } = gatewayFactsOf(type)
+  if (taken === 'of the account') return accountCurrencies
+  return taken === 'chosen' ? (currencies ?? accountCurrencies) : taken
+}
 
 /** Returns whether everything that the type needs is set. What is set was accepted when it was written. */
 export const isEnabled = (settingNames: readonly string[], { needed }: Pick<GatewayFacts, 'needed'>): boolean =>

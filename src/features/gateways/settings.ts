@@ -9,9 +9,15 @@ import type { GatewayFacts } from './facts.ts'
 
 export type SentSettings = { [name: string]: Json }
 
-/** Returns the Settings after those sent: each name replaces its present value, null takes it away. */
-export function mergedSettings(present: SentSettings, sent: SentSettings): SentSettings {
-  const merged = Object.entries({ ...present, ...sent }).filter(([, value]) => value !== null)
+/** Returns the Settings after those sent: each name replaces its present value, null takes it away where it is no value of its own. */
+export function mergedSettings(
+  { nullable = [] }: Pick<GatewayFacts, 'nullable'>,
+  present: SentSettings,
+  sent: SentSettings,
+): SentSettings {
+  const merged = Object.entries({ ...present, ...sent }).filter(
+    ([name, value]) => value !== null || nullable.includes(name),
+  )
   return Object.fromEntries(merged)
 }
 

@@ -91,7 +91,7 @@ export function gatewayFromWire(body: GatewayBody, type: GatewayType, present?: 
     friendlyName: kept(body.FriendlyName, present?.friendlyName) ?? name,
     isActive: kept(body.isActive, present?.isActive) ?? true,
     isFourEyes: kept(body.isFourEyes, present?.isFourEyes) ?? false,
-    currencies: facts.hasOwnCurrencies ? kept(body.CurrencyCodes, present?.currencies) : null,
+    currencies: facts.currencies === 'chosen' ? kept(body.CurrencyCodes, present?.currencies) : null,
     debitMethods: kept(body.DebitMethods, present?.debitMethods),
   }
 }
