@@ -1175,6 +1175,7 @@ create table payment_methods (
   mandate_date date,
   mandate_token text,
   expires_on date generated always as ((((make_date((expiry_year)::integer, (expiry_month)::integer, 1) + '1 mon'::interval) - '1 day'::interval))::date) stored,
+  mandate_number_hash bytea,
   constraint payment_methods_pkey PRIMARY KEY (account_id, payment_method_id),
   constraint payment_methods_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payment_methods_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),

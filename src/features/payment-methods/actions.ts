@@ -50,6 +50,7 @@ export const NO_ACCOUNT: BankFields = {
   mandateReference: null,
   mandateDate: null,
   mandateToken: null,
+  mandateNumberHash: null,
 }
 
 /** Plans the tries that a method brings which came, changed, or became the primary one; its customer is locked. */
@@ -111,15 +112,17 @@ export async function addBankAccount(
   body: BankAccountBody,
 ): Promise<MethodView> {
   const id = await drawMethodId(tx)
+  const sealed = sealedAccount(envelope, tx.account, id, checked, body)
   return addMethod(tx, context, id, {
     ...NO_CARD,
-    ...sealedAccount(envelope, tx.account, id, checked, body),
+    ...sealed,
     customerId,
     isPrimary,
     state: 'unverified',
     mandateReference: body.MandateReference ?? null,
     mandateDate: body.MandateDate ?? null,
     mandateToken: null,
+    mandateNumberHash: body.MandateReference == null ? null : sealed.numberHash,
   })
 }
 
@@ -149,7 +152,7 @@ export async function editBankAccount(
   await updateBankAccount(tx, {
     ...present,
     ...sealed,
-    ...mandateAfter(present, mandateFromWire(body), isOther),
+    ...mandateAfter(present, mandateFromWire(body), sealed, isOther),
     state: stateAfter(present.state, isOther),
   })
   if (isPrimary && !present.isPrimary) await movePrimary(tx, present)

@@ -36,6 +36,8 @@ export interface BankFields {
   mandateReference: string | null
   mandateDate: IsoDate | null
   mandateToken: string | null
+  /** Of the account that the mandate was given for, which may be another by now; null without a mandate. */
+  mandateNumberHash: Buffer | null
 }
 
 export interface StoredMethod extends CardFields, BankFields {
@@ -56,7 +58,7 @@ const COLUMNS = fragment`
   m.name_on_card as "nameOnCard", m.last_name_on_card as "lastNameOnCard", m.expiry_month as "expiryMonth", m.expiry_year as "expiryYear",
   m.account_type as "accountType", m.account_holder as "accountHolder", m.bank, m.number, m.number_hash as "numberHash",
   m.branch_code as "branchCode", m.routing_number as "routingNumber", m.bic, m.mandate_reference as "mandateReference",
-  m.mandate_date as "mandateDate", m.mandate_token as "mandateToken"`
+  m.mandate_date as "mandateDate", m.mandate_token as "mandateToken", m.mandate_number_hash as "mandateNumberHash"`
 
 export const findMethod = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<StoredMethod>(
@@ -104,18 +106,19 @@ export const insertMethod = (tx: Transaction, m: Omit<StoredMethod, 'version'>, 
   tx.rows(sql`
     insert into payment_methods (account_id, payment_method_id, customer_id, kind, token, is_primary, state, last_four, created_at, gateway_id,
       gateway_token, fingerprint, card_brand, name_on_card, last_name_on_card, expiry_month, expiry_year, account_type, account_holder, bank,
-      number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, mandate_token)
+      number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, mandate_token,
+      mandate_number_hash)
     values (${tx.account}, ${m.id}, ${m.customerId}, ${m.kind}, ${m.token}, ${m.isPrimary}, ${m.state}, ${m.lastFour}, ${createdAt},
       ${m.gatewayId}, ${m.gatewayToken}, ${m.fingerprint}, ${m.cardBrand}, ${m.nameOnCard}, ${m.lastNameOnCard}, ${m.expiryMonth},
       ${m.expiryYear}, ${m.accountType}, ${m.accountHolder}, ${m.bank}, ${m.number}, ${m.numberHash}, ${m.branchCode}, ${m.routingNumber},
-      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.mandateToken})`)
+      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.mandateToken}, ${m.mandateNumberHash})`)
 
 export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
   tx.rows(sql`
     update payment_methods set kind = ${m.kind}, state = ${m.state}, last_four = ${m.lastFour}, account_type = ${m.accountType},
       account_holder = ${m.accountHolder}, bank = ${m.bank}, number = ${m.number}, number_hash = ${m.numberHash},
       branch_code = ${m.branchCode}, routing_number = ${m.routingNumber}, bic = ${m.bic}, mandate_reference = ${m.mandateReference},
-      mandate_date = ${m.mandateDate}, mandate_token = ${m.mandateToken}, version = version + 1
+      mandate_date = ${m.mandateDate}, mandate_token = ${m.mandateToken}, mandate_number_hash = ${m.mandateNumberHash}, version = version + 1
     where account_id = ${tx.account} and payment_method_id = ${m.id}`)
 
 /** Lists the cards that a gateway keeps under one of some tokens, by customer. */
@@ -162,3 +165,27 @@ export const methodUses = (db: Queryable, account: AccountId, id: Id, today: Iso
                  and (end_date is null or end_date > ${today})) as "recurring",
                exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries"`,
   )
+
+/** What a bank knows of a mandate by the debits that were handed to it. */
+export interface MandateUse {
+  /** The day of the last debit; null: none yet. */
+  lastUsedOn: IsoDate | null
+  /** Of the account that the last debit named. */
+  sentNumberHash: Buffer | null
+}
+
+export const NEVER_USED: MandateUse = { lastUsedOn: null, sentNumberHash: null }
+
+/** Lists the last use of the mandates of methods. Rule: a debit that came back was one, a debit that was never sent to the bank was none. */
+export const listMandateUses = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<MandateUse & { id: Id }>(sql`
+    select m.payment_method_id as "id", used.action_date as "lastUsedOn", used.sent_number_hash as "sentNumberHash"
+      from payment_methods m
+     cross join lateral (
+       select b.action_date, l.sent_number_hash
+         from batch_lines l join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+        where l.account_id = ${account} and l.sent_mandate = m.mandate_reference and l.customer_id = m.customer_id
+          and b.state in ('submitted', 'completed')
+          and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
+        order by b.action_date desc, l.payment_id desc limit 1) used
+     where m.account_id = ${account} and m.payment_method_id = any(${`{${ids.join(',')}}`}::bigint[])`)
