@@ -169,7 +169,7 @@ export interface LineToBuild extends AccountToVerify {
   hasAccountChanged: boolean
   /** The numbers of the invoices that it pays, for the payer to read; may be empty. */
   remittance: string
-  /** Where the payer lives, as far as it is known with town and country. */
+  /** The address of the payer, as far as town and country are known. */
   address?: PayerAddress | null
 }
 

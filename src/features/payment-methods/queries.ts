@@ -166,7 +166,7 @@ export const methodUses = (db: Queryable, account: AccountId, id: Id, today: Iso
                exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries"`,
   )
 
-/** What a bank knows of a mandate by the debits that were handed to it. */
+/** Facts that a bank knows of a mandate by the debits that were handed to it. */
 export interface MandateUse {
   /** The day of the last debit; null: none yet. */
   lastUsedOn: IsoDate | null
