@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { benchBillingRun } from './billing-run.ts'
+import { benchCollect } from './collect.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
@@ -41,6 +42,7 @@ const programs: Record<string, () => Promise<void>> = {
   write: () => benchWrite({ times, isSmoke }),
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
+  collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),

@@ -156,7 +156,7 @@ test('a dispute that is won twenty days later pays the invoice again, and brings
     `2027-01-05 115 Failed Invoices ${invoiceNum}`,
     `2027-02-04 115 Allocated Dispute won: payment ${paymentID}`,
   ])
-  expect(await tries(id)).toEqual(['2027-01-05 115 returned refunded_late'])
+  expect(await tries(id)).toEqual(['2027-01-05 115 succeeded'])
   expect(await balance()).toEqual({ Balance: 0, Unallocated: 0, Held: 0 })
   await clean()
 })

@@ -18,6 +18,7 @@ const PROGRAMS = [
   'pdf',
   'neighbours',
   'outward',
+  'collect',
   'soak',
   'kills',
   'billing-run',

@@ -14,7 +14,13 @@ import { sendPaymentHeld } from '../money/payment-queries.ts'
 import { lockedPayment } from '../money/payments.ts'
 import { addPositive } from '../money/positive-adjustments.ts'
 import type { PaymentRecord } from '../money/records.ts'
-import { findPaymentRefund, insertPaymentRefund, type PaymentRefund, updatePaymentRefund } from './queries.ts'
+import {
+  findPaymentRefund,
+  getLeftOfCharge,
+  insertPaymentRefund,
+  type PaymentRefund,
+  updatePaymentRefund,
+} from './queries.ts'
 import { refundKind } from './record.ts'
 import { amountToRefund, firstAskAt, isSent, nextAskAt } from './rules.ts'
 
@@ -55,7 +61,7 @@ export async function beginRefund(
   payment: PaymentRecord,
   askedMinor: bigint | null,
 ): Promise<RefundCall> {
-  const amountMinor = amountToRefund(payment, askedMinor)
+  const amountMinor = amountToRefund(payment, askedMinor, await getLeftOfCharge(tx, payment))
   const gateway = await gatewayOf(tx, deps, payment)
   const { now, today } = context.moment
   const { customerId, currency } = payment

@@ -41,6 +41,26 @@ export const listRefundsOf = (db: Queryable, account: AccountId, paymentId: Id) 
     sql`select ${COLUMNS} from payment_refunds where account_id = ${account} and payment_id = ${paymentId} order by refund_id`,
   )
 
+/**
+ * Returns how much of the charge of a payment has been received and not refunded: what its payments that stand came to, less the refunds that
+ * are open or were made. One that failed later came back as a payment of the charge.
+ */
+export const getLeftOfCharge = async (
+  tx: Transaction,
+  { gatewayId, chargeId }: { gatewayId: Id | null; chargeId: Id | null },
+): Promise<bigint> =>
+  (
+    await oneRow<{ left: bigint }>(
+      tx,
+      sql`select coalesce(sum(p.amount_minor) filter (where p.settled_on is not null and p.failed_on is null), 0)::bigint
+               - coalesce(sum(r.made), 0)::bigint as "left"
+            from payments p
+            left join lateral (select sum(amount_minor) as made from payment_refunds
+                  where account_id = ${tx.account} and payment_id = p.payment_id and (state = 'open' or adjustment_id is not null)) r on true
+           where p.account_id = ${tx.account} and p.gateway_id = ${gatewayId} and p.charge_id = ${chargeId}`,
+    )
+  ).left
+
 export type NewRefund = Pick<
   PaymentRefund,
   'paymentId' | 'customerId' | 'amountMinor' | 'currency' | 'dated' | 'begunAt' | 'nextAskAt'

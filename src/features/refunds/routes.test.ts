@@ -54,6 +54,22 @@ test('a payment is refunded in parts until nothing is left of it, and each refun
   expect(await differencesOf(service, client)).toEqual([])
 })
 
+test('what was refunded is not refunded again, also after its allocation is taken off the payment', async () => {
+  const { client, path, refund, refunds, balances } = await charged()
+  expect((await refund({ Amount: 70 })).status).toBe(201)
+  const { body } = await client.get(path)
+  expect((await client.put(path, { ...body, Allocations: [] })).status).toBe(204)
+  expect(await balances()).toMatchObject({ Balance: -30, Unallocated: 100 })
+  expect(codeOf(await refund({ Amount: 30.01 }))).toEqual([409, 'charge_refunded'])
+  expect((await refund()).status).toBe(201)
+  expect(codeOf(await refund({ Amount: 0.01 }))).toEqual([409, 'charge_refunded'])
+  expect((await refunds()).map(({ Amount, State }: any) => [Amount, State])).toEqual([
+    [70, 'succeeded'],
+    [30, 'succeeded'],
+  ])
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
 test('the same Idempotency-Key refunds once', async () => {
   const { refund, refunds } = await charged()
   const key = { 'idempotency-key': 'once' }

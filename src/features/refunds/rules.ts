@@ -33,10 +33,11 @@ export const isSent = ({ begunAt }: PaymentRefund, now: Instant): boolean =>
   Date.parse(now) < Date.parse(begunAt) + SENDING_MS
 
 /**
- * Returns the amount to refund. Rule: up to the unallocated part of a payment that a gateway processed and that was received.
- * Throws a conflict for any other payment, and for more.
+ * Returns the amount to refund. Rule: up to the unallocated part of a payment that a gateway processed and that was received, and no more than
+ * is left of its charge (`leftMinor`): a refund whose allocation was taken away has still been made. Throws a conflict for any other payment,
+ * and for more.
  */
-export function amountToRefund(payment: Payment, askedMinor: bigint | null): bigint {
+export function amountToRefund(payment: Payment, askedMinor: bigint | null, leftMinor: bigint): bigint {
   const { id, currency } = payment
   if (payment.gatewayId === null)
     throw conflict(
@@ -47,11 +48,17 @@ export function amountToRefund(payment: Payment, askedMinor: bigint | null): big
     throw conflict('payment_failed', `Payment ${id} has failed; there is nothing to give back.`)
   if (isPending(payment)) throw conflict('payment_pending', `Payment ${id} waits for its outcome.`)
   const freeMinor = payment.amountMinor - payment.appliedMinor - payment.heldMinor
-  const amountMinor = askedMinor ?? freeMinor
+  const amountMinor = askedMinor ?? (leftMinor > 0n && leftMinor < freeMinor ? leftMinor : freeMinor)
   if (amountMinor > freeMinor || freeMinor === 0n)
     throw conflict(
       'too_little_unallocated',
       `Payment ${id} has ${amountText(freeMinor, currency)} unallocated; ${amountText(amountMinor, currency)} of it cannot be refunded. Take allocations off it first.`,
+      'Amount',
+    )
+  if (amountMinor > leftMinor)
+    throw conflict(
+      'charge_refunded',
+      `Of what the gateway received with payment ${id} ${amountText(leftMinor, currency)} has not been refunded yet; ${amountText(amountMinor, currency)} cannot be.`,
       'Amount',
     )
   return amountMinor

@@ -1,0 +1,32 @@
+import { createHmac } from 'node:crypto'
+import { describe } from 'vitest'
+import { startTestService } from '../../../test/support/app.ts'
+import { testContract } from './contract.testing.ts'
+import type { GatewayCall } from './contract.ts'
+import { manual } from './manual.ts'
+import { sandboxAdapter } from './sandbox.ts'
+
+/** Every adapter is held to the one contract. */
+
+const service = await startTestService()
+const keyedHash = (text: string) => createHmac('sha256', 'key of this test').update(text).digest()
+const TODAY = '2027-01-31'
+let gateways = 0n
+
+const callWith = (settings: Record<string, unknown>) => async (): Promise<GatewayCall> => {
+  const { id: accountId } = await service.newAccount()
+  gateways += 1n
+  const signal = new AbortController().signal
+  return { accountId, gatewayId: gateways, settings, now: `${TODAY}T08:00:00.000Z`, today: TODAY, signal }
+}
+
+describe('the contract of gateways', () => {
+  testContract({
+    type: 'sandbox',
+    make: () => sandboxAdapter(service.db, keyedHash),
+    newCall: callWith({ EventSecret: 'secret of reports' }),
+    cards: { approved: '4242424242424242', declined: '4000000000009995', refusedAtStoring: '4000000000000002' },
+    secrets: ['secret of reports'],
+  })
+  testContract({ type: 'manual', make: () => manual, newCall: callWith({}) })
+})

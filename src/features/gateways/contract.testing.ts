@@ -1,0 +1,244 @@
+import { expect, test } from 'vitest'
+import { CardNumber } from '../../kernel/card-number.ts'
+import { addDays } from '../../kernel/calendar.ts'
+import { BANK_KINDS, DECLINE_CLASSES } from '../../kernel/rails.ts'
+import type { AccountToVerify, ChargeToMake, Declined, GatewayAdapter, GatewayCall, Outcome } from './contract.ts'
+
+/**
+ * The contract of gateways as tests that every adapter passes, shaped by what it can do: cards, refunds, checks of bank accounts, reports.
+ * They ask only what the contract promises, so a new adapter is held to it by one more call of `testContract`.
+ */
+
+/** Numbers of cards by what the gateway is known to do with them. */
+interface CardsOfTest {
+  approved: string
+  declined: string
+  refusedAtStoring: string
+}
+
+export interface ContractOf {
+  type: string
+  make(): GatewayAdapter
+  /** A call of an account and a gateway that nothing was asked of yet. */
+  newCall(): Promise<GatewayCall>
+  /** Of an adapter that takes cards. */
+  cards?: CardsOfTest
+  /** Texts that no answer may hold: secrets of Settings. */
+  secrets?: readonly string[]
+}
+
+type Store = Required<Pick<GatewayAdapter, 'storeCard' | 'findStored' | 'askStored' | 'removeStored'>>
+type Charge = Required<Pick<GatewayAdapter, 'charge' | 'askCharge' | 'cancelCharge'>>
+type Refund = Required<Pick<GatewayAdapter, 'refund' | 'askRefund'>>
+
+const CARD_CALLS = [
+  'storeCard',
+  'findStored',
+  'askStored',
+  'removeStored',
+  'charge',
+  'askCharge',
+  'cancelCharge',
+] as const
+const REFUND_CALLS = ['refund', 'askRefund'] as const
+
+const store = (adapter: Store, call: GatewayCall, number: string, reference = 'card-1') =>
+  adapter.storeCard(call, {
+    reference,
+    number: new CardNumber(number),
+    cardType: 'Visa',
+    expiryMonth: 12,
+    expiryYear: 2030,
+    nameOnCard: 'Ann',
+    lastNameOnCard: 'Lee',
+  })
+
+async function tokenOf(adapter: Store, call: GatewayCall, number: string): Promise<string> {
+  const stored = await store(adapter, call, number)
+  if (stored.kind !== 'stored') throw new Error(`stored, not ${stored.kind}`)
+  return stored.token
+}
+
+const chargeOf = (token: string, reference = '7', amountMinor = 1000n): ChargeToMake => ({
+  reference,
+  token,
+  amountMinor,
+  currency: 'USD',
+  isCustomerPresent: false,
+})
+
+/** Expects a decline to name a class of ours, a code and a sentence, none of them with a number of a card. */
+function expectDeclined(outcome: Outcome | { kind: 'stored' }, call: GatewayCall): asserts outcome is Declined {
+  expect(outcome).toMatchObject({ kind: 'declined', on: call.today })
+  const { class: declineClass, code, message } = outcome as Declined
+  expect(DECLINE_CLASSES).toContain(declineClass)
+  expect(`${code}${message}`).not.toMatch(/\d{9}/)
+  expect(message).toMatch(/^[A-Z].*\.$/)
+}
+
+const ACCOUNT: AccountToVerify = {
+  kind: 'sepa',
+  accountType: 'Current',
+  accountHolder: 'Ann Lee',
+  bank: 'Bank',
+  accountNumber: null,
+  branchCode: null,
+  routingNumber: null,
+  iban: 'DE89370400440532013000',
+  bic: null,
+}
+
+/** Declares the tests of an adapter. */
+export function testContract(of: ContractOf): void {
+  const adapter = of.make()
+  const takesCards = adapter.takes.includes('credit_card')
+  const named = (what: string) => `${of.type} ${what}`
+
+  test(named('says of itself what it can do, and can do no more and no less'), () => {
+    expect(adapter.type).toBe(of.type)
+    expect(adapter.takes.length).toBeGreaterThan(0)
+    expect(new Set(adapter.takes).size).toBe(adapter.takes.length)
+    for (const name of CARD_CALLS) expect([name, adapter[name] !== undefined]).toEqual([name, takesCards])
+    // What can be refunded can be asked about.
+    const refunds = REFUND_CALLS.map((name) => adapter[name] !== undefined)
+    expect(new Set(refunds).size).toBe(1)
+    for (const name of adapter.needed) expect(Object.keys(adapter.settings)).toContain(name)
+    if (adapter.isGiven) expect(adapter.modes).toEqual(['test'])
+  })
+
+  test(named('accepts its Settings, and no answer of a check holds a secret'), async () => {
+    const answer = await adapter.check(await of.newCall())
+    expect(answer).toEqual({ kind: 'accepted' })
+    for (const secret of of.secrets ?? []) expect(JSON.stringify(answer)).not.toContain(secret)
+  })
+
+  if (adapter.verifyAccount)
+    test(named('answers about bank accounts of its kinds, and never throws for what it is asked'), async () => {
+      expect(adapter.takes.some((kind) => BANK_KINDS.some((bank) => bank === kind))).toBe(true)
+      const call = await of.newCall()
+      for (const iban of ['DE89370400440532013000', 'x', ''])
+        expect(['accepted', 'refused']).toContain((await adapter.verifyAccount!(call, { ...ACCOUNT, iban })).kind)
+    })
+
+  if (takesCards) testCards(of, adapter as GatewayAdapter & Store & Charge)
+  if (takesCards && adapter.refund) testRefunds(of, adapter as GatewayAdapter & Store & Charge & Refund)
+  if (adapter.readReport) testReports(of, adapter as GatewayAdapter & Required<Pick<GatewayAdapter, 'readReport'>>)
+}
+
+function testCards(of: ContractOf, adapter: Store & Charge): void {
+  const { approved, declined, refusedAtStoring } = of.cards as CardsOfTest
+  const named = (what: string) => `${of.type} ${what}`
+
+  test(named('stores a card once under its reference, and reports it by reference and by token'), async () => {
+    const call = await of.newCall()
+    expect(await adapter.findStored(call, 'card-1')).toEqual({ kind: 'none' })
+    const [one, other] = await Promise.all([store(adapter, call, approved), store(adapter, call, approved)])
+    expect(one).toMatchObject({ kind: 'stored', lastFour: approved.slice(-4), expiryMonth: 12, expiryYear: 2030 })
+    expect(other).toEqual(one)
+    expect(JSON.stringify(one)).not.toContain(approved)
+    expect(await adapter.findStored(call, 'card-1')).toEqual(one)
+    expect(await adapter.askStored(call, (one as { token: string }).token)).toEqual(one)
+  })
+
+  test(named('keeps nothing of a card that it refuses'), async () => {
+    const call = await of.newCall()
+    expectDeclined((await store(adapter, call, refusedAtStoring)) as Outcome, call)
+    expect(await adapter.findStored(call, 'card-1')).toEqual({ kind: 'none' })
+  })
+
+  test(named('removes a card however often it is asked, and charges it no more'), async () => {
+    const call = await of.newCall()
+    const token = await tokenOf(adapter, call, approved)
+    for (let time = 0; time < 2; time += 1) expect(await adapter.removeStored(call, token)).toEqual({ kind: 'removed' })
+    expect(await adapter.removeStored(call, 'never stored')).toEqual({ kind: 'removed' })
+    expect(await adapter.askStored(call, token)).toEqual({ kind: 'none' })
+    expectDeclined(await adapter.charge(call, chargeOf(token)), call)
+  })
+
+  test(named('charges once under a reference, at the same moment too, and reports the same when asked'), async () => {
+    const call = await of.newCall()
+    const token = await tokenOf(adapter, call, approved)
+    expect(await adapter.askCharge(call, '7')).toEqual({ outcome: { kind: 'none' }, changes: [] })
+    const [one, ...others] = await Promise.all([1, 2, 3].map(() => adapter.charge(call, chargeOf(token))))
+    expect(one).toMatchObject({ kind: 'succeeded', on: call.today })
+    for (const other of others) expect(other).toEqual(one)
+    expect(await adapter.charge(call, chargeOf(token, '7', 99n))).toEqual(one)
+    expect(await adapter.askCharge(call, '7')).toEqual({ outcome: one, changes: [] })
+    const tomorrow = { ...call, today: addDays(call.today, 1) }
+    expect(await adapter.askCharge(tomorrow, '7')).toEqual({ outcome: one, changes: [] })
+  })
+
+  test(named('declines by a class of ours, and the same decline again when asked'), async () => {
+    const call = await of.newCall()
+    const outcome = await adapter.charge(call, chargeOf(await tokenOf(adapter, call, declined)))
+    expectDeclined(outcome, call)
+    expect(await adapter.askCharge(call, '7')).toEqual({ outcome, changes: [] })
+    expectDeclined(await adapter.charge(call, chargeOf('never stored', '8')), call)
+  })
+
+  test(named('ends no charge that is over, and knows none that was never made'), async () => {
+    const call = await of.newCall()
+    expect(await adapter.cancelCharge(call, '7')).toEqual({ kind: 'none' })
+    const made = await adapter.charge(call, chargeOf(await tokenOf(adapter, call, approved)))
+    expect(await adapter.cancelCharge(call, '7')).toEqual(made)
+  })
+
+  test(named('keeps what gateways and accounts hold apart'), async () => {
+    const [call, other] = [await of.newCall(), await of.newCall()]
+    const token = await tokenOf(adapter, call, approved)
+    await adapter.charge(call, chargeOf(token))
+    expect(await adapter.askStored(other, token)).toEqual({ kind: 'none' })
+    expect(await adapter.askCharge(other, '7')).toEqual({ outcome: { kind: 'none' }, changes: [] })
+    expectDeclined(await adapter.charge(other, chargeOf(token)), other)
+  })
+
+  test(named('answers a caller who waits no longer as unknown, and throws nothing'), async () => {
+    const call = await of.newCall()
+    const token = await tokenOf(adapter, call, approved)
+    const gone = { ...call, signal: AbortSignal.abort() }
+    const answers = [
+      await store(adapter, gone, approved, 'card-2'),
+      await adapter.charge(gone, chargeOf(token)),
+      await adapter.askCharge(gone, '7'),
+      await adapter.removeStored(gone, token),
+    ]
+    for (const answer of answers) expect(answer).toEqual({ kind: 'unknown' })
+  })
+}
+
+function testRefunds(of: ContractOf, adapter: Store & Charge & Refund): void {
+  const named = (what: string) => `${of.type} ${what}`
+  const refundOf = (reference: string, amountMinor: bigint, chargeReference = '7') => ({
+    reference,
+    chargeReference,
+    amountMinor,
+    currency: 'USD',
+  })
+
+  test(named('refunds once under a reference, in parts, and never more than was charged'), async () => {
+    const call = await of.newCall()
+    await adapter.charge(call, chargeOf(await tokenOf(adapter, call, of.cards!.approved)))
+    expect(await adapter.askRefund(call, '1')).toEqual({ kind: 'none' })
+    const [one, again] = await Promise.all([1, 2].map(() => adapter.refund(call, refundOf('1', 600n))))
+    expect(one).toMatchObject({ kind: 'succeeded', on: call.today })
+    expect(again).toEqual(one)
+    expect(await adapter.askRefund(call, '1')).toEqual(one)
+    expectDeclined(await adapter.refund(call, refundOf('2', 401n)), call)
+    expect(await adapter.refund(call, refundOf('3', 400n))).toMatchObject({ kind: 'succeeded' })
+    expectDeclined(await adapter.refund(call, refundOf('4', 1n, 'never charged')), call)
+  })
+}
+
+function testReports(of: ContractOf, adapter: Required<Pick<GatewayAdapter, 'readReport'>>): void {
+  test(`${of.type} reads no report that it has not signed`, async () => {
+    const { accountId, gatewayId, settings, now } = await of.newCall()
+    const whose = { accountId, gatewayId, settings }
+    for (const raw of ['', '{', '{"about":"charge","reference":"7"}'])
+      for (const headers of [
+        {},
+        { 'webhook-id': 'r', 'webhook-timestamp': String(Date.parse(now) / 1000), 'webhook-signature': 'v1,AAAA' },
+        { 'webhook-id': ['r'], 'webhook-timestamp': 'soon', 'webhook-signature': '' },
+      ])
+        expect(adapter.readReport(whose, Buffer.from(raw), headers, now)).toBeUndefined()
+  })
+}
