@@ -218,3 +218,10 @@ export const listToComeBack = async (db: Queryable, account: AccountId, today: I
               and i.total_minor > i.negative_minor + i.paid_minor))
        order by c.customer_id limit 1000`)
   ).map(({ id }) => id)
+
+export const hasOpenTry = async (db: Transaction, customerId: CustomerId): Promise<boolean> =>
+  (
+    await db.rows(
+      sql`select 1 from collection_tries where account_id = ${db.account} and customer_id = ${customerId} and state = 'open' limit 1`,
+    )
+  ).length > 0

@@ -2,6 +2,9 @@ import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
+import { addCard, CARDS, cardShop } from '../collection/shop.testing.ts'
+import { chargedPayment } from '../refunds/charged.testing.ts'
+import { moveTo } from '../../../test/support/shop.ts'
 import { newPackage, rate, version } from '../packages/packages.testing.ts'
 
 const service = await startTestService()
@@ -162,6 +165,36 @@ describe('POST /v1/customers/{customerID}/anonymise', () => {
     await client.post(`/v1/customers/${customerID}/anonymise`)
     expect((await client.get(`/v1/customers/${neighbour.customerID}`)).body).toEqual(neighbour)
     expect((await client.get(`/v1/events?customerID=${neighbour.customerID}`)).body).toEqual([ours])
+  })
+
+  test('waits for the outcomes of tries and refunds, and takes the methods out of what is not paid', async () => {
+    const { client, customerID, invoice, read, move } = await cardShop(service, CARDS.byAmount)
+    const named = {
+      CollectionMethod: 'credit_card',
+      customerPaymentMethodID: await addCard(client, customerID, CARDS.good),
+    }
+    const tried = await invoice(10.91, { ...named, customerPaymentMethodID: null })
+    const open = await invoice(20, named)
+    await client.put(
+      `/v1/paymentmethods/${(await client.get('/v1/paymentmethods')).body[0].paymentMethodID}/setprimary`,
+    )
+    expect((await client.post(`/v1/invoices/${tried}/collect`)).status).toBe(202)
+    const anonymise = () => client.post(`/v1/customers/${customerID}/anonymise`)
+    const refused = await anonymise()
+    expect([refused.status, refused.body.Errors[0].Code]).toEqual([409, 'outcome_unknown'])
+    await move('2027-01-02')
+    expect((await anonymise()).status).toBe(204)
+    expect(await read(open)).toMatchObject({ customerPaymentMethodID: null, NextTryDate: null })
+    expect((await client.get('/v1/paymentmethods')).body).toEqual([])
+    expect(await move('2027-03-01')).toMatchObject({ Collected: 0, Declined: 0 })
+  })
+
+  test('waits for a refund whose outcome is not known', async () => {
+    const { client, customerID, refund } = await chargedPayment(service, '4000000000007726')
+    expect((await refund()).status).toBe(202)
+    expect((await client.post(`/v1/customers/${customerID}/anonymise`)).status).toBe(409)
+    await moveTo(client, '2027-01-02')
+    expect((await client.post(`/v1/customers/${customerID}/anonymise`)).status).toBe(204)
   })
 
   test('the role of the service can change no event but in this way', async () => {

@@ -5,6 +5,12 @@ import { anonymiseKeptAnswers } from '../../platform/http/idempotency.ts'
 import { anonymiseContacts } from '../contacts/queries.ts'
 import { anonymiseCustomerRow, anonymiseCustomerVersions } from '../customers/anonymise-queries.ts'
 import { recordCustomerEvent } from '../customers/record.ts'
+import { hasOpenTry } from '../collection/try-queries.ts'
+import { forgetMethodsOfInvoices } from '../invoices/collection-queries.ts'
+import { forgetMethodsOfRecurring } from '../recurring-invoices/queries.ts'
+import { hasOpenRefund } from '../refunds/queries.ts'
+import { forgetMethodsOfSubscriptions } from '../subscriptions/state-queries.ts'
+import { conflict } from '../../kernel/fault.ts'
 import { anonymiseEvents } from '../events/queries.ts'
 import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
@@ -17,12 +23,15 @@ const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
 
 /**
  * Makes a locked customer nobody, everywhere at once and for good: in its row, contacts, notes and values, in what its documents froze,
- * in events, mails and kept answers. Its payment methods are removed, here and at their gateways. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
+ * in events, mails and kept answers. Its payment methods are removed, here and at their gateways, and no document names one any more. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
  */
 export async function anonymiseCustomer(tx: Transaction, context: RequestContext, id: CustomerId): Promise<void> {
+  await refuseUnknownOutcomes(tx, id)
   await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
   await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)
   await removeMethodsOf(tx, context, id)
+  for (const forget of [forgetMethodsOfInvoices, forgetMethodsOfSubscriptions, forgetMethodsOfRecurring])
+    await forget(tx, id)
   await abandonIntentsOf(tx, id)
   await anonymiseContacts(tx, tx.account, id, NEUTRAL)
   await anonymiseNotes(tx, tx.account, id, NEUTRAL.text)
@@ -32,4 +41,11 @@ export async function anonymiseCustomer(tx: Transaction, context: RequestContext
   await anonymiseKeptAnswers(tx, id, NEUTRAL.text)
   await anonymiseEvents(tx, id, NEUTRAL.text)
   await recordCustomerEvent(tx, context, 'customer.anonymised', id)
+}
+
+/** Refuses while a gateway has yet to answer about the customer's money (409): its answer needs the method that would be removed. */
+async function refuseUnknownOutcomes(tx: Transaction, id: CustomerId): Promise<void> {
+  const waiting = (await hasOpenTry(tx, id)) ? 'a try' : (await hasOpenRefund(tx, id)) ? 'a refund' : null
+  if (waiting !== null)
+    throw conflict('outcome_unknown', `Customer ${id} has ${waiting} whose outcome is not known yet; wait for it.`)
 }

@@ -46,6 +46,7 @@ export const customerRemovalOperations = (): Operation[] => [
     tag: 'Customers',
     summary: 'Replace who a customer is by neutral text, for good',
     success: { status: 204 },
+    refusals: { 409: 'A try or a refund of the customer has no outcome yet' },
     record: customerKind.deleting.record,
     write: async (tx, context, _input, { id }) => {
       await anonymiseCustomer(tx, context, id)

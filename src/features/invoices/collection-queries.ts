@@ -46,3 +46,10 @@ export const listCustomerChoices = async (
       { customerId: ownerId, gatewayId: customerGatewayId, primary: method.id === null ? null : method },
     ]),
   )
+
+/** Takes removed methods out of the invoices of a customer that are not paid: they are not tried any more. */
+export const forgetMethodsOfInvoices = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows(sql`
+    update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null and cancelled_at is null
+       and total_minor > paid_minor + negative_minor`)

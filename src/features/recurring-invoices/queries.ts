@@ -247,3 +247,9 @@ export const updateRecurringReactivated = (
 /** Deletes the recurring invoices of a customer that is deleted. */
 export const deleteRecurringOf = (tx: Transaction, customerId: CustomerId) =>
   tx.rows(sql`delete from recurring_invoices where account_id = ${tx.account} and customer_id = ${customerId}`)
+
+/** Takes removed methods out of the recurring invoices of a customer. */
+export const forgetMethodsOfRecurring = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows(sql`
+    update recurring_invoices set payment_method_id = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null`)

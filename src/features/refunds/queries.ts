@@ -102,3 +102,10 @@ export const findAskDay = async (db: Queryable, account: AccountId, after: IsoDa
            where r.account_id = ${account} and r.next_ask_at is not null and (r.next_ask_at at time zone a.time_zone)::date > ${after}`,
     )
   ).day
+
+export const hasOpenRefund = async (db: Transaction, customerId: CustomerId): Promise<boolean> =>
+  (
+    await db.rows(
+      sql`select 1 from payment_refunds where account_id = ${db.account} and customer_id = ${customerId} and state = 'open' limit 1`,
+    )
+  ).length > 0

@@ -1,5 +1,5 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -82,3 +82,9 @@ export const updateDueOn = (
     update subscription_billing s set due_on = r.due_on
       from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
      where s.account_id = ${account} and s.subscription_id = r.id`)
+
+/** Takes removed methods out of the subscriptions of a customer. */
+export const forgetMethodsOfSubscriptions = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows(sql`
+    update subscriptions set payment_method_id = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null`)
