@@ -1,4 +1,6 @@
-import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
+import { actionsOf, afterUntriedDay, type DayFacts, tryOf } from '../../engine/collection/dunning.ts'
+import type { Action } from '../../engine/collection/rules.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -6,7 +8,7 @@ import type { GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
 import { changePause, type OnReturn } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import { listCustomersToCollect, listDueOfCustomer } from '../dunning/queries.ts'
+import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { wayOf } from '../invoices/collection.ts'
 import { type RunAction, runActions } from './actions.ts'
@@ -14,6 +16,8 @@ import { type CallDeps, callTry, resumeTry, writeAnswer } from './calls.ts'
 import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { beginTry } from './tries.ts'
 import { listOpenTries, listToComeBack, owesOverdue, type Try } from './try-queries.ts'
+import { payPastDue } from './unallocated.ts'
+import { listSuspendedWithMoney } from './unallocated-queries.ts'
 
 /**
  * The collection of a day, for one account: what is open is asked for, what is due is tried, then the actions of steps run and customers come
@@ -113,19 +117,31 @@ async function beginTries(tx: Transaction, context: RequestContext, customerId: 
 async function actFor(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void> {
   const { today } = context.moment
   await lockCustomer(tx, tx.account, customerId)
-  const rules = await getCollectionRules(tx, tx.account)
+  const found = await actionsOfCustomer(tx, customerId, today)
+  const isPaid = found.some(({ actions }) => actions.length > 0) && (await payPastDue(tx, context, customerId))
   const due: RunAction[] = []
-  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
-    const way = await wayOf(tx, invoice)
-    const facts = dayFactsOf(invoice, { today, rules, way })
-    let { dunning } = invoice
-    for (let found = actionsOf(dunning, facts); found; found = actionsOf(dunning, facts)) {
-      for (const action of found.actions) due.push({ action, invoice })
-      dunning = found.dunning
-    }
-    await saveDunning(tx, { ...invoice, dunning }, facts, true)
+  for (const { invoice, facts, actions } of isPaid ? await actionsOfCustomer(tx, customerId, today) : found) {
+    for (const action of actions) due.push({ action, invoice })
+    await saveDunning(tx, invoice, facts, true)
   }
   if (due.length > 0) await runActions(tx, context, customerId, due)
+}
+
+/** Lists the invoices of a customer that something may come to, each with the actions of the day and its dunning once they have run. */
+async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today: IsoDate) {
+  const rules = await getCollectionRules(tx, tx.account)
+  const found: { invoice: DunnedInvoice; facts: DayFacts; actions: Action[] }[] = []
+  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
+    const facts = dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) })
+    let { dunning } = invoice
+    const actions: Action[] = []
+    for (let next = actionsOf(dunning, facts); next; next = actionsOf(dunning, facts)) {
+      actions.push(...next.actions)
+      dunning = next.dunning
+    }
+    found.push({ invoice: { ...invoice, dunning }, facts, actions })
+  }
+  return found
 }
 
 interface Counts {
@@ -167,13 +183,17 @@ async function resolveOfClock(deps: DayDeps, context: RequestContext, counts: Co
   }
 }
 
-/** Brings back the customers whom a rule has suspended and who owe nothing overdue any more. */
+/** Brings back the customers whom a rule has suspended and who owe nothing overdue any more, once their unallocated money has paid what it can. */
 export async function bringBack(deps: DayDeps, context: RequestContext): Promise<void> {
   const { account, moment } = context
-  for (const id of await listToComeBack(deps.db.reader(account.id), account.id, moment.today))
+  const reader = deps.db.reader(account.id)
+  const rich = account.isAutoApply ? await listSuspendedWithMoney(reader, account.id, moment.today) : []
+  for (const id of new Set([...rich, ...(await listToComeBack(reader, account.id, moment.today))]))
     await deps.db.transaction(account.id, async (tx) => {
       const customer = await lockCustomer(tx, tx.account, id)
-      if (!customer?.isSuspendedByRule || (await owesOverdue(tx, id, moment.today))) return
+      if (!customer?.isSuspendedByRule) return
+      await payPastDue(tx, context, id)
+      if (await owesOverdue(tx, id, moment.today)) return
       await changePause(tx, context, customer, 'unsuspend', deps.onReturn)
     })
 }

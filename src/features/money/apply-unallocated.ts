@@ -12,17 +12,33 @@ import { withRoom } from './give-way.ts'
 import { roomFor } from './room.ts'
 import { writeDeltas, type WantedState } from './write.ts'
 
-type MadeInvoice = Issued['invoices'][number]
+/** Invoice that unallocated money may pay. */
+type PaidInvoice = Pick<Issued['invoices'][number], 'id' | 'customerId' | 'currency'>
 
 /**
  * Pays invoices just made by the rules with unallocated money, for one customer as for thousands. Rule: payments, pending ones too, and
  * credit notes, never bad debt; only the invoices being made; not where the account has turned it off, and not those by hand.
  */
 export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made, unapplied, isManual }) => {
-  if (isManual || unapplied.length === 0 || !context.account.isAutoApply) return
+  if (isManual || unapplied.length === 0) return
   const rich = new Set(unapplied.map(({ customerId, currency }) => `${customerId} ${currency}`))
-  const paid = made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`))
-  if (paid.length === 0) return
+  await applyUnallocatedTo(
+    tx,
+    context,
+    made.filter(({ customerId, currency }) => rich.has(`${customerId} ${currency}`)),
+  )
+}
+
+/**
+ * Pays invoices of locked customers with their unallocated money, those of one customer in the order given, as far as it reaches. Lines that give
+ * way make room. Not where the account has turned it off.
+ */
+export async function applyUnallocatedTo(
+  tx: Transaction,
+  context: IssueContext,
+  paid: readonly PaidInvoice[],
+): Promise<void> {
+  if (paid.length === 0 || !context.account.isAutoApply) return
   const free = await listFree(tx, [...new Set(paid.map(({ customerId }) => customerId))])
   if (free.length === 0) return
   const owed = await listOwed(
@@ -41,17 +57,17 @@ type AppliedState = WantedState & { currency: string }
 
 function statesOf(
   { account }: IssueContext,
-  paid: readonly MadeInvoice[],
+  paid: readonly PaidInvoice[],
   free: readonly GivenDocument[],
   owed: ReadonlyMap<Id, OwedDocument>,
 ): AppliedState[] {
-  const groups = new Map<string, MadeInvoice[]>()
+  const groups = new Map<string, PaidInvoice[]>()
   for (const invoice of paid) {
     const key = `${invoice.customerId} ${invoice.currency}`
     groups.set(key, [...(groups.get(key) ?? []), invoice])
   }
   return [...groups.values()].flatMap((invoices) => {
-    const { customerId, currency } = invoices[0] as MadeInvoice
+    const { customerId, currency } = invoices[0] as PaidInvoice
     const money = free.filter((one) => one.customerId === customerId && one.currency === currency)
     const targets = invoices.map(({ id }) => ({
       kind: 'invoice' as const,

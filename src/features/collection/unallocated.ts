@@ -1,0 +1,16 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
+import { listPayablePastDue } from './unallocated-queries.ts'
+
+/**
+ * Pays what a locked customer is due to have paid by his unallocated money, the oldest invoice first, where the account applies such money by itself.
+ * Rule: before an action of a step, and before it is looked whether he comes back; invoices on hold take none. Returns whether there was any.
+ */
+export async function payPastDue(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<boolean> {
+  if (!context.account.isAutoApply) return false
+  const invoices = await listPayablePastDue(tx, customerId, context.moment.today)
+  await applyUnallocatedTo(tx, context, invoices)
+  return invoices.length > 0
+}
