@@ -16,6 +16,7 @@ import { envExample } from '../src/platform/config.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { makeEnvelope, PURPOSES } from '../src/platform/envelope/envelope.ts'
 import { KeyRing } from '../src/platform/envelope/key-ring.ts'
+import { makeOutbound } from '../src/platform/outbound/outbound.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
 
@@ -37,6 +38,7 @@ function openApiText(): string {
     sealer: envelope.under('outbox'),
     envelope,
     adapters: new Map(),
+    outbound: makeOutbound({}),
     hasMailServer: false,
     hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),

@@ -49,6 +49,7 @@ import { usageOperations } from './features/usage/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
+import { webhookOperations } from './features/webhooks/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
@@ -58,6 +59,7 @@ import { Bodies } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
+import type { Outbound } from './platform/outbound/outbound.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
@@ -88,6 +90,7 @@ export interface AppDeps {
   db: Database
   envelope: Envelope
   adapters: Adapters
+  outbound: Outbound
   log: Logger
   realClock: RealClock
   /** Measures spans; left out: that of the process. */
@@ -122,6 +125,8 @@ interface FeatureDeps {
   envelope: Envelope
   /** Calls gateways, by their type. */
   adapters: Adapters
+  /** Judges addresses that callers name. */
+  outbound: Outbound
   /** Mail leaves the house; else it stays readable in the outbox. */
   hasMailServer: boolean
   hashing: Hashing
@@ -171,6 +176,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...billingRunOperations({ ...deps, afterDay: afterDayOf(deps) }),
   ...outboxOperations(deps),
   ...eventOperations(CALLS_BACK.events),
+  ...webhookOperations(deps),
 ]
 
 /** A long operation is at work for minutes. Its account has one, so what waits are other accounts: no longer than any other work waits. */
@@ -185,15 +191,8 @@ const EXPENSIVE_READS = { running: 4, waiting: 100 }
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
-export async function buildApp({
-  db,
-  envelope,
-  adapters,
-  log,
-  realClock,
-  clock = steadyClock,
-  settings,
-}: AppDeps): Promise<App> {
+export async function buildApp(deps: AppDeps): Promise<App> {
+  const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({
@@ -220,6 +219,7 @@ export async function buildApp({
     sealer: envelope.under('outbox'),
     envelope,
     adapters,
+    outbound,
     hasMailServer: settings.hasMailServer,
     hashing,
   })

@@ -19,6 +19,9 @@ import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
 import { pausedEndsDue, subscriptionsDue } from './features/subscriptions/due.ts'
+import { webhookDuty, type WebhookDutyDeps } from './features/webhooks/duty.ts'
+import { writeIssuedRecords } from './features/invoices/issued-record.ts'
+import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
 import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
 import type { Duty } from './platform/duty.ts'
@@ -43,7 +46,7 @@ const DAY_MS = 86_400_000
 
 const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
 
-/** Forgets what is kept for a time only: runs, mail and reports for 90 days, keys of requests and leases for one. */
+/** Forgets what is kept for a time only: runs, mail and reports for 90 days, deliveries for 30, keys of requests and leases for one. */
 const forgettingDuty: Duty = {
   name: 'forget',
   everyMs: 3_600_000,
@@ -52,13 +55,16 @@ const forgettingDuty: Duty = {
     await deleteOldRuns(db.unscoped, before(90))
     await deleteOldMail(db.unscoped, before(90))
     await deleteOldReports(db.unscoped, before(90))
+    await deleteOldDeliveries(db.unscoped, before(30))
     await deleteOldKeys(db, before(1))
     await deleteOldLeases(db, before(1))
   },
 }
 
 /** Returns every duty of a worker. */
-export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): Duty[] => {
+export const workerDuties = (
+  about: Omit<RunDutyDeps, 'order'> & GatewayDeps & Pick<WebhookDutyDeps, 'outbound'>,
+): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
   return [
     scheduleDuty(runs),
@@ -73,5 +79,6 @@ export const workerDuties = (about: Omit<RunDutyDeps, 'order'> & GatewayDeps): D
     sandboxReportsDuty(about),
     refundsDuty(about),
     reminderDuty(about),
+    webhookDuty({ ...about, writeIssuedRecords }),
   ]
 }

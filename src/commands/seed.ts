@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { buildApp } from '../app.ts'
 import { demoClient, type DemoClient, type Send } from '../demo/client.ts'
@@ -120,6 +121,7 @@ async function clientWithin(
     db,
     envelope,
     adapters: makeAdapters({ db, envelope }),
+    outbound: makeOutbound({ allow: config.outboundAllow }),
     log: pino({ level: 'silent' }),
     realClock: Date.now,
     settings: {

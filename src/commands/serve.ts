@@ -6,6 +6,7 @@ import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import { makeOutbound, type Outbound } from '../platform/outbound/outbound.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
@@ -33,7 +34,8 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   let worker: Worker | undefined
   try {
     const envelope = await opened.openEnvelope()
-    const calling = { envelope, adapters: makeAdapters({ db: opened.db, envelope }) }
+    const outbound = makeOutbound({ allow: config.outboundAllow })
+    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
     const serving = await appOf(context, opened.db, calling, log)
     app = serving
     // From the first request on there is something to finish.
@@ -61,7 +63,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
 const appOf = async (
   { config, version, root }: CommandContext,
   db: Database,
-  calling: GatewayDeps,
+  calling: GatewayDeps & { outbound: Outbound },
   log: Logger,
 ): Promise<App> =>
   buildApp({

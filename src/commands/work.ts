@@ -1,4 +1,5 @@
 import { workerDuties } from '../duties.ts'
+import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
@@ -17,7 +18,9 @@ export async function workCommand(context: CommandContext): Promise<number> {
   try {
     const envelope = await opened.openEnvelope()
     const adapters = makeAdapters({ db: opened.db, envelope })
-    const duties = workerDuties({ hasMailServer: context.config.smtpUrl !== undefined, envelope, adapters })
+    const { outboundAllow: allow, smtpUrl } = context.config
+    const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
+    const duties = workerDuties({ hasMailServer: smtpUrl !== undefined, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')

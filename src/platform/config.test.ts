@@ -46,6 +46,7 @@ describe('an environment', () => {
         TRUST_PROXY: '10.0.0.0/8, ::1',
         CORS_ORIGIN: 'https://a.example,https://b.example:8443',
         DATABASE_POOL: '3',
+        OUTBOUND_ALLOW: '10.0.0.0/8, ::1',
       }),
     ).toMatchObject({
       host: '::1',
@@ -54,6 +55,10 @@ describe('an environment', () => {
       trustProxy: ['10.0.0.0/8', '::1'],
       corsOrigin: ['https://a.example', 'https://b.example:8443'],
       databasePool: 3,
+      outboundAllow: [
+        [{ octets: [10, 0, 0, 0] }, 8],
+        [{ parts: [0, 0, 0, 0, 0, 0, 0, 1] }, 128],
+      ],
     })
   })
 
@@ -102,6 +107,8 @@ describe('an environment', () => {
     ['CORS_ORIGIN', 'shop.example'],
     ['TRUST_PROXY', 'yes'],
     ['DATABASE_POOL', '51'],
+    ['OUTBOUND_ALLOW', '10.0.0.0/33'],
+    ['OUTBOUND_ALLOW', 'intranet'],
   ])('with %s=%s is refused', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))])
   })

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { findCurrency } from '../kernel/currencies.ts'
 import { serversOf } from './database/addresses.ts'
+import { type Network, networksFromText } from './outbound/networks.ts'
 
 /** The environment cannot be meant as it is. Each problem is a sentence that names its variable, and never holds a secret's value. */
 export class ConfigFailure extends Error {
@@ -178,6 +179,14 @@ const VARIABLES = {
       about: 'Connections of one address that TRUST_PROXY does not name; more are closed at once. 0: no bound.',
     },
     wholeNumber(0, 1_000_000),
+  ),
+  outboundAllow: optional(
+    {
+      name: 'OUTBOUND_ALLOW',
+      about:
+        'Networks that webhooks may call although they are not public, and by plain http, separated by commas; unset: public https only.',
+    },
+    readNetworks,
   ),
   databasePool: withDefault(
     '8',
@@ -380,4 +389,8 @@ function readTrust(text: string): boolean | readonly string[] | Wrong {
   const addresses = text.split(',').map((address) => address.trim())
   const areFitting = addresses.every((address) => isIP(address.replace(/\/\d{1,3}$/, '')) !== 0)
   return areFitting ? addresses : new Wrong('true, false, or IP addresses and networks separated by commas')
+}
+
+function readNetworks(text: string): readonly Network[] | Wrong {
+  return networksFromText(text) ?? new Wrong('IP addresses and networks such as 10.0.0.0/8, separated by commas')
 }

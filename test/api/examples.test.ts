@@ -40,6 +40,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   BatchToken: { id: 'addBatch' },
   paymentMethodID: { id: 'addBankAccount' },
   taxSettingID: { id: 'addTaxSetting' },
+  webhookID: { id: 'addWebhook' },
 }
 const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }
 

@@ -65,6 +65,8 @@ const VALUES: Record<string, () => unknown> = {
   DaysAfterDue: () => 0,
   NextInvoiceNum: () => 10_000 + (counter += 1),
   WebPage: () => 'https://example.org',
+  Url: () => 'https://example.org/hook',
+  Types: () => ['webhook.*', 'invoice.issued'],
   // What they may name depends on customer and currency; recipes do.
   Allocations: () => [],
   GatewayType: () => 'manual',

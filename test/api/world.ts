@@ -408,6 +408,14 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   },
   addBatch: async (world) => ({ path: '/v1/batches', body: await batchBody(world) }),
   editBatch: async (world) => ({ path: '/v1/batches', body: (await newBatch(world)).body }),
+  replayWebhookDelivery: async (world) => {
+    const [{ webhookID }] = (await world.client.get('/v1/webhooks?page_size=1')).body
+    const path = `/v1/webhooks/${webhookID}`
+    await world.client.put(path, { isActive: true })
+    await mustPost(world.client, `${path}/test`, undefined)
+    const [delivery] = (await world.client.get(`${path}/deliveries`)).body
+    return { path: `${path}/deliveries/${delivery.deliveryID}/replay` }
+  },
   editPayment: newPayment,
   failPayment: async (world) => ({
     path: `${(await newPayment(world)).path}/fail`,

@@ -11,6 +11,8 @@ import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
+import { networksFromText } from '../../src/platform/outbound/networks.ts'
+import { makeOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
@@ -23,7 +25,7 @@ export interface TestService {
   db: Database
   app: App
   /** The means of calling gateways that a worker has too. */
-  calling: GatewayDeps
+  calling: GatewayDeps & { outbound: Outbound }
   connection: Connection
   /** An account of its own for a test: nothing is shared between tests but the database. */
   newAccount(wish?: Partial<Parameters<typeof createAccount>[2]>): Promise<TestClient>
@@ -80,6 +82,8 @@ export async function startTestService(
     hasMailServer?: boolean
     /** Adapters in the place of those of their type. */
     adapters?: readonly GatewayAdapter[]
+    /** Calls of webhooks; left out: those within loopback alone. */
+    outbound?: Outbound
     log?: Logger
   } = {},
 ): Promise<TestService> {
@@ -88,10 +92,12 @@ export async function startTestService(
   const realClock = options.now ?? Date.now
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY))
   const adapters = makeAdapters({ db, envelope }, ...(options.adapters ?? []))
+  const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })
   const app = await buildApp({
     db,
     envelope,
     adapters,
+    outbound,
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     ...(options.clock ? { clock: options.clock } : {}),
@@ -113,7 +119,7 @@ export async function startTestService(
   })
   return {
     db,
-    calling: { envelope, adapters },
+    calling: { envelope, adapters, outbound },
     app,
     connection,
     anonymous: clientOf(app, 0n, ''),

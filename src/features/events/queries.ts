@@ -1,9 +1,10 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
-import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
 export interface NewEvent {
@@ -118,22 +119,38 @@ export const EVENT_TYPES = [
   'recurring_invoice.cancelled',
   'recurring_invoice.reactivated',
   'recurring_invoice.expired',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.rotated',
+  'webhook.tested',
+  'webhook.disabled',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-const insertion = (tx: Transaction, events: readonly NewEvent[]) => sql`
+const insertion = (tx: Transaction, events: readonly NewEvent[]) => fragment`
     insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
     select ${tx.account}, * from unnest(
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
       ${column(events, 'record')}::jsonb[])`
 
+/** Writes events with their deliveries: one statement, so that neither is there without the other. */
+const withDeliveries = (tx: Transaction, events: Fragment) => sql`
+    with ${endpointsOf(tx.account)}, written as (${events} returning event_id, type, record_id) ${deliveriesOfWritten(tx.account)}`
+
 /** Writes events, one or thousands, in the transaction of the changes that they record. */
-export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) => tx.rows(insertion(tx, events))
+export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
+  tx.rows(withDeliveries(tx, insertion(tx, events)))
 
 /** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
-export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void => tx.send(insertion(tx, events))
+export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>
+  tx.send(withDeliveries(tx, insertion(tx, events)))
+
+/** Writes an event that no endpoint is sent by itself, and returns its identifier. */
+export const insertUnsentEvent = async (tx: Transaction, event: NewEvent): Promise<Id> =>
+  (await oneRow<{ id: Id }>(tx, sql`${insertion(tx, [event])} returning event_id as "id"`)).id
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
 export async function insertLikeEvents(
@@ -142,12 +159,13 @@ export async function insertLikeEvents(
   events: readonly Pick<NewEvent, 'recordId' | 'customerId' | 'record'>[],
 ): Promise<void> {
   for (const { rows, distinct, positions } of deduplicated(events, ['record'])) {
-    await tx.rows(sql`
+    const insertion = fragment`
       insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
       select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.record, r.customer,
              (${column(distinct, 'record')}::jsonb[])[r.shape]
         from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${positions}::integer[])
-          as r(record, customer, shape)`)
+          as r(record, customer, shape)`
+    await tx.rows(withDeliveries(tx, insertion))
   }
 }
 
@@ -162,6 +180,10 @@ export interface RecordedEvent {
   /** JSON text; see docs/events.md for the one type whose record is composed. */
   record: string | null
 }
+
+const COLUMNS = fragment`
+  event_id as "id", type, record_id as "recordId", customer_id as "customerId", happened_at as "happenedAt", actor, reason,
+  record::text as "record"`
 
 export interface EventFilter {
   type?: EventType | null
@@ -181,10 +203,13 @@ const conditions = (filter: EventFilter): Fragment => fragment`
 /** Lists events in the order in which they were written. */
 export const listEvents = (db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) =>
   db.rows<RecordedEvent>(sql`
-    select event_id as "id", type, record_id as "recordId", customer_id as "customerId", happened_at as "happenedAt", actor, reason,
-           record::text as "record"
-      from events where account_id = ${account} and event_id >= ${start.fromId} ${conditions(filter)}
+    select ${COLUMNS} from events where account_id = ${account} and event_id >= ${start.fromId} ${conditions(filter)}
      order by event_id offset ${start.skip} limit ${limit}`)
+
+export const listEventsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<RecordedEvent>(
+    sql`select ${COLUMNS} from events where account_id = ${account} and event_id = any (${arrayLiteral(ids)}::bigint[])`,
+  )
 
 export const countEvents = (db: Queryable, account: AccountId, filter: EventFilter) =>
   countOf(db, sql`select count(*) as "n" from events where account_id = ${account} ${conditions(filter)}`)

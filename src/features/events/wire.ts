@@ -31,7 +31,7 @@ export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
 const DAY_ALONE = /^\s*(\d{4}-\d{2}-\d{2}|\d{8}|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{4})\s*$/
 
 /** Returns the instant before which a period ends: a day without a time is meant to its end, a moment includes itself. */
-const endOfPeriod = (): Field<Instant> => {
+export const endOfPeriod = (): Field<Instant> => {
   const moment = instant()
   return {
     ...moment,

@@ -60,7 +60,8 @@ export async function queueWelcomeMail(
 }
 
 export interface DocumentMail {
-  customerId: CustomerId
+  /** Null for a mail to the account itself. */
+  customerId: CustomerId | null
   /** The customer's language; null: the account's. */
   locale: string | null
   to: string

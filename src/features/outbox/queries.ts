@@ -14,6 +14,7 @@ export const TEMPLATES = [
   'payment_receipt',
   ...DUNNING_KINDS,
   ...REMINDER_KINDS,
+  'webhook_disabled',
 ] as const
 export type Template = (typeof TEMPLATES)[number]
 

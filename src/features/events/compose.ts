@@ -1,0 +1,60 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Account, Moment } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { RecordedEvent } from './queries.ts'
+
+/** Completing events: that of an issued invoice keeps only what can change later, and the rest is read from the frozen rows of the invoice. */
+
+interface IssuedEvent<Kept> {
+  invoiceId: Id
+  happenedAt: Instant
+  kept: Kept
+}
+
+export interface ComposeDeps<Kept> {
+  /** Composes the records of issued invoices from their frozen rows; given by the feature that owns them. */
+  writeIssuedRecords(
+    db: Queryable,
+    whose: { account: Account; moment: Moment },
+    events: readonly IssuedEvent<Kept>[],
+  ): Promise<Map<Id, string>>
+}
+
+/** Returns what is kept of an issued invoice; undefined for every other event, also an older one that holds its whole record. */
+function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
+  if (type !== 'invoice.issued' || record === null) return undefined
+  const kept = JSON.parse(record) as object
+  return 'invoiceID' in kept ? undefined : (kept as Kept)
+}
+
+/**
+ * Reads events with their whole records, in their order: those of issued invoices with many lines some at a time, so that their lines are never
+ * in memory together.
+ */
+export async function* eventPortions<Kept>(
+  { writeIssuedRecords }: ComposeDeps<Kept>,
+  db: Queryable,
+  whose: { account: Account; moment: Moment },
+  shown: readonly RecordedEvent[],
+): AsyncGenerator<RecordedEvent[]> {
+  const issuedOf = (events: readonly RecordedEvent[]) =>
+    events.flatMap((event) => {
+      const kept = keptOf<Kept>(event)
+      return kept === undefined ? [] : [{ invoiceId: event.recordId, happenedAt: event.happenedAt, kept }]
+    })
+  for (let rest = shown; rest.length > 0;) {
+    const issued = issuedOf(rest)
+    let composed = await writeIssuedRecords(db, whose, issued)
+    const [next] = issued
+    if (next && !composed.has(next.invoiceId)) composed = await writeIssuedRecords(db, whose, [next])
+    const waiting = new Set(issued.slice(1).flatMap(({ invoiceId: id }) => (composed.has(id) ? [] : [id])))
+    const end = rest.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
+    const portion = end < 0 ? rest : rest.slice(0, end)
+    yield portion.map((event) => {
+      const record = event.type === 'invoice.issued' ? composed.get(event.recordId) : undefined
+      return record === undefined ? event : { ...event, record }
+    })
+    rest = rest.slice(portion.length)
+  }
+}

@@ -1,0 +1,228 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigints } from '../../platform/database/columns.ts'
+import { UNTIL } from '../../platform/database/lease.ts'
+import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
+import type { EventType } from './queries.ts'
+
+/**
+ * Deliveries: events that endpoints (webhooks) are sent. They are written here because each is written with its event; sending is the part of
+ * `webhooks`. Instants are real time.
+ */
+
+/** waiting: a try is to come; delivered: an endpoint has taken it; failed: given up. */
+export const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** Tries of an event for which later events of its record wait. */
+export const TRIES_IN_ORDER = 5
+
+/** Returns the condition that an endpoint wants events of a type: of all types, of this one, or of all of its resource. */
+const isWanted = (types: Fragment, type: Fragment): Fragment =>
+  fragment`(${types} is null or ${type} = any (${types}) or split_part(${type}, '.', 1) || '.*' = any (${types}))`
+
+/** Returns the part of a statement that reads the endpoints which are active: once, and before anything is written. */
+export const endpointsOf = (account: AccountId): Fragment =>
+  fragment`endpoints as materialized (select webhook_id, types from webhooks where account_id = ${account} and is_active)`
+
+/**
+ * Returns the part of a statement that writes a delivery of each event of `written` for each of the `endpoints` that want it. Where there are no
+ * endpoints, the events are not gone through again.
+ */
+export const deliveriesOfWritten = (account: AccountId): Fragment => fragment`
+  insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)
+  select ${account}, w.webhook_id, e.event_id, e.type, e.record_id
+    from endpoints w join written e on ${isWanted(fragment`w.types`, fragment`e.type`)}`
+
+export interface NewDelivery {
+  webhookId: Id
+  eventId: Id
+}
+
+/** Writes a delivery of an event that was written already, in no order: a replay, or a test. */
+export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDelivery) =>
+  tx.rows(sql`
+    insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
+    select ${tx.account}, ${webhookId}, e.event_id, e.type, e.record_id, false
+      from events e where e.account_id = ${tx.account} and e.event_id = ${eventId}`)
+
+/** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
+export interface EventRange {
+  from: Instant
+  before: Instant
+  types: readonly string[] | null
+}
+
+const listOrNull = (types: readonly string[] | null) => (types === null ? null : arrayLiteral(types))
+
+const eventsIn = (account: AccountId, { from, before, types }: EventRange) => fragment`
+  events e where e.account_id = ${account} and e.happened_at >= ${from} and e.happened_at < ${before}
+     and e.type <> 'webhook.tested' and ${isWanted(fragment`${listOrNull(types)}::text[]`, fragment`e.type`)}`
+
+/** Counts the events of a time, up to a number. */
+export const countEventsIn = (db: Queryable, account: AccountId, range: EventRange, most: number) =>
+  countOf(db, sql`select count(*) as "n" from (select 1 from ${eventsIn(account, range)} limit ${most}) as found`)
+
+/** Writes deliveries of the events of a time, in no order. */
+export const insertDeliveriesOf = (tx: Transaction, webhookId: Id, range: EventRange) =>
+  tx.rows(sql`
+    insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
+    select ${tx.account}, ${webhookId}, e.event_id, e.type, e.record_id, false from ${eventsIn(tx.account, range)}
+     order by e.event_id`)
+
+/** A delivery as it is shown. */
+export interface Delivery extends NewDelivery {
+  id: Id
+  type: EventType
+  state: DeliveryState
+  tries: number
+  /** Status of the last answer; null where none came. */
+  lastStatus: number | null
+  lastTryAt: Instant | null
+  nextTryAt: Instant | null
+}
+
+const SHOWN = fragment`
+  delivery_id as "id", webhook_id as "webhookId", event_id as "eventId", type, state, tries, last_status as "lastStatus",
+  last_try_at as "lastTryAt", case when state = 'waiting' then greatest(next_try_at, created_at) end as "nextTryAt"`
+
+const of = (account: AccountId, webhookId: Id) => fragment`account_id = ${account} and webhook_id = ${webhookId}`
+
+export const findDelivery = (db: Queryable, account: AccountId, webhookId: Id, id: Id) =>
+  firstRow<Delivery>(
+    db,
+    sql`select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} and delivery_id = ${id}`,
+  )
+
+export interface DeliveryFilter {
+  webhookId: Id
+}
+
+/** Lists the deliveries of an endpoint in the order in which they were written. */
+export const listDeliveries = (
+  db: Queryable,
+  account: AccountId,
+  { webhookId }: DeliveryFilter,
+  start: PageStart,
+  limit: number,
+) =>
+  db.rows<Delivery>(sql`
+    select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} order by delivery_id offset ${start.skip} limit ${limit}`)
+
+export const countDeliveries = (db: Queryable, account: AccountId, { webhookId }: DeliveryFilter) =>
+  countOf(db, sql`select count(*) as "n" from webhook_deliveries where ${of(account, webhookId)}`)
+
+/** A delivery that is due, or one that turned out to wait for an earlier event of its record. */
+export interface DueDelivery {
+  id: Id
+  eventId: Id
+  type: EventType
+  recordId: Id
+  /** Tries so far. */
+  tries: number
+  isBehind: boolean
+  /** Of one that is behind: the first try of the earlier event; null where there was none yet. */
+  heldSince: Instant | null
+}
+
+/**
+ * Takes due deliveries of a locked endpoint under a lease, and finds those that have to wait for an earlier event of their record: one that was
+ * tried fewer than five times, and first after `heldAfter`.
+ */
+export const claimDeliveries = (
+  tx: Transaction,
+  webhookId: Id,
+  { now, heldAfter, limit }: { now: Instant; heldAfter: Instant; limit: number },
+) =>
+  tx.rows<DueDelivery>(sql`
+    with due as materialized (
+      select delivery_id, event_id, type, record_id, is_ordered from webhook_deliveries
+       where ${of(tx.account, webhookId)} and state = 'waiting' and next_try_at <= ${now}
+         and not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)
+       order by next_try_at, delivery_id limit ${limit})
+    update webhook_deliveries d set leased_until = case when b.event_id is null then ${UNTIL} end
+      from due left join lateral (
+        select e.event_id, e.first_try_at from webhook_deliveries e
+         where e.account_id = ${tx.account} and e.webhook_id = ${webhookId} and e.state = 'waiting' and e.record_id = due.record_id
+           and e.event_id < due.event_id and e.is_ordered and due.is_ordered and e.tries < ${TRIES_IN_ORDER}
+           and split_part(e.type, '.', 1) = split_part(due.type, '.', 1)
+           and (e.first_try_at is null or e.first_try_at > ${heldAfter})
+         order by e.event_id limit 1) as b on true
+     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = due.delivery_id
+    returning d.delivery_id as "id", d.event_id as "eventId", d.type, d.record_id as "recordId", d.tries,
+              b.event_id is not null as "isBehind", b.first_try_at as "heldSince"`)
+
+/**
+ * Puts off deliveries that are behind to the moment at which they wait no longer whatever happens; `wakeFollowers` brings them forward. The
+ * endpoint is locked, so that neither misses the other.
+ */
+export const putOffDeliveries = (tx: Transaction, webhookId: Id, behind: readonly { id: Id; until: Instant }[]) =>
+  tx.rows(sql`
+    update webhook_deliveries d set next_try_at = r.until
+      from unnest(${bigints(behind, 'id')}::bigint[], ${column(behind, 'until')}::timestamptz[]) as r(id, until)
+     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = r.id`)
+
+/** A try that is over, and what follows from it. */
+export interface EndedTry extends Pick<DueDelivery, 'id' | 'eventId' | 'type' | 'recordId'> {
+  /** Tries with this one. */
+  tries: number
+  state: DeliveryState
+  /** Null where no answer came. */
+  status: number | null
+  at: Instant
+  /** Null unless it waits. */
+  nextTryAt: Instant | null
+}
+
+/** Writes what came of tries of one endpoint. */
+export const finishTries = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[]) =>
+  tx.rows(sql`
+    update webhook_deliveries d
+       set state = r.state, tries = r.tries, last_status = r.status, last_try_at = r.at, first_try_at = coalesce(d.first_try_at, r.at),
+           next_try_at = coalesce(r.next, d.next_try_at), leased_until = null
+      from unnest(${bigints(ended, 'id')}::bigint[], ${column(ended, 'state')}::text[], ${column(ended, 'tries')}::smallint[],
+        ${column(ended, 'status')}::smallint[], ${column(ended, 'at')}::timestamptz[], ${column(ended, 'nextTryAt')}::timestamptz[])
+        as r(id, state, tries, status, at, next)
+     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = r.id and d.state = 'waiting'`)
+
+/** Lets go of deliveries that were taken and not tried. */
+export const releaseDeliveries = (tx: Transaction, webhookId: Id, taken: readonly Pick<DueDelivery, 'id'>[]) =>
+  tx.rows(sql`
+    update webhook_deliveries set leased_until = null
+     where ${of(tx.account, webhookId)} and delivery_id = any (${bigints(taken, 'id')}::bigint[])`)
+
+/** Makes due what waits next behind events of its record that hold nothing up any more. */
+export const wakeFollowers = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[], now: Instant) =>
+  tx.rows(sql`
+    update webhook_deliveries d set next_try_at = ${now}
+      from unnest(${bigints(ended, 'eventId')}::bigint[], ${bigints(ended, 'recordId')}::bigint[], ${column(ended, 'type')}::text[])
+        as r(event, record, type)
+      cross join lateral (
+        select f.delivery_id from webhook_deliveries f
+         where f.account_id = ${tx.account} and f.webhook_id = ${webhookId} and f.state = 'waiting' and f.record_id = r.record
+           and f.event_id > r.event and f.is_ordered and split_part(f.type, '.', 1) = split_part(r.type, '.', 1)
+         order by f.event_id limit 1) as next
+     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = next.delivery_id
+       and d.tries = 0 and d.next_try_at > ${now}`)
+
+/** Gives up everything that waits for an endpoint. */
+export const giveUpDeliveries = (tx: Transaction, webhookId: Id) =>
+  tx.rows(sql`
+    update webhook_deliveries set state = 'failed', leased_until = null
+     where ${of(tx.account, webhookId)} and state = 'waiting'`)
+
+/** Deletes what waits for an endpoint that is deleted; what is over is forgotten in its time. */
+export const deleteWaitingDeliveries = (tx: Transaction, webhookId: Id) =>
+  tx.rows(sql`delete from webhook_deliveries where ${of(tx.account, webhookId)} and state = 'waiting'`)
+
+/** Lists the endpoints of the whole database that something is due to. */
+export const listWebhooksToServe = (db: Queryable, now: Instant) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", webhook_id as "id" from list_webhooks_to_serve(${now}::timestamptz)`,
+  )
+
+/** Forgets deliveries of the whole database that are older than promised, whatever became of them. */
+export const deleteOldDeliveries = (db: Queryable, before: Instant) =>
+  db.rows(sql`select delete_old_webhook_deliveries(${before}::timestamptz) as "n"`)

@@ -1,0 +1,107 @@
+import { recordShape } from '../../platform/wire/columns.ts'
+import { flag, instant, text, whole } from '../../platform/wire/fields.ts'
+import { type BodyOf, distinct, listOf, objectOf, optional, required } from '../../platform/wire/read.ts'
+import {
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outInteger,
+  outList,
+  outObject,
+  outText,
+  outWord,
+} from '../../platform/wire/write.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { type Delivery, DELIVERY_STATES } from '../events/delivery-queries.ts'
+import { EVENT_TYPES } from '../events/queries.ts'
+import { endOfPeriod } from '../events/wire.ts'
+import type { Webhook, WebhookInput } from './queries.ts'
+import { isEventPattern } from './rules.ts'
+
+export const webhookShape = recordShape<Webhook>()('Webhook', {
+  webhookID: [outId(), ({ id }) => id],
+  Url: [outText(), ({ url }) => url],
+  Types: [orNull(outList(outText())), ({ types }) => types],
+  Description: [orNull(outText()), ({ description }) => description],
+  isActive: [outFlag(), ({ isActive }) => isActive],
+  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+})
+
+const outSecret = () =>
+  outText({ description: 'Signs what is sent, see Standard Webhooks; shown here and never again', pattern: '^whsec_' })
+
+/** A webhook that was added just now, with its secret. */
+export const newWebhookShape = recordShape<Webhook & { plainSecret: string }>()('NewWebhook', {
+  ...(webhookShape.columns as (typeof webhookShape)['columns']),
+  Secret: [outSecret(), ({ plainSecret }) => plainSecret],
+})
+
+export const RotatedSecretOut = outObject({ Secret: outSecret() }, 'RotatedSecret')
+
+const STATE_WORDS = ['Waiting', 'Delivered', 'Failed'] as const
+const STATE_WORD = Object.fromEntries(DELIVERY_STATES.map((state, index) => [state, STATE_WORDS[index]!]))
+
+export const deliveryShape = recordShape<Delivery>()('WebhookDelivery', {
+  deliveryID: [outId(), ({ id }) => id],
+  eventID: [outId(), ({ eventId }) => eventId],
+  Type: [outWord(EVENT_TYPES), ({ type }) => type],
+  State: [outWord(STATE_WORDS), ({ state }) => STATE_WORD[state]!],
+  Tries: [outInteger(), ({ tries }) => tries],
+  LastStatus: [
+    orNull(outInteger({ description: 'Of the last answer; null where none came' })),
+    (row) => row.lastStatus,
+  ],
+  LastTryDate: [orNull(outDate('Instant of real time')), ({ lastTryAt }) => lastTryAt],
+  NextTryDate: [orNull(outDate('Instant of real time; null unless it waits')), ({ nextTryAt }) => nextTryAt],
+})
+
+const URL_LENGTH_MAX = 2_000
+const TYPES_MAX = 200
+
+const pattern = () =>
+  text({
+    description: 'A type of events such as invoice.issued, or all of a resource as invoice.*',
+    check: (value) =>
+      isEventPattern(value)
+        ? undefined
+        : 'must be a type of events such as invoice.issued, or invoice.* for a resource',
+  })
+const patterns = () => distinct(listOf(pattern(), { min: 1, max: TYPES_MAX, what: 'types' }))
+
+const inputs = {
+  Url: required(
+    text({
+      max: URL_LENGTH_MAX,
+      description: 'An https address of a public host; others as far as the operator allows them',
+      check: (value) => (URL.canParse(value) ? undefined : 'must be an address such as https://example.org/hook'),
+    }),
+  ),
+  Types: optional(patterns()),
+  Description: optional(text()),
+}
+const computed = ['webhookID', 'CreatedDate', 'Secret']
+export const WebhookIn = objectOf(inputs, { name: 'WebhookInput', ignored: [...computed, 'isActive'] })
+
+const edits = { ...inputs, Url: optional(inputs.Url.field), isActive: optional(flag()) }
+export const WebhookEditIn = objectOf(edits, { name: 'WebhookEditInput', ignored: computed })
+export type WebhookBody = BodyOf<typeof edits>
+
+const HOURS_MAX = 168
+export const HOURS_PRESET = 24
+export const RotateIn = objectOf({ Hours: optional(whole(0, HOURS_MAX)) }, { name: 'RotateWebhookInput' })
+
+const range = { from: required(instant()), to: required(endOfPeriod()), Types: optional(patterns()) }
+export const ReplayIn = objectOf(range, { name: 'ReplayWebhookInput' })
+export type ReplayBody = BodyOf<typeof range>
+
+/** Returns the fields of a webhook after a body: only what is sent changes, and null stands for the default. */
+export const webhookFromWire = (body: WebhookBody, present: WebhookInput): WebhookInput => ({
+  url: body.Url ?? present.url,
+  types: body.Types === undefined ? present.types : body.Types,
+  description: body.Description === undefined ? present.description : body.Description,
+  isActive: body.isActive === undefined ? present.isActive : (body.isActive ?? true),
+})
+
+/** Changes with whatever a PUT would replace, and with a rotation. */
+export const webhookEtag = ({ id, version }: Webhook): string => etagOf(id, version)
