@@ -15,6 +15,7 @@ import { benchSoak } from './soak.ts'
 import { benchStart } from './start.ts'
 import { benchStatements } from './statements.ts'
 import { benchUsage } from './usage.ts'
+import { benchWebhooks } from './webhooks.ts'
 import { benchWrite } from './write.ts'
 
 /** npm run bench -- <name> [count | part] [--times n] [--components] [--smoke]; docs/performance.md says what each measures. */
@@ -43,6 +44,7 @@ const programs: Record<string, () => Promise<void>> = {
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
+  webhooks: () => benchWebhooks({ times, isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),

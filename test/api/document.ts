@@ -103,6 +103,9 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
         ]),
       )
       const statuses = Object.keys(responses).map(Number)
+      const done = statuses.filter((status) => status < 300)
+      // Beside its own, a change that can be previewed has the 200 of the preview, and one that calls outside 202 while nothing is known.
+      const atOnce = done.filter((status) => status !== 202)
       return {
         id: raw.operationId,
         method: method.toUpperCase() as DocumentedOperation['method'],
@@ -112,9 +115,8 @@ export function operationsOf(document: ApiDocument): DocumentedOperation[] {
         body: joined(inlined(requestBody?.content['application/json']?.schema, document) as JsonSchema | undefined),
         example: requestBody?.content['application/json']?.example,
         rawTypes: Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json'),
-        // Beside its own, a change that can be previewed has the 200 of the preview, and one that calls outside 202 while nothing is known.
-        success: Math.max(...statuses.filter((status) => status < 300 && status !== 202)),
-        isPending: statuses.includes(202),
+        success: Math.max(...(atOnce.length > 0 ? atOnce : done)),
+        isPending: statuses.includes(202) && atOnce.length > 0,
         declared: statuses.filter((status) => status >= 400),
         responses,
         hasIfMatch: parameters.some(({ name }) => name === 'If-Match'),

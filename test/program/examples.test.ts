@@ -5,8 +5,8 @@ import { ROOT, serve, startProcess, testFolder } from './program.ts'
 
 /** Programs of examples/ are copied by people: each has to work as it stands, twice on one account. */
 
-const environmentOf = async () => {
-  const service = await serve({ DATA_DIR: testFolder() })
+const environmentOf = async (settings: Record<string, string> = {}) => {
+  const service = await serve({ DATA_DIR: testFolder(), ...settings })
   return {
     PERENNIAL_URL: service.address,
     PERENNIAL_ACCOUNT: String(service.account),
@@ -33,7 +33,7 @@ test('first-invoice: a year on a monthly package is thirteen invoices, each expl
   )
 })
 
-test.each(['first-invoice.ts', 'import-customers.ts', 'first-invoice.sh'])(
+test.each(['first-invoice.ts', 'import-customers.ts', 'receive-webhooks.ts', 'first-invoice.sh'])(
   '%s: where nothing answers, one sentence says so',
   async (name) => {
     // The discard port: nobody listens on it.
@@ -50,6 +50,15 @@ test('import-customers: the second time makes nobody, and the pages show everybo
   const { code, out, err } = await example('import-customers.ts', await environmentOf())
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toBe('First time: 25 customers made.\nSecond time: 0 customers made.\nFound 25 of them on 3 pages.\n')
+})
+
+test('receive-webhooks: an event that is sent to this machine is verified', async () => {
+  const { code, out, err } = await example(
+    'receive-webhooks.ts',
+    await environmentOf({ OUTBOUND_ALLOW: '127.0.0.0/8' }),
+  )
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toBe('Received and verified: webhook.tested.\n')
 })
 
 test('first-invoice.sh: curl alone gets to an invoice', async () => {

@@ -128,41 +128,56 @@ export interface DueDelivery {
 }
 
 /**
- * Takes due deliveries of a locked endpoint under a lease, and finds those that have to wait for an earlier event of their record: one that was
- * tried fewer than five times, and first after `heldAfter`.
+ * Lists due deliveries of a locked endpoint that nobody holds, and finds which of them have to wait for an earlier event of their record: one that
+ * was tried fewer than five times, and first after `heldAfter`.
  */
-export const claimDeliveries = (
+export const listDueDeliveries = (
   tx: Transaction,
   webhookId: Id,
   { now, heldAfter, limit }: { now: Instant; heldAfter: Instant; limit: number },
 ) =>
   tx.rows<DueDelivery>(sql`
-    with due as materialized (
-      select delivery_id, event_id, type, record_id, is_ordered from webhook_deliveries
-       where ${of(tx.account, webhookId)} and state = 'waiting' and next_try_at <= ${now}
-         and not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)
-       order by next_try_at, delivery_id limit ${limit})
-    update webhook_deliveries d set leased_until = case when b.event_id is null then ${UNTIL} end
-      from due left join lateral (
+    select due.delivery_id as "id", due.event_id as "eventId", due.type, due.record_id as "recordId", due.tries,
+           b.event_id is not null as "isBehind", b.first_try_at as "heldSince"
+      from (select delivery_id, event_id, type, record_id, is_ordered, tries from webhook_deliveries
+             where ${of(tx.account, webhookId)} and state = 'waiting' and next_try_at <= ${now}
+               and not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)
+             order by next_try_at, delivery_id limit ${limit}) as due
+      left join lateral (
         select e.event_id, e.first_try_at from webhook_deliveries e
          where e.account_id = ${tx.account} and e.webhook_id = ${webhookId} and e.state = 'waiting' and e.record_id = due.record_id
            and e.event_id < due.event_id and e.is_ordered and due.is_ordered and e.tries < ${TRIES_IN_ORDER}
            and split_part(e.type, '.', 1) = split_part(due.type, '.', 1)
            and (e.first_try_at is null or e.first_try_at > ${heldAfter})
-         order by e.event_id limit 1) as b on true
-     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = due.delivery_id
-    returning d.delivery_id as "id", d.event_id as "eventId", d.type, d.record_id as "recordId", d.tries,
-              b.event_id is not null as "isBehind", b.first_try_at as "heldSince"`)
+         order by e.event_id limit 1) as b on true`)
+
+/*
+ * Few of an endpoint's many rows are changed below. They are named as one list, not joined: the planner, who knows nothing of a table that was
+ * empty a moment ago, would walk through all of them for a join.
+ */
+const among = (tx: Transaction, webhookId: Id, rows: readonly { id: Id }[]): Fragment =>
+  fragment`${of(tx.account, webhookId)} and delivery_id = any (${bigints(rows, 'id')}::bigint[])`
+
+const placeIn = (rows: readonly { id: Id }[]): Fragment =>
+  fragment`array_position(${bigints(rows, 'id')}::bigint[], delivery_id)`
+
+/** Takes deliveries of a locked endpoint under a lease. */
+export const claimDeliveries = (tx: Transaction, webhookId: Id, due: readonly DueDelivery[]): void =>
+  tx.send(sql`update webhook_deliveries set leased_until = ${UNTIL} where ${among(tx, webhookId, due)}`)
 
 /**
  * Puts off deliveries that are behind to the moment at which they wait no longer whatever happens; `wakeFollowers` brings them forward. The
  * endpoint is locked, so that neither misses the other.
  */
-export const putOffDeliveries = (tx: Transaction, webhookId: Id, behind: readonly { id: Id; until: Instant }[]) =>
-  tx.rows(sql`
-    update webhook_deliveries d set next_try_at = r.until
-      from unnest(${bigints(behind, 'id')}::bigint[], ${column(behind, 'until')}::timestamptz[]) as r(id, until)
-     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = r.id`)
+export const putOffDeliveries = (tx: Transaction, webhookId: Id, behind: readonly { id: Id; until: Instant }[]): void =>
+  tx.send(sql`
+    update webhook_deliveries
+       set next_try_at = coalesce((${column(behind, 'until')}::timestamptz[])[${placeIn(behind)}], next_try_at)
+     where ${among(tx, webhookId, behind)}`)
+
+/** Lets go of deliveries that were taken and not tried. */
+export const releaseDeliveries = (tx: Transaction, webhookId: Id, taken: readonly DueDelivery[]): void =>
+  tx.send(sql`update webhook_deliveries set leased_until = null where ${among(tx, webhookId, taken)}`)
 
 /** A try that is over, and what follows from it. */
 export interface EndedTry extends Pick<DueDelivery, 'id' | 'eventId' | 'type' | 'recordId'> {
@@ -177,35 +192,34 @@ export interface EndedTry extends Pick<DueDelivery, 'id' | 'eventId' | 'type' | 
 }
 
 /** Writes what came of tries of one endpoint. */
-export const finishTries = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[]) =>
-  tx.rows(sql`
-    update webhook_deliveries d
-       set state = r.state, tries = r.tries, last_status = r.status, last_try_at = r.at, first_try_at = coalesce(d.first_try_at, r.at),
-           next_try_at = coalesce(r.next, d.next_try_at), leased_until = null
-      from unnest(${bigints(ended, 'id')}::bigint[], ${column(ended, 'state')}::text[], ${column(ended, 'tries')}::smallint[],
-        ${column(ended, 'status')}::smallint[], ${column(ended, 'at')}::timestamptz[], ${column(ended, 'nextTryAt')}::timestamptz[])
-        as r(id, state, tries, status, at, next)
-     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = r.id and d.state = 'waiting'`)
-
-/** Lets go of deliveries that were taken and not tried. */
-export const releaseDeliveries = (tx: Transaction, webhookId: Id, taken: readonly Pick<DueDelivery, 'id'>[]) =>
-  tx.rows(sql`
-    update webhook_deliveries set leased_until = null
-     where ${of(tx.account, webhookId)} and delivery_id = any (${bigints(taken, 'id')}::bigint[])`)
+export const finishTries = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[]): void => {
+  const place = placeIn(ended)
+  // No subscript stands alone behind a SET, which not every server takes (decision 13).
+  tx.send(sql`
+    update webhook_deliveries
+       set state = coalesce((${column(ended, 'state')}::text[])[${place}], state),
+           tries = coalesce((${column(ended, 'tries')}::smallint[])[${place}], tries),
+           last_status = coalesce((${column(ended, 'status')}::smallint[])[${place}], null),
+           last_try_at = coalesce((${column(ended, 'at')}::timestamptz[])[${place}], last_try_at),
+           first_try_at = coalesce(first_try_at, (${column(ended, 'at')}::timestamptz[])[${place}]),
+           next_try_at = coalesce((${column(ended, 'nextTryAt')}::timestamptz[])[${place}], next_try_at), leased_until = null
+     where ${among(tx, webhookId, ended)} and state = 'waiting'`)
+}
 
 /** Makes due what waits next behind events of its record that hold nothing up any more. */
-export const wakeFollowers = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[], now: Instant) =>
-  tx.rows(sql`
+export const wakeFollowers = (tx: Transaction, webhookId: Id, ended: readonly EndedTry[], now: Instant): void =>
+  tx.send(sql`
     update webhook_deliveries d set next_try_at = ${now}
-      from unnest(${bigints(ended, 'eventId')}::bigint[], ${bigints(ended, 'recordId')}::bigint[], ${column(ended, 'type')}::text[])
-        as r(event, record, type)
-      cross join lateral (
-        select f.delivery_id from webhook_deliveries f
-         where f.account_id = ${tx.account} and f.webhook_id = ${webhookId} and f.state = 'waiting' and f.record_id = r.record
-           and f.event_id > r.event and f.is_ordered and split_part(f.type, '.', 1) = split_part(r.type, '.', 1)
-         order by f.event_id limit 1) as next
-     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.delivery_id = next.delivery_id
-       and d.tries = 0 and d.next_try_at > ${now}`)
+     where d.account_id = ${tx.account} and d.webhook_id = ${webhookId} and d.tries = 0 and d.next_try_at > ${now} and d.state = 'waiting'
+       and d.delivery_id = any (array(
+         select next.delivery_id
+           from unnest(${bigints(ended, 'eventId')}::bigint[], ${bigints(ended, 'recordId')}::bigint[], ${column(ended, 'type')}::text[])
+             as r(event, record, type)
+           cross join lateral (
+             select f.delivery_id from webhook_deliveries f
+              where f.account_id = ${tx.account} and f.webhook_id = ${webhookId} and f.state = 'waiting' and f.record_id = r.record
+                and f.event_id > r.event and f.is_ordered and split_part(f.type, '.', 1) = split_part(r.type, '.', 1)
+              order by f.event_id limit 1) as next))`)
 
 /** Gives up everything that waits for an endpoint. */
 export const giveUpDeliveries = (tx: Transaction, webhookId: Id) =>

@@ -13,6 +13,7 @@ import {
   type DueDelivery,
   type EndedTry,
   finishTries,
+  listDueDeliveries,
   putOffDeliveries,
   releaseDeliveries,
   wakeFollowers,
@@ -62,13 +63,13 @@ export interface Served {
 /** Sends an endpoint what is due to it, so many deliveries at most. */
 export async function serveEndpoint(deps: SendDeps, endpoint: Endpoint, width: number): Promise<Served> {
   const taken = await inTurn(deps, endpoint, (tx) => take(deps, tx, endpoint, width))
-  if (!taken || taken.due.length === 0) return { hadDue: false, isQuick: true }
-  const now = taken.due.filter(({ isBehind }) => !isBehind)
-  const messages = await composed(deps, taken.account, now)
+  if (!taken || taken.due.length === 0) return { hadDue: taken?.hadDue ?? false, isQuick: true }
+  const { due } = taken
+  const messages = await composed(deps, taken.account, due)
   const begunMs = deps.clock()
   const ended = await Promise.all(messages.map((message) => callOnce(deps, endpoint, taken, message)))
   const isQuick = deps.clock() - begunMs < QUICK_MS && ended.every(({ state }) => state === 'delivered')
-  const unsent = now.filter(({ id }) => !messages.some(({ delivery }) => delivery.id === id))
+  const unsent = due.filter(({ id }) => !messages.some(({ delivery }) => delivery.id === id))
   await inTurn(deps, endpoint, (tx) => finish(deps, tx, endpoint, ended, unsent))
   return { hadDue: true, isQuick }
 }
@@ -80,7 +81,10 @@ interface Taken {
   account: Account
   url: URL
   secrets: readonly string[]
+  /** Taken under a lease. */
   due: readonly DueDelivery[]
+  /** Something was due, be it behind something else. */
+  hadDue: boolean
 }
 
 /** Takes what is due, with what it is sent by. Returns undefined where there is no such endpoint any more, or it is disabled. */
@@ -89,11 +93,19 @@ async function take(deps: SendDeps, tx: Transaction, { id }: Endpoint, width: nu
   if (!webhook?.isActive) return undefined
   const nowMs = deps.realClock()
   const now = instantOf(nowMs)
-  const due = await claimDeliveries(tx, id, { now, heldAfter: instantOf(nowMs - HELD_MS_MAX), limit: width })
-  const behind = due.filter(({ isBehind }) => isBehind).map((one) => ({ id: one.id, until: heldUntil(one, nowMs) }))
-  if (behind.length > 0) await putOffDeliveries(tx, id, behind)
+  const found = await listDueDeliveries(tx, id, { now, heldAfter: instantOf(nowMs - HELD_MS_MAX), limit: width })
+  const behind = found.filter(({ isBehind }) => isBehind).map((one) => ({ id: one.id, until: heldUntil(one, nowMs) }))
+  const due = found.filter(({ isBehind }) => !isBehind)
+  if (behind.length > 0) putOffDeliveries(tx, id, behind)
+  if (due.length > 0) claimDeliveries(tx, id, due)
   const account = await getAccount(tx, tx.account)
-  return { account, url: new URL(webhook.url), secrets: signingSecrets(deps.envelope, tx.account, webhook, now), due }
+  return {
+    account,
+    url: new URL(webhook.url),
+    secrets: signingSecrets(deps.envelope, tx.account, webhook, now),
+    due,
+    hadDue: found.length > 0,
+  }
 }
 
 interface OutgoingEvent {
@@ -150,10 +162,10 @@ async function finish(
   const webhook = await lockWebhook(tx, tx.account, id)
   if (!webhook) return
   const nowMs = deps.realClock()
-  await finishTries(tx, id, ended)
-  if (unsent.length > 0) await releaseDeliveries(tx, id, unsent)
+  finishTries(tx, id, ended)
+  if (unsent.length > 0) releaseDeliveries(tx, id, unsent)
   const past = ended.filter(isOutOfTheWay)
-  if (past.length > 0) await wakeFollowers(tx, id, past, instantOf(nowMs))
+  if (past.length > 0) wakeFollowers(tx, id, past, instantOf(nowMs))
   await judge(deps, tx, webhook, ended, nowMs)
 }
 
