@@ -408,6 +408,11 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   },
   addBatch: async (world) => ({ path: '/v1/batches', body: await batchBody(world) }),
   editBatch: async (world) => ({ path: '/v1/batches', body: (await newBatch(world)).body }),
+  // Other recipes have moved it, too: never back.
+  moveClock: async ({ client }) => {
+    const { Now } = (await client.get('/v1/clock')).body
+    return { path: '/v1/clock', body: { Now: new Date(Date.parse(Now) + 3_600_000).toISOString() } }
+  },
   replayWebhookDelivery: async (world) => {
     const [{ webhookID }] = (await world.client.get('/v1/webhooks?page_size=1')).body
     const path = `/v1/webhooks/${webhookID}`
