@@ -234,6 +234,22 @@ describe('a customer whom a rule has suspended', () => {
   })
 })
 
+describe('a step on the due date that suspends', () => {
+  test('holds until the invoice is paid, though that is past due only on the next day', async () => {
+    const { client, customerID, invoice, move } = await shop(CARDS.poor)
+    await client.put('/v1/collectionrules', { Attempts: [{ DaysAfterDue: 0, Action: 'suspend' }] })
+    await invoice(115)
+    const status = async () => (await client.get(`/v1/customers/${customerID}`)).body.comp_status
+    for (const day of ['2027-01-05', '2027-01-06']) {
+      await move(day)
+      expect(await status()).toBe('Suspended')
+    }
+    await addCard(client, customerID, CARDS.good)
+    await move('2027-01-07')
+    expect(await status()).toBe('Active')
+  })
+})
+
 describe('money lost again', () => {
   test('makes the newest step the one that failed, and the later ones follow', async () => {
     const { client, customerID, invoice, move, mails, read } = await shop(CARDS.poor)

@@ -195,16 +195,18 @@ export const findMailedCustomer = (tx: Transaction, id: CustomerId) =>
   )
 
 /**
- * Returns true while something that is due is unpaid: invoices on hold, by themselves or with their customer, do not count, pending money does not
- * pay.
+ * Builds the SQL of whether an invoice `i` keeps its customer `c` suspended: past its due date and not paid. What is on hold, by itself or with the
+ * customer, does not count, and pending money does not pay. On the day of the suspension what is due that day counts: a step can come on it.
  */
+const isOverdue = (today: IsoDate): Fragment => fragment`
+  i.issued_at is not null and i.cancelled_at is null and not i.is_collection_hold and not c.is_collection_hold
+  and i.due_date < greatest(${today}::date, c.paused_on + 1) and i.total_minor > i.negative_minor + i.paid_minor`
+
 export const owesOverdue = async (tx: Transaction, customerId: CustomerId, today: IsoDate): Promise<boolean> =>
   (
     await tx.rows(sql`
-      select 1 from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id and not c.is_collection_hold
-       where i.account_id = ${tx.account} and i.customer_id = ${customerId} and i.issued_at is not null
-         and i.cancelled_at is null and not i.is_collection_hold and i.due_date < ${today}
-         and i.total_minor > i.negative_minor + i.paid_minor limit 1`)
+      select 1 from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
+       where i.account_id = ${tx.account} and i.customer_id = ${customerId} and ${isOverdue(today)} limit 1`)
   ).length > 0
 
 /** Lists the customers of an account whom a rule has suspended and who owe nothing overdue any more. */
@@ -213,9 +215,7 @@ export const listToComeBack = async (db: Queryable, account: AccountId, today: I
     await db.rows<{ id: CustomerId }>(sql`
       select c.customer_id as "id" from customers c where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null
          and c.archived_at is null
-         and (c.is_collection_hold or not exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and i.issued_at is not null
-              and i.cancelled_at is null and not i.is_collection_hold and i.due_date < ${today}
-              and i.total_minor > i.negative_minor + i.paid_minor))
+         and not exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and ${isOverdue(today)})
        order by c.customer_id limit 1000`)
   ).map(({ id }) => id)
 
