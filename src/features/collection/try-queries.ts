@@ -34,7 +34,7 @@ export interface Try {
   attempts: number
   /** Since when, by the account's clock, its gateway has given no answer. */
   silentSince: Instant
-  /** Somebody is asking the gateway at this moment. */
+  /** Somebody may be asking the gateway at this moment: a call outlives its lease by less than a minute. */
   isAsked: boolean
 }
 
@@ -49,7 +49,7 @@ const COLUMNS = fragment`
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
   was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince",
-  coalesce(leased_until between clock_timestamp() and ${UNTIL}, false) as "isAsked"`
+  coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
   firstRow<Try>(

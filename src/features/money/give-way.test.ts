@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { codesOf, differencesOf, shop as subscribed } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { acting, creditOf, invoiceOf, ledgerOf, lineOf, moneyShop, paymentOf } from './money.testing.ts'
 import { updateGivesWay } from './payment-queries.ts'
 
@@ -280,5 +281,23 @@ test('a credit of the rules takes the place of a line on another invoice', async
   expect(note.Allocations).toMatchObject([{ invoiceID: other, amountApplied: note.Amount }])
   const { body } = await client.get(`/v1/payments/${line.id}`)
   expect(body.Amount + note.Amount).toBe(100)
+  await clean(client)
+})
+
+test('money that comes while the batch is being built waits for that, and is refused once the line is built', async () => {
+  const { client, pay, line, ids } = await lined()
+  const reader = service.db.reader(client.id)
+  const { paying } = await acting(service, client, async (tx) => {
+    await updateGivesWay(tx, [BigInt(ids[0]!)], false)
+    const begun = pay(40)
+    // The payment has seen the line give way, and waits for its row.
+    const isWaiting = async () =>
+      (await reader.rows(sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`)).length > 0
+    for (let look = 0; look < 10_000 && !(await isWaiting()); look += 1);
+    return { paying: begun }
+  })
+  const refused = await paying
+  expect([refused.status, codesOf(refused)]).toEqual([409, ['line_built']])
+  expect(await line()).toEqual(['Pending', 115, 115])
   await clean(client)
 })
