@@ -5,6 +5,7 @@ import { testContract } from './contract.testing.ts'
 import type { GatewayCall } from './contract.ts'
 import { manual } from './manual.ts'
 import { sandboxAdapter } from './sandbox.ts'
+import { sepaFile } from './sepa-file.ts'
 
 /** Every adapter is held to the one contract. */
 
@@ -29,4 +30,15 @@ describe('the contract of gateways', () => {
     secrets: ['secret of reports'],
   })
   testContract({ type: 'manual', make: () => manual, newCall: callWith({}) })
+  testContract({
+    type: 'sepa-file',
+    make: () => sepaFile,
+    newCall: callWith({
+      CreditorName: 'Acme',
+      CreditorIBAN: 'DE89370400440532013000',
+      CreditorBIC: 'COBADEFFXXX',
+      CreditorIdentifier: 'DE98ZZZ09999999999',
+    }),
+    secrets: ['DE89370400440532013000', 'DE98ZZZ09999999999'],
+  })
 })

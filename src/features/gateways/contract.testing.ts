@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import { CardNumber } from '../../kernel/card-number.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { BANK_KINDS, DECLINE_CLASSES } from '../../kernel/rails.ts'
-import type { AccountToVerify, ChargeToMake, Declined, GatewayAdapter, GatewayCall, Outcome } from './contract.ts'
+import type {
+  AccountToVerify,
+  BatchToBuild,
+  ChargeToMake,
+  Declined,
+  GatewayAdapter,
+  GatewayCall,
+  LineToBuild,
+  Outcome,
+} from './contract.ts'
 
 /**
  * The contract of gateways as tests that every adapter passes, shaped by what it can do: cards, refunds, checks of bank accounts, reports.
@@ -88,6 +97,27 @@ const ACCOUNT: AccountToVerify = {
   bic: null,
 }
 
+const lineOf = (paymentId: bigint): LineToBuild => ({
+  ...ACCOUNT,
+  bic: 'COBADEFFXXX',
+  paymentId,
+  reference: `P7-${paymentId}`,
+  amountMinor: 1000n,
+  mandateReference: 'EM1',
+  mandateDate: '2026-12-01',
+  hasAccountChanged: false,
+  remittance: '=1+1',
+})
+
+const BATCH: BatchToBuild = {
+  token: '0f8b1c52-a7d9-4c52-a91c-3f0e8c2d7b11',
+  batchId: 1n,
+  currency: 'EUR',
+  actionDate: '2027-02-03',
+  createdAt: '2027-01-31T08:00:00.000Z',
+  lines: [lineOf(1n), lineOf(2n)],
+}
+
 /** Declares the tests of an adapter. */
 export function testContract(of: ContractOf): void {
   const adapter = of.make()
@@ -111,6 +141,19 @@ export function testContract(of: ContractOf): void {
     expect(answer).toEqual({ kind: 'accepted' })
     for (const secret of of.secrets ?? []) expect(JSON.stringify(answer)).not.toContain(secret)
   })
+
+  if (adapter.buildBatch)
+    test(named('builds the same lines into the same file, whatever the moment of the call'), async () => {
+      expect(adapter.batches).toBeDefined()
+      const call = await of.newCall()
+      const built = await adapter.buildBatch!(call, BATCH)
+      expect(built.kind).toBe('built')
+      expect(await adapter.buildBatch!({ ...call, now: '2027-02-01T09:00:00.000Z' }, BATCH)).toEqual(built)
+      if (built.kind === 'built' && built.file) {
+        expect(built.file.bytes.length).toBeGreaterThan(0)
+        expect(built.file.name).toMatch(/^[a-z0-9.-]+$/i)
+      }
+    })
 
   if (adapter.verifyAccount)
     test(named('answers about bank accounts of its kinds, and never throws for what it is asked'), async () => {
