@@ -33,7 +33,7 @@ test('first-invoice: a year on a monthly package is thirteen invoices, each expl
   )
 })
 
-test.each(['first-invoice.ts', 'import-customers.ts', 'receive-webhooks.ts', 'first-invoice.sh'])(
+test.each(['first-invoice.ts', 'import-customers.ts', 'receive-webhooks.ts', 'first-invoice.sh', 'card.sh'])(
   '%s: where nothing answers, one sentence says so',
   async (name) => {
     // The discard port: nobody listens on it.
@@ -65,6 +65,23 @@ test('first-invoice.sh: curl alone gets to an invoice', async () => {
   const { code, out, err } = await example('first-invoice.sh', await environmentOf())
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(JSON.parse(out)).toMatchObject([{ Total: 31, invoiceNum: 1 }])
+})
+
+test('card.sh: a card is declined, replaced and charged, and what was given back is not charged again', async () => {
+  const env = await environmentOf()
+  for (const _ of ['first', 'second']) {
+    const { code, out, err } = await example('card.sh', env)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const [issued, declined, paid, attempts = '', refunds = '', tries] = out.trim().split('\n')
+    expect([issued, declined, paid]).toEqual([
+      'issued: Due',
+      'declined on its due date: Past Due',
+      'with another card: Paid',
+    ])
+    expect(JSON.parse(attempts).map(({ Outcome }: { Outcome: string }) => Outcome)).toEqual(['declined', 'succeeded'])
+    expect(JSON.parse(refunds)).toMatchObject([{ Amount: 40, State: 'succeeded' }])
+    expect(Number(tries)).toBe(2)
+  }
 })
 
 test('the tour of the README works as it stands there', async () => {
