@@ -24,22 +24,52 @@ const openOf = (amount: Fragment): Fragment => fragment`(${amount} - paid_minor 
 const INVOICE_OPEN = openOf(fragment`total_minor`)
 const POSITIVE_OPEN = openOf(fragment`amount_minor`)
 
-/** Builds the SQL of what lines that give way are allocated to an invoice. Only one with pending money is looked at. */
-const givesWay = (account: AccountId): Fragment => fragment`
-  (case when pending_minor = 0 then 0 else
-    (select coalesce(sum(l.amount_minor), 0) from allocations l join payments p on p.account_id = ${account} and p.payment_id = l.given_id
-      where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = invoices.invoice_id and l.given_kind = 'payment'
-        and l.ended_on is null and p.gives_way) end)::bigint`
+/** Document as its row has it: `openMinor` is what nothing is allocated to. */
+interface OwedRow extends Omit<OwedDocument, 'givesWayMinor'> {
+  pendingMinor: bigint
+}
 
-const listOwedWhere = (db: Queryable, account: AccountId, invoices: Fragment, positives: Fragment) =>
-  db.rows<OwedDocument>(sql`
-    select 'invoice' as "kind", invoice_id as "id", customer_id as "customerId", currency, invoice_date as "dated", number as "order",
-           ${INVOICE_OPEN} + ${givesWay(account)} as "openMinor", ${givesWay(account)} as "givesWayMinor",
-           case when cancelled_at is not null then 'cancelled' when issued_at is null then 'draft' else 'open' end as "state"
-      from invoices where account_id = ${account} and ${invoices}
-    union all
-    select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 0::bigint, 'open'
-      from positive_adjustments where account_id = ${account} and ${positives}`)
+const listOwedWhere = async (
+  db: Queryable,
+  account: AccountId,
+  invoices: Fragment,
+  positives: Fragment,
+): Promise<OwedDocument[]> =>
+  withPlaces(
+    db,
+    account,
+    await db.rows<OwedRow>(sql`
+      select 'invoice' as "kind", invoice_id as "id", customer_id as "customerId", currency, invoice_date as "dated", number as "order",
+             ${INVOICE_OPEN} as "openMinor", pending_minor as "pendingMinor",
+             case when cancelled_at is not null then 'cancelled' when issued_at is null then 'draft' else 'open' end as "state"
+        from invoices where account_id = ${account} and ${invoices}
+      union all
+      select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 0, 'open'
+        from positive_adjustments where account_id = ${account} and ${positives}`),
+  )
+
+/** Counts as open what lines that give way are allocated to invoices. They are asked about only where there is pending money. */
+async function withPlaces(db: Queryable, account: AccountId, rows: readonly OwedRow[]): Promise<OwedDocument[]> {
+  const pending = rows.filter(({ pendingMinor }) => pendingMinor > 0n).map(({ id }) => id)
+  const places = new Map(
+    pending.length === 0
+      ? []
+      : (await listPlaces(db, account, pending)).map(({ id, amountMinor }) => [id, amountMinor]),
+  )
+  return rows.map(({ pendingMinor, ...document }) => {
+    const givesWayMinor = pendingMinor > 0n ? (places.get(document.id) ?? 0n) : 0n
+    return { ...document, openMinor: document.openMinor + givesWayMinor, givesWayMinor }
+  })
+}
+
+/** Lists what lines that give way are allocated to invoices. */
+const listPlaces = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<{ id: InvoiceId; amountMinor: bigint }>(sql`
+    select l.owed_id as "id", sum(l.amount_minor)::bigint as "amountMinor"
+      from allocations l join payments p on p.account_id = ${account} and p.payment_id = l.given_id and p.gives_way
+     where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = any(${ids(invoiceIds)}::bigint[]) and l.given_kind = 'payment'
+       and l.ended_on is null
+     group by l.owed_id`)
 
 /** Lists the documents that references name; those that do not exist are left out. */
 export const listOwed = (db: Queryable, account: AccountId, refs: readonly OwedRef[]) =>
@@ -51,15 +81,15 @@ export const listOwed = (db: Queryable, account: AccountId, refs: readonly OwedR
   )
 
 /** Lists what of a customer and currency is open: issued invoices and positive adjustments that something is left of, lines that give way not counted. */
-export const listOpen = (tx: Transaction, customerId: CustomerId, currency: string) => {
+export async function listOpen(tx: Transaction, customerId: CustomerId, currency: string): Promise<OwedDocument[]> {
   const ofCustomer = fragment`customer_id = ${customerId} and currency = ${currency}`
-  return listOwedWhere(
+  const found = await listOwedWhere(
     tx,
     tx.account,
-    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null
-      and (${INVOICE_OPEN} > 0 or ${givesWay(tx.account)} > 0)`,
+    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null and (${INVOICE_OPEN} > 0 or pending_minor > 0)`,
     fragment`${ofCustomer} and ${POSITIVE_OPEN} > 0`,
   )
+  return found.filter(({ openMinor }) => openMinor > 0n)
 }
 
 /** Finds invoices by their numbers. */
