@@ -5,9 +5,13 @@ import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements that find what unallocated money of customers can pay. */
 
-/** Builds the SQL of whether an invoice `i` is due by a day and not paid; what is pending does not pay it, and what is on hold does not count. */
+/**
+ * Builds the SQL of whether an invoice `i` of a customer `c` is due by a day and not paid. What is pending does not pay it; what is on hold, by itself
+ * or with the customer, does not count.
+ */
 const isUnpaid = (today: IsoDate): Fragment => fragment`
-  i.issued_at is not null and i.cancelled_at is null and not i.is_collection_hold and i.due_date <= ${today}
+  i.issued_at is not null and i.cancelled_at is null and not i.is_collection_hold and not c.is_collection_hold
+  and i.due_date <= ${today}
   and i.total_minor > i.negative_minor + i.paid_minor`
 
 /** Builds the SQL of whether the customer of an invoice `i` has unallocated money in its currency. */
@@ -20,7 +24,8 @@ const hasFree = (account: AccountId): Fragment => fragment`
 /** Lists the unpaid invoices of a customer that are due and that he has unallocated money for, the oldest first. */
 export const listPayablePastDue = (tx: Transaction, customerId: CustomerId, today: IsoDate) =>
   tx.rows<{ id: InvoiceId; customerId: CustomerId; currency: string }>(sql`
-    select i.invoice_id as "id", i.customer_id as "customerId", i.currency from invoices i
+    select i.invoice_id as "id", i.customer_id as "customerId", i.currency
+      from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
      where i.account_id = ${tx.account} and i.customer_id = ${customerId} and ${isUnpaid(today)} and ${hasFree(tx.account)}
      order by i.invoice_date, i.number`)
 

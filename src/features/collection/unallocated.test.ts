@@ -126,6 +126,18 @@ test('neither where the account has turned it off, nor for invoices on hold', as
   await clean(client)
 })
 
+test('a customer on hold comes back without it', async () => {
+  const { client, customerID, invoice, move, read, eft, state } = await shop()
+  const id = await invoice(115)
+  await move('2027-01-20')
+  await eft(115, '2027-01-20')
+  const customer = (await client.get(`/v1/customers/${customerID}`)).body
+  expect((await client.put(`/v1/customers/${customerID}`, { ...customer, isCollectionHold: true })).status).toBe(204)
+  await lookWhoReturns()
+  expect([(await read(id)).Balance, await state()]).toEqual([115, 'Active'])
+  await clean(client)
+})
+
 test('money in another currency pays nothing', async () => {
   const { client, invoice, move, read, eft, state } = await shop()
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
