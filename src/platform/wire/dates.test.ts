@@ -69,6 +69,8 @@ describe('a calendar date that arrives', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 7300 }), fc.constantFrom(...ZONES), (days, zone) => {
         const date = addDays('2011-01-01', days)
+        // Samoa went from the 29th to the 31st: the day in between is answered as the next.
+        fc.pre(!(date === '2011-12-30' && zone === 'Pacific/Apia'))
         expect(readDate(dateWithOffset(date, zone), zone)).toBe(date)
         expect(readDate(date, zone)).toBe(date)
         expect(readDate(`${date}T00:00:00`, zone)).toBe(date)
