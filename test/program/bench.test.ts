@@ -18,6 +18,7 @@ const PROGRAMS = [
   'pdf',
   'neighbours',
   'outward',
+  'webhooks',
   'collect',
   'soak',
   'kills',

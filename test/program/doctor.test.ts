@@ -137,9 +137,10 @@ describe('illnesses', () => {
       HOST: '0.0.0.0',
       TRUST_PROXY: 'true',
       CORS_ORIGIN: '*',
+      OUTBOUND_ALLOW: '169.254.0.0/16',
       LOG_LEVEL: 'silent',
     })
-    for (const name of ['PUBLIC_URL', 'TRUST_PROXY', 'CORS_ORIGIN', 'LOG_LEVEL'])
+    for (const name of ['PUBLIC_URL', 'TRUST_PROXY', 'CORS_ORIGIN', 'OUTBOUND_ALLOW', 'LOG_LEVEL'])
       expect(of(said, name), name).toMatchObject([{ State: 'warn' }])
     expect(code).toBe(0)
   })

@@ -19,6 +19,7 @@ export type RecordType =
   | 'payment'
   | 'positive_adjustment'
   | 'subscription'
+  | 'webhook_delivery'
 
 /** Something that is stored and should be something else. Texts are for people: amounts with the decimals of their currency. */
 export interface Difference {

@@ -462,3 +462,19 @@ test('a count that lets deep pages skip is what is there', async () => {
     expect.stringMatching(/^counted lists: list 0: records of invoices counted in this block says 3, should say \d+$/),
   ])
 })
+
+test('a delivery of a webhook is of the event that it names', async () => {
+  const found = await tampered(
+    `insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)
+       select :account, 1, min(event_id), 'invoice.cancelled', 7 from events where account_id = :account`,
+    `insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id) values (:account, 1, 999999999, 'invoice.issued', 7)`,
+  )
+  expect(reported(found)).toEqual([
+    expect.stringMatching(
+      /^webhook deliveries: webhook delivery \d+: event \d+ says invoice.cancelled 7, should say \w+\.\w+ \d+$/,
+    ),
+    expect.stringMatching(
+      /^webhook deliveries: webhook delivery \d+: event 999999999 says invoice.issued 7, should say nothing: there is no such event$/,
+    ),
+  ])
+})

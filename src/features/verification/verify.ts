@@ -8,6 +8,7 @@ import { orphans, zeroCharges } from './charges.ts'
 import { counts } from './counts.ts'
 import { coverage } from './coverage.ts'
 import { creditedCharges, creditNotes } from './credits.ts'
+import { deliveries } from './deliveries.ts'
 import type { Check, Difference } from './difference.ts'
 import { entriesBalance, ledgerEntries } from './entries.ts'
 import { payments, positives } from './given.ts'
@@ -40,6 +41,7 @@ const CHECKS: readonly Check[] = [
   coverage,
   usageCycles,
   counts,
+  deliveries,
 ]
 
 export interface Verification {

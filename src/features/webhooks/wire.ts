@@ -93,7 +93,6 @@ export const RotateIn = objectOf({ Hours: optional(whole(0, HOURS_MAX)) }, { nam
 
 const range = { from: required(instant()), to: required(endOfPeriod()), Types: optional(patterns()) }
 export const ReplayIn = objectOf(range, { name: 'ReplayWebhookInput' })
-export type ReplayBody = BodyOf<typeof range>
 
 /** Returns the fields of a webhook after a body: only what is sent changes, and null stands for the default. */
 export const webhookFromWire = (body: WebhookBody, present: WebhookInput): WebhookInput => ({

@@ -1,4 +1,5 @@
 import { type Config, ConfigFailure, readConfig, SETTINGS } from '../config.ts'
+import { isWithin } from '../outbound/networks.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
 /** Settings by themselves: whether each can be read, whether one was misspelt, and what does not go together. */
@@ -7,6 +8,8 @@ type Env = Readonly<Record<string, string | undefined>>
 
 const NEAR_LENGTH_MIN = 8
 const NEAR_DISTANCE_MAX = 2
+/** The address under which clouds hand out the credentials of a machine. */
+const CLOUD_METADATA = '169.254.169.254'
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
 /**
@@ -78,7 +81,7 @@ function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
-function together({ host, publicUrl, trustProxy, corsOrigin, logLevel, smtpUrl }: Config): Finding[] {
+function together({ host, publicUrl, trustProxy, corsOrigin, logLevel, smtpUrl, outboundAllow }: Config): Finding[] {
   const findings: Finding[] = []
   const isOpen = !LOOPBACK.test(host)
   if (publicUrl?.startsWith('http://') && !LOOPBACK.test(new URL(publicUrl).hostname))
@@ -102,6 +105,14 @@ function together({ host, publicUrl, trustProxy, corsOrigin, logLevel, smtpUrl }
   if (corsOrigin?.includes('*'))
     findings.push(
       doubtful('CORS_ORIGIN', 'is *: any page in a browser may call the API', 'list the origins that need it'),
+    )
+  if (outboundAllow && isWithin(CLOUD_METADATA, outboundAllow))
+    findings.push(
+      doubtful(
+        'OUTBOUND_ALLOW',
+        `holds ${CLOUD_METADATA}: at a cloud, whoever adds a webhook may call for the machine's credentials`,
+        'name the networks of the receivers alone',
+      ),
     )
   if (logLevel === 'silent')
     findings.push(doubtful('LOG_LEVEL', 'is silent: nobody learns of a failure', 'set it to info or warn'))
