@@ -11,7 +11,7 @@ export interface CheckedDelivery {
   eventAbout: string | null
 }
 
-/** Lists deliveries of webhooks whose event is not there, or is another than they say. */
+/** Lists deliveries of webhooks whose event is not there, or is another than the one they name. */
 export const listDeliveryDifferences = (db: Queryable, account: AccountId) =>
   db.rows<CheckedDelivery>(sql`
     select d.delivery_id as "id", d.event_id as "eventId", d.type || ' ' || d.record_id as "about", e.type || ' ' || e.record_id as "eventAbout"
