@@ -18,7 +18,21 @@ const LATENCY_MS = 50
 const CALLERS = 8
 const SAMPLE_EVERY_MS = 250
 
-const cpuOf = (service: Service): number => service.nodeCpu() + service.databaseCpu()
+/** CPU-seconds of the program and of PostgreSQL. */
+interface Cpu {
+  node: number
+  database: number
+}
+
+/** Does a work, and returns what came of it and the CPU that it took, by the number of things that it did. */
+async function cpuOf<T>(service: Service, work: () => Promise<T>): Promise<{ done: T; cpu(count: number): Cpu }> {
+  const [node, database] = [service.nodeCpu(), service.databaseCpu()]
+  const done = await work()
+  const spent = { node: service.nodeCpu() - node, database: service.databaseCpu() - database }
+  return { done, cpu: (count) => ({ node: spent.node / count, database: spent.database / count }) }
+}
+
+const sumOf = ({ node, database }: Cpu): number => node + database
 
 /** Sends a request of the bench, and fails on any answer that is none of success. */
 async function send(service: Service, method: string, path: string, body?: object): Promise<any> {
@@ -33,31 +47,30 @@ async function send(service: Service, method: string, path: string, body?: objec
 }
 
 /** CPU-seconds of a payment with an allocation, to open invoices of the second half of the customers. */
-async function payCpu(service: Service, count: number, seconds: number): Promise<number> {
+async function payCpu(service: Service, count: number, seconds: number): Promise<Cpu> {
   await settle(service.connection)
-  const before = cpuOf(service)
   const next = () => {
     const customerID = count + 1 + Math.floor(Math.random() * count)
     const Allocations = [{ invoiceID: customerID, amountApplied: 0.01 }]
     const rest = { Amount: 0.01, CurrencyCode: 'USD', Date: '2027-01-01', Method: 'eft', Allocations }
     return httpSend('POST', '/v1/payments', service.authorization, JSON.stringify({ customerID, ...rest }))
   }
-  const { answers } = await drive({ port: service.port, callers: CALLERS, seconds, next, status: 201 })
-  return (cpuOf(service) - before) / answers
+  const { done, cpu } = await cpuOf(service, () =>
+    drive({ port: service.port, callers: CALLERS, seconds, next, status: 201 }),
+  )
+  return cpu(done.answers)
 }
 
 /** Collects everything that is due by moving the account's clock within its day. */
-async function collect(
-  service: Service,
-): Promise<{ seconds: number; cpu: number; memory: number[]; collected: number }> {
+async function collect(service: Service, count: number) {
   await settle(service.connection)
   const memory: number[] = []
   const sampling = setInterval(() => memory.push(service.memory()), SAMPLE_EVERY_MS)
-  const [before, beganAt] = [cpuOf(service), performance.now()]
+  const beganAt = performance.now()
   try {
-    const { Collected } = await send(service, 'PUT', '/v1/clock', { Now: '2027-01-01T12:00:00Z' })
-    const seconds = (performance.now() - beganAt) / 1000
-    return { seconds, cpu: cpuOf(service) - before, memory, collected: Collected }
+    const { done, cpu } = await cpuOf(service, () => send(service, 'PUT', '/v1/clock', { Now: '2027-01-01T12:00:00Z' }))
+    if (done.Collected !== count) throw new Error(`${done.Collected} of ${count} invoices were collected`)
+    return { seconds: (performance.now() - beganAt) / 1000, attempt: cpu(count), memory }
   } finally {
     clearInterval(sampling)
   }
@@ -74,30 +87,38 @@ async function measure(count: number, isSmoke: boolean) {
       await client.query(CUSTOMERS, [2 * count])
       for (const statement of OPEN_INVOICES) await client.query(statement, [2 * count])
       for (const statement of CARDS) await client.query(statement, [count, gatewayID])
-      await client.query('vacuum (analyze)')
+      // Tables that are still empty are left as a new installation has them.
+      await client.query(
+        'vacuum (analyze) customers, invoices, dunning, payment_methods, sandbox_cards, ledger_entries, customer_totals',
+      )
     })
     const seconds = isSmoke ? 0.5 : 5
     await payCpu(service, count, seconds)
     const payments = [await payCpu(service, count, seconds)]
-    const collected = await collect(service)
-    if (collected.collected !== count) throw new Error(`${collected.collected} of ${count} invoices were collected`)
+    const collected = await collect(service, count)
     payments.push(await payCpu(service, count, seconds))
-    return { ...collected, payment: median(payments) }
+    return { ...collected, payments }
   } finally {
     await service.stop()
   }
 }
 
 export async function benchCollect({ count, isSmoke }: { count: number; isSmoke: boolean }): Promise<void> {
-  const { seconds, cpu, memory, payment } = await measure(count, isSmoke)
-  const attempt = cpu / count
+  const { seconds, attempt, memory, payments } = await measure(count, isSmoke)
+  const row = (title: string, { node, database }: Cpu) => [
+    title,
+    ...[node, database, node + database].map((cpu) => (cpu * 1e6).toFixed(0)),
+  ]
   tellTable(
-    ['', 'CPU, µs'],
+    ['CPU, µs', 'Node', 'PostgreSQL', 'together'],
     [
-      ['an attempt, with the book of the sandbox', (attempt * 1e6).toFixed(0)],
-      ['a payment with an allocation', (payment * 1e6).toFixed(0)],
+      row('an attempt, with the book of the sandbox', attempt),
+      ...payments.map((payment, place) =>
+        row(`a payment with an allocation, ${place === 0 ? 'before' : 'after'}`, payment),
+      ),
     ],
   )
+  const ratio = sumOf(attempt) / median(payments.map(sumOf))
   tell(
     `${count} invoices in ${seconds.toFixed(1)} s; resident memory ${Math.min(...memory).toFixed(0)} to ${Math.max(...memory).toFixed(0)} MB`,
   )
@@ -111,8 +132,8 @@ export async function benchCollect({ count, isSmoke }: { count: number; isSmoke:
       },
       {
         goal: `CPU of an attempt at most ${CPU_OF_PAYMENT} × that of a payment`,
-        reached: `${(attempt / payment).toFixed(2)} ×`,
-        isMet: attempt <= CPU_OF_PAYMENT * payment,
+        reached: `${ratio.toFixed(2)} ×`,
+        isMet: ratio <= CPU_OF_PAYMENT,
       },
       { goal: `memory is flat: ${FLAT_RULE}`, reached: `rises by ${second.toFixed(0)} MB`, isMet: isFlat },
     ],

@@ -233,12 +233,24 @@ const TAXES = [
   { Name: 'QST', rules: [{ Perc: 0.09975, ...placeOf('CA', 'Quebec') }] },
 ]
 
-/** Sets the account up as a shop: settings, currencies, taxes, custom fields, groups, packages and components. */
+/** Rules by which unpaid invoices are collected: four tries in three weeks, and a word before a card ends. */
+const COLLECTION_RULES = {
+  Attempts: [
+    { DaysAfterDue: 0, Action: 'payment_unsuccessful' },
+    { DaysAfterDue: 4, Action: 'warning' },
+    { DaysAfterDue: 10, Action: 'final_warning' },
+    { DaysAfterDue: 21, Action: 'suspend' },
+  ],
+  Reminders: [{ Kind: 'card_expiring', DaysBefore: 30, isActive: true }],
+}
+
+/** Sets the account up as a shop: settings, currencies, taxes, rules of collection, custom fields, groups, packages and components. */
 export async function openShop(client: DemoClient): Promise<Shop> {
   await client.put('/v1/account', ACCOUNT)
   for (const CurrencyCode of CURRENCIES)
     if (CurrencyCode !== DEMO_CURRENCY) await client.post('/v1/currencies', { CurrencyCode })
   for (const setting of TAXES) await client.post('/v1/tax', setting)
+  await client.put('/v1/collectionrules', COLLECTION_RULES)
   for (const Key of CUSTOM_FIELDS) await client.post('/v1/customfields', { Key })
   const groupOf = async (GroupName: string): Promise<number> =>
     (await client.post('/v1/packagegroups', { GroupName })).packageGroupID

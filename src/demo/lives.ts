@@ -1,5 +1,6 @@
 import { addDays, addMonths, firstOfNextMonth } from '../kernel/calendar.ts'
 import type { Extra, Plan } from './catalogue.ts'
+import { addCard, type Card, giveBack, isFailing, payByCard, replaceCard } from './cards.ts'
 import {
   cancel,
   changePlan,
@@ -56,6 +57,12 @@ const REASONS = [
   'Missed a link to our calendar',
 ] as const
 
+/** Becomes a customer, with a card where it is paid by card. */
+function come(life: Life, card: Card = 'sound'): void {
+  join(life)
+  addCard(life, 0, card)
+}
+
 const seatsFor = (life: Life, plan: Plan): number =>
   plan === 'business' ? life.draw.between(9, 60) : life.draw.between(2, 14)
 
@@ -71,9 +78,14 @@ function extrasFor(life: Life, plan: Plan): Partial<Record<Extra, number | null>
   }
 }
 
-function start(life: Life, plan: Plan, term: readonly [number, 'months' | 'days'] = MONTHLY): void {
+function start(
+  life: Life,
+  plan: Plan,
+  term: readonly [number, 'months' | 'days'] = MONTHLY,
+  card: Card = 'sound',
+): void {
   const { draw } = life
-  join(life)
+  come(life, card)
   const isYearly = term[0] === 12
   // Firms often want their bills on the first of a month; a trial has its own first day of paying.
   const isSynced = plan === 'business' && !isYearly && draw.chance(50)
@@ -101,7 +113,13 @@ const LINE_TERM = [30, 'days'] as const
 function steady(life: Life): void {
   const { draw } = life
   const plan = anyPlan(life)
-  start(life, plan, anyTerm(life, plan))
+  const card = draw.weighted({ sound: 62, renewed: 8, poor: 18, expired: 5, disputed: 3, won: 4 })
+  start(life, plan, anyTerm(life, plan), card)
+  if (isFailing(life, card)) {
+    if (draw.chance(75)) replaceCard(life, draw.between(35, 80))
+    return
+  }
+  if (draw.chance(80)) giveBack(life, draw.between(20, 60))
   if (draw.chance(35)) invoiceWork(life, draw.between(1, 20))
   if (draw.chance(30))
     note(life, draw.between(3, 60), 'Phone Call', 'Called to ask how things go: content, wants nothing.')
@@ -120,6 +138,7 @@ function growing(life: Life): void {
   changePlan(life, draw.between(1, 6), { plan: 'team', term: MONTHLY, when: 'now' })
   setExtras(life, draw.between(0, 3), { seats: draw.between(3, 6) })
   setExtras(life, draw.between(25, 60), { seats: draw.between(7, 14) })
+  if (draw.chance(50)) giveBack(life, draw.between(5, 20))
   if (draw.chance(60)) {
     changePlan(life, draw.between(40, 90), { plan: 'business', term: MONTHLY, when: 'now' })
     setExtras(life, draw.between(0, 10), { seats: draw.between(15, 60), numbers: draw.between(2, 12), support: 1 })
@@ -174,7 +193,8 @@ function pausing(life: Life): void {
 
 function inArrears(life: Life): void {
   const { draw } = life
-  start(life, 'team')
+  payByCard(life)
+  start(life, 'team', MONTHLY, 'poor')
   const days = Math.max(25, life.lastDay - life.day() - draw.between(8, 45))
   note(life, days, 'Dispute', 'Three invoices open, no answer to two letters.')
   setCustomer(life, 1, 'suspend')
@@ -197,7 +217,7 @@ function temporary(life: Life): void {
   const { draw } = life
   const months = draw.between(2, 5)
   const odd = draw.between(0, 20)
-  join(life)
+  come(life)
   subscribe(life, {
     plan: 'business',
     term: MONTHLY,
@@ -216,14 +236,14 @@ function changingTerm(life: Life): void {
 }
 
 function retained(life: Life): void {
-  join(life)
+  come(life)
   retain(life)
 }
 
 function comingSoon(life: Life): void {
   const { draw } = life
   const days = draw.between(6, 40)
-  join(life)
+  come(life)
   subscribe(life, {
     plan: 'business',
     term: MONTHLY,

@@ -9,6 +9,7 @@ import type { World } from './life.ts'
 const YOUNGEST_DAYS = 8
 const OLDEST_DAYS = 100
 const PAYING_PERCENT = 82
+const INSTEAD_OF_CARD_PERCENT = 15
 const IN_PART_PERCENT = 4
 
 /** Returns whether the bank is looked at: on the first Friday of every second month. */
@@ -23,8 +24,12 @@ export async function receivePayments({ client, today, beside }: World, draw: Dr
     ...(await client.all(`/v1/invoices?${period}&status=Past%20Due`)),
   ]
   const paid = new Map<unknown, typeof open>()
+  // Cards are charged; a bank transfer comes only from few whose card fails.
+  const percentOf = ({ CollectionMethod }: (typeof open)[number]) =>
+    CollectionMethod === 'credit_card' ? INSTEAD_OF_CARD_PERCENT : PAYING_PERCENT
   for (const invoice of open)
-    if (draw.chance(PAYING_PERCENT)) paid.set(invoice.customerID, [...(paid.get(invoice.customerID) ?? []), invoice])
+    if (draw.chance(percentOf(invoice)))
+      paid.set(invoice.customerID, [...(paid.get(invoice.customerID) ?? []), invoice])
   for (const [customerID, invoices] of paid) {
     const [{ invoiceNum, CurrencyCode }] = invoices
     const isInPart = draw.chance(IN_PART_PERCENT)
@@ -34,7 +39,7 @@ export async function receivePayments({ client, today, beside }: World, draw: Dr
     }))
     const total = allocations.reduce((sum, { amountApplied }) => add(sum, decimal(amountApplied)), ZERO)
     const Amount = Number(decimalText(total))
-    const Method = draw.chance(30) ? 'credit_card' : 'eft'
+    const Method = draw.chance(20) ? 'cheque' : 'eft'
     const Ref = `Invoice ${invoiceNum}`
     beside(client.post('/v1/payments', { customerID, Amount, CurrencyCode, Date: today, Method, Ref, allocations }))
   }

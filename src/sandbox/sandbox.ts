@@ -102,19 +102,20 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
 
   async function charge(call: SandboxCall, request: ChargeRequest): Promise<ChargeView> {
     const token = rootOf(request.token)
-    const read = db.reader(call.account)
-    const card = await findCard(read, call, token)
-    const usable = card && card.removedAt === null ? card : undefined
-    const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(read, call, token))
     const { amountMinor, isCustomerPresent } = request
-    const fate = usable
-      ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
-      : UNKNOWN_CARD
-    const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
-    const entry = { ...request, ...fate, token, chargedOn: call.today, knownFrom }
-    const charged = await db.transaction(call.account, (tx) => writeCharge(call, tx, entry))
-    const found = charged ?? (await findCharge(read, call, request.reference))
-    return shown(call, read, found)
+    const write = async (tx: Tx) => {
+      const card = await findCard(tx, call, token)
+      const usable = card && card.removedAt === null ? card : undefined
+      const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(tx, call, token))
+      const fate = usable
+        ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
+        : UNKNOWN_CARD
+      const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
+      return writeCharge(call, tx, { ...request, ...fate, token, chargedOn: call.today, knownFrom })
+    }
+    const charged = await db.transaction(call.account, write, { plans: 'lasting' })
+    const read = db.reader(call.account)
+    return shown(call, read, charged ?? (await findCharge(read, call, request.reference)))
   }
 
   async function refund(call: SandboxCall, request: RefundRequest): Promise<RefundView> {

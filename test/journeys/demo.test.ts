@@ -43,6 +43,20 @@ describe('the story of the demo', () => {
     },
   )
 
+  test('shows cards that are charged and declined, retries, suspensions, customers who are back, and refunds', async () => {
+    const { client } = await demo('2027-11-21', { seed: 1, customers: 60 })
+    const payments = await client.all('/v1/payments')
+    const tried = payments.filter(({ Method, Ref }) => Method === 'credit_card' && Ref?.startsWith('Invoices '))
+    expect(tried.filter(({ Status }) => Status === 'Allocated').length).toBeGreaterThan(50)
+    expect(tried.filter(({ Status }) => Status === 'Failed').length).toBeGreaterThan(10)
+    const invoices = await client.all('/v1/invoices')
+    expect(invoices.some(({ NumTries, Status }) => NumTries > 1 && Status === 'Paid')).toBe(true)
+    const types = new Set((await client.all('/v1/events')).map(({ Type }) => Type))
+    expect([...types]).toEqual(
+      expect.arrayContaining(['payment_refund.succeeded', 'customer.suspended', 'customer.unsuspended']),
+    )
+  })
+
   test('is the same for the same seed and days, number by number, and another for another', async () => {
     const told = async (seed: number) => {
       const { client } = await demo('2027-06-30', { seed, customers: 6 })

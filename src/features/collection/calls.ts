@@ -27,6 +27,9 @@ const HOURLY = 3600
 const NOT_SENT_MAX = WAITS.length + 20
 const ASK_AGAIN_SECONDS = 60
 
+/** Tries are written one customer at a time: plans for lists of identifiers would be made anew each time. */
+export const ONE_BY_ONE = { plans: 'lasting' } as const
+
 /**
  * Makes the call of a try, or asks what became of one that was made. Rule: nothing is charged under another key, and what may have reached the
  * gateway is asked for before it is sent again.
@@ -100,7 +103,7 @@ export async function writeAnswer(
 ): Promise<'succeeded' | 'failed' | 'open'> {
   if (answered.known) {
     const { known } = answered
-    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t.paymentId, known))
+    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t.paymentId, known), ONE_BY_ONE)
     return known.kind
   }
   const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered

@@ -12,7 +12,7 @@ import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer } from '.
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { wayOf } from '../invoices/collection.ts'
 import { type RunAction, runActions } from './actions.ts'
-import { type CallDeps, callTry, resumeTry, writeAnswer } from './calls.ts'
+import { type CallDeps, callTry, ONE_BY_ONE, resumeTry, writeAnswer } from './calls.ts'
 import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { beginTry } from './tries.ts'
 import { listOpenTries, listToComeBack, owesOverdue, type Try } from './try-queries.ts'
@@ -36,7 +36,7 @@ export interface Collected {
 }
 
 /** Customers whose tries are made side by side: a gateway takes its time. */
-const AT_ONCE = 12
+const AT_ONCE = 24
 const A_LOOK = 500
 const MINUTE_MS = 60_000
 
@@ -52,7 +52,7 @@ export async function collectDay(
   const unknown = new Set<Id>()
   await resumeOpen(deps, context, { isAll: isClock, totals, unknown, goOn })
   await forCustomers(deps, context, goOn, async (customerId) => {
-    const tries = await deps.db.transaction(context.account.id, (tx) => beginTries(tx, context, customerId))
+    const tries = await deps.db.transaction(context.account.id, (tx) => beginTries(tx, context, customerId), ONE_BY_ONE)
     await Promise.all(
       tries.map(async (t) => {
         const result = await writeAnswer(deps, context, t, await callTry(deps, context, t, true))
@@ -64,7 +64,7 @@ export async function collectDay(
   if (isClock) await resolveOfClock(deps, context, { totals, unknown })
   totals.unknown = unknown.size
   await forCustomers(deps, context, goOn, (customerId) =>
-    deps.db.transaction(context.account.id, (tx) => actFor(tx, context, customerId)),
+    deps.db.transaction(context.account.id, (tx) => actFor(tx, context, customerId), ONE_BY_ONE),
   )
   await bringBack(deps, context)
   return totals

@@ -78,11 +78,11 @@ export async function beginTry(
     begunOn: moment.today,
     begunAt: moment.now,
   })
-  await countTry(tx, invoice.id, 1)
+  countTry(tx, invoice.id, 1)
   const begun = { ...invoice, hasOpenTry: true, dunning: isByHand ? given.dunning : afterBegun(given.dunning) }
   // While the try is open nothing comes by itself; its outcome wakes the invoice.
-  await updateDunning(tx, invoice.id, begun.dunning, null)
-  await updateNextTry(tx, invoice.id, null)
+  updateDunning(tx, invoice.id, begun.dunning, null)
+  updateNextTry(tx, invoice.id, null)
   const t = await lockTry(tx, payment.id)
   assert(t, `try ${payment.id} was written`)
   return t
@@ -119,9 +119,9 @@ export async function finishTry(
     known.kind === 'succeeded'
       ? { dunning: afterPaid(before.dunning, tried, known.on), isHeld: false }
       : afterFailed(before.dunning, tried, known.class, known.on)
-  await closeTry(tx, paymentId, outcomeOf(known))
+  closeTry(tx, paymentId, outcomeOf(known))
   if (known.kind === 'succeeded') await sendReceipt(tx, context, written)
-  if (known.kind === 'failed' && known.class === 'not_sent') await countTry(tx, t.invoiceId, -1)
+  if (known.kind === 'failed' && known.class === 'not_sent') countTry(tx, t.invoiceId, -1)
   if (after.isHeld) await hold(tx, context, t, known)
   const [present] = await listDunned(tx, tx.account, [t.invoiceId])
   assert(present, `invoice ${t.invoiceId} is dunned`)

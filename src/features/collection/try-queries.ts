@@ -155,12 +155,13 @@ export const putOffTry = (
       silent_since = ${to.silentSince}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
+/** Writes the outcome of a try, without waiting. */
 export const closeTry = (
   tx: Transaction,
   paymentId: Id,
   to: Pick<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn'>,
-) =>
-  tx.rows(sql`
+): void =>
+  tx.send(sql`
     update collection_tries set state = ${to.state}, class = ${to.class}, code = ${to.code}, message = ${to.message},
       known_on = ${to.knownOn}, ${LET_GO}, finished_at = clock_timestamp()
      where account_id = ${tx.account} and payment_id = ${paymentId}`)

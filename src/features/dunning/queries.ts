@@ -139,8 +139,9 @@ export const insertDunningLater = (tx: Transaction, id: InvoiceId, today: IsoDat
      where i.account_id = ${tx.account} and i.invoice_id = ${id} and i.due_date >= a.collects_since
     on conflict (account_id, invoice_id) do nothing`)
 
-export const updateDunning = (tx: Transaction, id: InvoiceId, d: Dunning, dueOn: IsoDate | null) =>
-  tx.rows(sql`
+/** Writes how far the dunning of an invoice has come, and the day on which it is looked at next, without waiting. */
+export const updateDunning = (tx: Transaction, id: InvoiceId, d: Dunning, dueOn: IsoDate | null): void =>
+  tx.send(sql`
     update dunning set due_on = ${dueOn}, newest_step = ${d.newest}, counted_from = ${d.countedFrom}, not_before = ${d.notBefore},
       extra_on = ${d.extra?.on ?? null}, is_extra_for_method = ${d.extra?.isForMethod ?? false},
       pending_actions = ${d.pending === null ? null : arrayLiteral(d.pending.actions)}::text[], pending_on = ${d.pending?.on ?? null},

@@ -34,6 +34,6 @@ export async function saveDunning(
   isPassed: boolean,
 ): Promise<void> {
   const dueOn = wakesOn(invoice.dunning, facts, isPassed ? facts.today : null)
-  await updateDunning(tx, invoice.id, invoice.dunning, dueOn)
-  await updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
+  updateDunning(tx, invoice.id, invoice.dunning, dueOn)
+  updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
 }

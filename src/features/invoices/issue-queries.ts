@@ -244,13 +244,13 @@ export const addCredited = (
       from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
      where c.account_id = ${account} and c.charge_id = d.charge`)
 
-/** Counts a try of an invoice that has begun, or takes back one that was never sent. */
-export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1) =>
-  tx.rows(sql`update invoices set tries = tries + ${by} where account_id = ${tx.account} and invoice_id = ${id}`)
+/** Counts a try of an invoice that has begun, or takes back one that was never sent, without waiting. */
+export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1): void =>
+  tx.send(sql`update invoices set tries = tries + ${by} where account_id = ${tx.account} and invoice_id = ${id}`)
 
-/** Writes the day of the next try. */
-export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null) =>
-  tx.rows(
+/** Writes the day of the next try, without waiting. */
+export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null): void =>
+  tx.send(
     sql`update invoices set next_try_date = ${on} where account_id = ${tx.account} and invoice_id = ${id} and next_try_date is distinct from ${on}`,
   )
 
