@@ -63,6 +63,8 @@ async function payCpu(service: Service, count: number, seconds: number): Promise
 
 /** Collects everything that is due by moving the account's clock within its day. */
 async function collect(service: Service, count: number) {
+  // As autovacuum does within a minute of so many payments.
+  await asOwner(service.connection, (client) => client.query('analyze payments, allocations'))
   await settle(service.connection)
   const memory: number[] = []
   const sampling = setInterval(() => memory.push(service.memory()), SAMPLE_EVERY_MS)
