@@ -90,6 +90,7 @@ test('a card that is declined, from the due day to the suspension; a good one, a
     '2027-01-08 warning',
     '2027-01-12 final_warning',
     '2027-01-19 account_suspended',
+    '2027-01-26 payment_receipt',
   ])
   // The month that was paid for goes on; the next one is billed on its day, and charged on its due date.
   await moveTo(client, '2027-02-05')
@@ -114,7 +115,7 @@ test('a card replaced half-way is tried the day after, as no step; the old one c
     '2027-01-08 115 declined insufficient_funds',
     '2027-01-10 115 succeeded',
   ])
-  expect(await mails()).toEqual(['2027-01-05 payment_unsuccessful', '2027-01-08 warning'])
+  expect(await mails()).toEqual(['2027-01-05 payment_unsuccessful', '2027-01-08 warning', '2027-01-10 payment_receipt'])
   expect((await client.delete(`/v1/paymentmethods/${first}`)).status).toBe(204)
   await clean()
 })
@@ -131,6 +132,7 @@ test('a dispute after ten days that is lost: the steps after the first follow wi
   const { invoiceNum } = await read(id)
   expect(await payments()).toEqual([`2027-01-05 115 Failed Invoices ${invoiceNum}`])
   expect(await mails()).toEqual([
+    '2027-01-05 payment_receipt',
     '2027-01-15 payment_unsuccessful',
     '2027-01-18 warning',
     '2027-01-22 final_warning',
@@ -230,7 +232,7 @@ test('a goodwill refund: nothing is charged, warned about or suspended for becau
   expect((await read(id)).NextTryDate).toBeNull()
   expect(await moveTo(client, '2027-03-31')).toMatchObject({ Collected: 0, Declined: 0, Unknown: 0 })
   expect(await tries(id)).toEqual(['2027-01-05 115 succeeded'])
-  expect(await mails()).toEqual([])
+  expect(await mails()).toEqual(['2027-01-05 payment_receipt'])
   expect(await status()).toBe('Active')
   expect(await balance()).toEqual({ Balance: 40, Unallocated: 0, Held: 0 })
   expect((await client.post(`/v1/invoices/${id}/collect`)).status).toBe(201)

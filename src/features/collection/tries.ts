@@ -125,7 +125,8 @@ export async function finishTry(
   if (after.isHeld) await hold(tx, context, t, known)
   const [present] = await listDunned(tx, tx.account, [t.invoiceId])
   assert(present, `invoice ${t.invoiceId} is dunned`)
-  const way = await wayOf(tx, present)
+  // What a try has paid is not tried by itself, whatever method there is.
+  const way = known.kind === 'succeeded' ? undefined : await wayOf(tx, present)
   const { today } = context.moment
   await saveDunning(tx, { ...present, dunning: after.dunning }, dayFactsOf(present, { today, rules, way }), false)
   return written
