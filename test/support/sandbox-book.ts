@@ -9,12 +9,19 @@ with refunded as (
   select gateway_id, charge_reference,
          sum(amount_minor) filter (where coalesce(settles_on, refunded_on) <= $2 and not coalesce(fails_on <= $2, false)) as given
     from sandbox_refunds where account_id = $1 and state = 'succeeded' group by 1, 2),
+returned as (
+  select gateway_id, reference,
+         least(c.returned_minor, c.amount_minor - coalesce((
+           select sum(r.amount_minor) from sandbox_refunds r
+            where r.account_id = $1 and r.gateway_id = c.gateway_id and r.charge_reference = c.reference and r.state = 'succeeded'
+              and r.refunded_on < c.returned_on and not coalesce(r.fails_on <= c.returned_on, false)), 0)) as minor
+    from sandbox_charges c where account_id = $1 and returned_on <= $2),
 book as (
   select c.gateway_id, c.reference, c.amount_minor, c.state, c.charged_on,
          case when c.state <> 'succeeded' then 0
-              else c.amount_minor - case when c.returned_on <= $2 then c.returned_minor else 0 end
-                   + case when c.won_on <= $2 then c.returned_minor else 0 end - coalesce(r.given, 0) end as net
+              else c.amount_minor - case when c.won_on <= $2 then 0 else coalesce(b.minor, 0) end - coalesce(r.given, 0) end as net
     from sandbox_charges c
+    left join returned b on b.gateway_id = c.gateway_id and b.reference = c.reference
     left join refunded r on r.gateway_id = c.gateway_id and r.charge_reference = c.reference
    where c.account_id = $1),
 received as (
