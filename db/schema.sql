@@ -166,6 +166,7 @@ create table batch_lines (
   returned_source text,
   constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
   constraint batch_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint batch_lines_payment_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),
   constraint batch_lines_check1 CHECK ((((returned_on IS NULL) = (returned_source IS NULL)) AND ((returned_on IS NULL) OR (result = 'success'::text)))),
   constraint batch_lines_result_check CHECK ((result = ANY (ARRAY['success'::text, 'failed'::text]))),
@@ -1431,6 +1432,7 @@ create table sandbox_charges (
   returned_on date,
   returned_minor bigint,
   won_on date,
+  settles_on date,
   constraint sandbox_charges_pkey PRIMARY KEY (account_id, gateway_id, reference),
   constraint sandbox_charges_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint sandbox_charges_amount_minor_check CHECK ((amount_minor > 0)),
@@ -2002,6 +2004,21 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION forget_batch_files(before_day date)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  gone bigint;
+begin
+  update payment_batches set sealed_file = null where sealed_file is not null and action_date < before_day;
+  get diagnostics gone = row_count;
+  return gone;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION id_column_of(list_name text)
  RETURNS text
  LANGUAGE plpgsql
@@ -2187,6 +2204,23 @@ AS $function$
 begin
   return query
     select a.account_id, a.name, a.mode, a.currency, a.time_zone, a.clock_at, a.created_at from accounts a order by a.account_id;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_batches_at_work()
+ RETURNS TABLE(account_id bigint, batch_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select b.account_id, b.batch_id from payment_batches b join accounts a on a.account_id = b.account_id
+     where b.state = 'build' and (a.clock_at is null or not b.needs_release or b.released_at is not null)
+       and not coalesce(b.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+       and not coalesce(b.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
+     order by b.account_id, b.batch_id limit 100;
 end $function$
 ;
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
-import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
+import { afterDayOf, LINES_OF_SERVICE, onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
@@ -140,12 +140,13 @@ const CALLS_BACK = {
   gateways: { onGatewayChanged: afterGatewayChanged },
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },
+  batches: { linesOfService: LINES_OF_SERVICE },
 }
 
 /** Returns every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations(CALLS_BACK.customers),
-  ...customerRemovalOperations(),
+  ...customerRemovalOperations(CALLS_BACK.batches),
   ...statementOperations(deps),
   ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
   ...contactOperations(deps),
@@ -157,7 +158,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...invoiceOperations(CALLS_BACK.invoices),
   ...paymentOperations(),
   ...refundOperations(deps),
-  ...batchOperations(deps),
+  ...batchOperations({ ...deps, ...CALLS_BACK.batches }),
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),

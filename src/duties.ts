@@ -1,7 +1,11 @@
-import { instantOf } from './kernel/zone.ts'
+import { addMonths } from './kernel/calendar.ts'
+import { dateIn, instantOf } from './kernel/zone.ts'
 import type { RealClock } from './kernel/context.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
+import { batchesDuty, batchesOfDay } from './features/batches/duty.ts'
+import { type LinesOfService, NO_LINES_OF_SERVICE } from './features/batches/hooks.ts'
+import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
@@ -38,11 +42,25 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
-/** Makes the work of a day after its runs, in its order: gateways report, refunds are asked about, then is collected, then reminded. */
+/** The room that makes lines of batches by itself, as batches call it. */
+export const LINES_OF_SERVICE: LinesOfService = NO_LINES_OF_SERVICE
+
+/**
+ * Makes the work of a day after its runs, in its order: gateways report, refunds are asked about, then is collected, batches are built, then
+ * is reminded.
+ */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
-  inTurn([reportsOfDay(about), refundsOfDay(about), collectionOfDay({ ...about, onReturn }), remindersOfDay(about)])
+  inTurn([
+    reportsOfDay({ ...about, linesOfService: LINES_OF_SERVICE }),
+    refundsOfDay(about),
+    collectionOfDay({ ...about, onReturn }),
+    batchesOfDay({ ...about, linesOfService: LINES_OF_SERVICE }),
+    remindersOfDay(about),
+  ])
 
 const DAY_MS = 86_400_000
+/** Months after the day of its debits for which the file of a batch is kept: as long as they can be claimed back. */
+const BATCH_FILE_MONTHS = 14
 
 const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
 
@@ -56,6 +74,7 @@ const forgettingDuty: Duty = {
     await deleteOldMail(db.unscoped, before(90))
     await deleteOldReports(db.unscoped, before(90))
     await deleteOldDeliveries(db.unscoped, before(30))
+    await forgetBatchFiles(db.unscoped, addMonths(dateIn(realClock(), 'UTC'), -BATCH_FILE_MONTHS))
     await deleteOldKeys(db, before(1))
     await deleteOldLeases(db, before(1))
   },
@@ -75,9 +94,10 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     collectionDuty({ ...about, onReturn }),
-    reportsDuty(about),
-    sandboxReportsDuty(about),
+    reportsDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
+    sandboxReportsDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
     refundsDuty(about),
+    batchesDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
     reminderDuty(about),
     webhookDuty({ ...about, writeIssuedRecords }),
   ]

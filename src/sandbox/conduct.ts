@@ -120,6 +120,23 @@ function fateByAmount(today: IsoDate, amountMinor: bigint): ChargeFate {
   }
 }
 
+/** Days after the day of a debit on which its result is known. */
+export const DEBIT_RESULT_DAYS = 1
+
+const REFUSED_DEBITS: Record<string, string> = {
+  '9995': 'debit_insufficient_funds',
+  '9912': 'debit_account_closed',
+  '9930': 'debit_no_mandate',
+}
+
+/** Returns the fate of a debit by the last four places of its account; `settlesOn` is the day of its result, and returns count from it. */
+export function debitFateOf(number: string, amountMinor: bigint, settlesOn: IsoDate): ChargeFate {
+  const lastFour = number.slice(-4)
+  const code = REFUSED_DEBITS[lastFour]
+  if (code !== undefined) return declined(code)
+  return lastFour === '9968' ? returned(settlesOn, amountMinor) : APPROVED
+}
+
 /** Fate of a refund: refused, at once, pending until a day, or taken back on a day. */
 export interface RefundFate {
   state: 'succeeded' | 'declined'

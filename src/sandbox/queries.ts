@@ -62,6 +62,8 @@ export interface SandboxCharge {
   state: ChargeFate['state'] | 'cancelled'
   code: string | null
   chargedOn: IsoDate
+  /** Of a debit the day of its result; null of a charge, whose result is known at once. */
+  settlesOn: IsoDate | null
   knownFrom: Instant | null
   returnedOn: IsoDate | null
   returnedMinor: bigint | null
@@ -69,7 +71,7 @@ export interface SandboxCharge {
 }
 
 const CHARGE = fragment`reference, token, amount_minor as "amountMinor", currency_code as "currency", state, code, charged_on as "chargedOn",
-  known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
+  settles_on as "settlesOn", known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
 
 export const findCharge = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
   firstRow<SandboxCharge>(
@@ -101,6 +103,7 @@ export interface NewCharge extends ChargeFate {
   currency: string
   isCustomerPresent: boolean
   chargedOn: IsoDate
+  settlesOn: IsoDate | null
   knownFrom: Instant | null
 }
 
@@ -109,9 +112,9 @@ export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
   firstRow<SandboxCharge>(
     tx,
     sql`insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
-                                     code, charged_on, known_from, returned_on, returned_minor, won_on)
+                                     code, charged_on, settles_on, known_from, returned_on, returned_minor, won_on)
         values (${book.account}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
-                ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.knownFrom},
+                ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.settlesOn}, ${charge.knownFrom},
                 ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
         on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`,
   )
@@ -154,7 +157,7 @@ export const insertRefund = (tx: Transaction, { account, gatewayId }: Book, refu
     values (${account}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
             ${refund.refundedOn}, ${refund.code}, ${refund.settlesOn}, ${refund.failsOn})`)
 
-export type ReportType = 'charge.returned' | 'charge.dispute_won' | 'refund.updated' | 'card.updated'
+export type ReportType = 'charge.settled' | 'charge.returned' | 'charge.dispute_won' | 'refund.updated' | 'card.updated'
 
 export interface NewReport {
   type: ReportType

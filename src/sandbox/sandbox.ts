@@ -1,10 +1,20 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as waitFor } from 'node:timers/promises'
-import type { Instant, IsoDate } from '../kernel/calendar.ts'
+import { addDays, type Instant, type IsoDate } from '../kernel/calendar.ts'
 import type { CardNumber } from '../kernel/card-number.ts'
 import { instantOf } from '../kernel/zone.ts'
 import type { Database, Queryable } from '../platform/database/database.ts'
-import { chargeFateOf, conductOf, expiryOn, HIDDEN_MS, REFUSED_NUMBER, refundFateOf, renewedFrom } from './conduct.ts'
+import {
+  chargeFateOf,
+  debitFateOf,
+  DEBIT_RESULT_DAYS,
+  conductOf,
+  expiryOn,
+  HIDDEN_MS,
+  REFUSED_NUMBER,
+  refundFateOf,
+  renewedFrom,
+} from './conduct.ts'
 import {
   type Book,
   findCard,
@@ -64,6 +74,13 @@ export interface ChargeRequest {
   isCustomerPresent: boolean
 }
 
+/** Debits of a batch; numbers of accounts are read and not kept. */
+export interface DebitRequest {
+  actionDate: IsoDate
+  currency: string
+  debits: readonly { reference: string; number: string; amountMinor: bigint }[]
+}
+
 export interface RefundRequest {
   reference: string
   chargeReference: string
@@ -111,11 +128,26 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
         ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
         : UNKNOWN_CARD
       const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
-      return writeCharge(call, tx, { ...request, ...fate, token, chargedOn: call.today, knownFrom })
+      const days = { chargedOn: call.today, settlesOn: null, knownFrom }
+      return writeCharge(call, tx, { ...request, ...fate, token, ...days })
     }
     const charged = await db.transaction(call.account, write, { plans: 'lasting' })
     const read = db.reader(call.account)
     return shown(call, read, charged ?? (await findCharge(read, call, request.reference)))
+  }
+
+  /** Books the debits of a batch, each once under its reference, in one commit. */
+  async function debit(call: SandboxCall, { actionDate, currency, debits }: DebitRequest) {
+    const settlesOn = addDays(actionDate, DEBIT_RESULT_DAYS)
+    await db.transaction(call.account, async (tx) => {
+      for (const { reference, number, amountMinor } of debits) {
+        const fate = debitFateOf(number, amountMinor, settlesOn)
+        const entry = { reference, amountMinor, currency, ...fate, token: '', isCustomerPresent: false }
+        const booked = await writeCharge(call, tx, { ...entry, chargedOn: settlesOn, settlesOn, knownFrom: null })
+        if (booked) insertReport(tx, call, { type: 'charge.settled', reference, dueOn: settlesOn })
+      }
+    })
+    return { kind: 'submitted' } as const
   }
 
   async function refund(call: SandboxCall, request: RefundRequest): Promise<RefundView> {
@@ -125,10 +157,11 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       const known = await findRefund(tx, call, request.reference)
       if (known) return shownRefund(known, call.today)
       const card = charged && (await findCard(tx, call, charged.token))
+      const conduct = charged?.settlesOn ? 'approved' : card?.conduct
       const given = await listRefunds(tx, call, request.chargeReference)
       const fate =
-        charged && card && request.amountMinor <= refundableMinor(charged, given, call)
-          ? refundFateOf(card.conduct, request.amountMinor, call.today)
+        charged && conduct && request.amountMinor <= refundableMinor(charged, given, call)
+          ? refundFateOf(conduct, request.amountMinor, call.today)
           : { state: 'declined' as const, code: 'not_refundable', settlesOn: null, failsOn: null }
       const entry = { ...request, ...fate, refundedOn: call.today }
       await insertRefund(tx, call, entry)
@@ -156,6 +189,8 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       }),
 
     charge: (call: SandboxCall, request: ChargeRequest) => answered(call, () => charge(call, request)),
+
+    debit: (call: SandboxCall, request: DebitRequest) => answered(call, () => debit(call, request)),
 
     askCharge: (call: SandboxCall, reference: string) =>
       asked(call, async () => {
@@ -241,6 +276,7 @@ function shownCard(card: SandboxCard | undefined, today: IsoDate) {
 export type ChargeView =
   | { kind: 'none' }
   | { kind: 'unknown' }
+  | { kind: 'pending' }
   | { kind: 'succeeded'; on: IsoDate; changes: ChargeChangeView[] }
   | { kind: 'declined'; on: IsoDate; code: string }
   | { kind: 'requires_action' }
@@ -264,6 +300,7 @@ function shownCharge(
   { now, today }: SandboxCall,
 ): ChargeView {
   if (charge.knownFrom !== null && now < charge.knownFrom) return { kind: 'unknown' }
+  if (charge.settlesOn !== null && today < charge.settlesOn) return { kind: 'pending' }
   switch (charge.state) {
     case 'lost':
       return { kind: 'none' }

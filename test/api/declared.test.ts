@@ -147,6 +147,10 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
   },
   // A running request with the same Idempotency-Key: every change takes keys. What is only read is a document too large to draw.
   409: async (operation) => {
+    if (operation.id === 'getBatchFile') {
+      const body = (await RECIPES['editBatch']?.(world))?.body
+      return send(operation, { url: `/v1/batches/${String(body?.['BatchToken'])}/file` })
+    }
     if (operation.method === 'GET') {
       const { path: url } = (await RECIPES[operation.id]?.(world)) ?? {}
       return send(operation, { ...(url ? { url } : {}), headers: { accept: 'application/pdf' } }, undrawn.server)
@@ -190,7 +194,7 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
 /** Each way of being wrong in turn: the path, then header, query and body. */
 async function sendWrong(operation: DocumentedOperation): Promise<number> {
   const own = pathOf(operation, world) ?? operation.path
-  const isMade = operation.method === 'GET' || operation.id === 'settleRefundByHand'
+  const isMade = operation.method === 'GET' || ['settleRefundByHand', 'deleteBatchPayment'].includes(operation.id)
   const recipe = isMade ? await RECIPES[operation.id]?.(world) : undefined
   const made = Array.from({ length: 12 }, () => pathOf(operation, world) ?? operation.path)
   const paths = recipe ? [recipe.path] : made

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { addCard, CARDS } from '../../src/features/collection/shop.testing.ts'
 import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
-import { startTestService, type TestClient } from '../support/app.ts'
+import { buildAll } from '../../src/features/batches/batches.testing.ts'
+import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
@@ -83,6 +84,20 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     reader.made.set('refundPayment 1', begun.body.refundID)
     await moveTo(reader.client, '2027-01-03')
   },
+  submitBatch: addLineToBatch,
+  releaseBatch: async (reader) => {
+    reader.states['addGateway'] = { isFourEyes: true }
+    await addLineToBatch(reader)
+    await reader.must('PUT', '/v1/batches/submit', await reader.filled(byId.get('submitBatch')?.example))
+    reader.client = await secondKeyOf(service, reader.client)
+  },
+  recordBatchResults: async (reader) => {
+    await addLineToBatch(reader)
+    await reader.must('PUT', '/v1/batches/submit', await reader.filled(byId.get('submitBatch')?.example))
+    await buildAll(service)
+    await moveTo(reader.client, '2027-01-12')
+  },
+  editBatchPayment: addLineToBatch,
   deleteCurrency: (reader) => reader.must('POST', '/v1/currencies', byId.get('addCurrency')?.example),
 }
 
@@ -93,6 +108,18 @@ async function addCharged(reader: Reader, number: string) {
   return charged
 }
 
+/** Adds the line of the example to the batch of the example, and stands it for the payment that an example names. */
+async function addLineToBatch(reader: Reader) {
+  const added = await reader.must(
+    'POST',
+    '/v1/batches/payments',
+    await reader.filled(byId.get('addBatchPayment')?.example),
+  )
+  reader.made.set('addPayment 1', added.paymentID)
+  const [{ BatchToken }] = (await reader.client.get('/v1/batches')).body
+  reader.made.set('addBatch 1', BatchToken)
+}
+
 const subscriptionOf = async (reader: Reader) => `/v1/subscriptions/${await reader.identifier('subscriptionID', 1)}`
 const addMetered = async (reader: Reader) =>
   reader.must('PUT', `${await subscriptionOf(reader)}/components/modify`, {
@@ -101,7 +128,7 @@ const addMetered = async (reader: Reader) =>
 
 /** Somebody who reads the document with a new account. */
 class Reader {
-  readonly client: TestClient
+  client: TestClient
   readonly states: Record<string, Body>
   readonly made = new Map<string, unknown>()
 

@@ -1,4 +1,4 @@
-import type { TestClient, TestService } from '../support/app.ts'
+import { secondKeyOf, type TestClient, type TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
 import { hashOf, randomOf, rightBody, valueOf, writeJson } from './samples.ts'
 
@@ -8,6 +8,8 @@ export type Identifier = number | string
 
 export interface World {
   client: TestClient
+  /** Another key of the account. */
+  second: TestClient
   ids: Map<string, Identifier[]>
   /** Identifiers of records of another account, by the same names. */
   foreignIds: Map<string, Identifier[]>
@@ -168,7 +170,15 @@ export async function makeWorld(
 ): Promise<World> {
   const client = await service.newAccount({ clockAt: '2026-12-20T00:00:00.000Z' })
   await liveIntoJanuary(client)
-  const world: World = { client, ids: new Map(), foreignIds: new Map(), anyId: [], random: randomOf(hashOf(name)) }
+  const second = await secondKeyOf(service, client)
+  const world: World = {
+    client,
+    second,
+    ids: new Map(),
+    foreignIds: new Map(),
+    anyId: [],
+    random: randomOf(hashOf(name)),
+  }
   await seed(service, client)
   await harvest(world, operations)
   // What was added first is what the next may refer to.
@@ -334,10 +344,53 @@ async function batchBody({ client }: World): Promise<Record<string, unknown>> {
   return { CurrencyCode: 'USD', GatewayToken, ActionDate: '2027-03-01', Notes: 'Prepared' }
 }
 
-async function newBatch(world: World) {
-  const body = await batchBody(world)
+async function newBatch(world: World, more: object = {}) {
+  const body = { ...(await batchBody(world)), ...more }
   const { BatchToken } = await mustPost(world.client, '/v1/batches', body)
   return { BatchToken: BatchToken as string, body: { BatchToken, ...body } as Record<string, unknown> }
+}
+
+/** A line of a batch of its own: the right body to add and to edit it. */
+async function newLine(world: World, more: object = {}) {
+  const { BatchToken } = await newBatch(world, more)
+  const customer = { Name: 'Prepared', isCompany: true }
+  const { customerID } = await mustPost(world.client, '/v1/customers', customer)
+  const method = { customerID, isPrimary: false, BankAccount: valueOf('BankAccount') }
+  const { paymentMethodID } = await mustPost(world.client, '/v1/paymentmethods/bankaccount', method)
+  const line = { BatchToken, customerID, paymentMethodID, Amount: 10, PaymentApplied: [] }
+  const { paymentID } = await mustPost(world.client, '/v1/batches/payments', line)
+  return { BatchToken, paymentID: paymentID as number, line: line as Record<string, unknown> }
+}
+
+/** A line whose batch another key has submitted, to a gateway whose batches leave as files. */
+async function newSubmitted(world: World, gateway: object = {}) {
+  const { GatewayToken } = await manualGateway(world, gateway)
+  const made = await newLine(world, { GatewayToken })
+  const submitting = { BatchToken: made.BatchToken, ActionDate: '2027-03-01' }
+  const { status, text } = await world.second.put('/v1/batches/submit', submitting)
+  if (status !== 204) throw new Error(`submit ${status} ${text}`)
+  return made
+}
+
+/** A gateway of a kind of its own: an account may have few. */
+async function manualGateway({ client }: World, wish: object): Promise<{ GatewayToken: string }> {
+  const FriendlyName = `Prepared ${JSON.stringify(wish)}`
+  const found = (await client.get('/v1/gateways?page_size=200')).body as {
+    FriendlyName: string
+    GatewayToken: string
+  }[]
+  return (
+    found.find((gateway) => gateway.FriendlyName === FriendlyName) ??
+    mustPost(client, '/v1/gateways', { GatewayType: 'manual', FriendlyName, ...wish })
+  )
+}
+
+/** The same, built: the job does it that a move of the clock does too. */
+async function newBuilt(world: World) {
+  const made = await newSubmitted(world)
+  const { Now } = (await world.client.get('/v1/clock')).body
+  await world.client.put('/v1/clock', { Now })
+  return made
 }
 
 /** Operations whose right request needs a state that the records of a world are not in. */
@@ -407,6 +460,29 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
   },
   addBatch: async (world) => ({ path: '/v1/batches', body: await batchBody(world) }),
+  addBatchPayment: async (world) => ({ path: '/v1/batches/payments', body: (await newLine(world)).line }),
+  editBatchPayment: async (world) => {
+    const { line, paymentID } = await newLine(world)
+    return { path: '/v1/batches/payments', body: { ...line, paymentID } }
+  },
+  deleteBatchPayment: async (world) => ({ path: `/v1/batches/payments/${(await newLine(world)).paymentID}` }),
+  submitBatch: async (world) => {
+    const { BatchToken } = await newLine(world)
+    return { path: '/v1/batches/submit', body: { BatchToken, ActionDate: '2027-03-01' } }
+  },
+  releaseBatch: async (world) => ({
+    path: '/v1/batches/release',
+    body: { BatchToken: (await newSubmitted(world, { isFourEyes: true })).BatchToken },
+  }),
+  recordBatchResults: async (world) => {
+    const { BatchToken, paymentID } = await newBuilt(world)
+    return { path: `/v1/batches/${BatchToken}/results`, body: { Results: [{ paymentID, Success: true }] } }
+  },
+  getBatchFile: async (world) => ({ path: `/v1/batches/${(await newBuilt(world)).BatchToken}/file` }),
+  cancelBatch: async (world) => ({
+    path: '/v1/batches/cancel',
+    body: { BatchToken: (await newLine(world)).BatchToken },
+  }),
   editBatch: async (world) => ({ path: '/v1/batches', body: (await newBatch(world)).body }),
   // Other recipes have moved it, too: never back.
   moveClock: async ({ client }) => {

@@ -391,6 +391,9 @@ const batch = {
   Notes: 'string?',
 } as const satisfies Fields
 
+const { Allocations: _allocations, ...paidBy } = payment
+const line = { ...paidBy, PaymentApplied: 'list' } as const satisfies Fields
+
 /** Input fields: required ones with "!". Nested ones follow with dots. */
 type Input = string
 
@@ -430,6 +433,8 @@ const PAYMENT =
   'customerID! Amount! CurrencyCode! Date! Method! Memo Ref Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.positiveAdjustmentID Allocations.invoiceNumber'
 const CREDIT =
   'customerID! Amount! CurrencyCode! Date! Memo Allocations Allocations.allocationID Allocations.amountApplied! Allocations.invoiceID Allocations.invoiceNumber'
+const LINE =
+  'BatchToken! customerID! Amount! Ref Memo isAutoApply PaymentApplied PaymentApplied.amount! PaymentApplied.invoiceID PaymentApplied.invoiceNumber'
 const BATCH = 'CurrencyCode! GatewayToken! ActionDate! Notes'
 const GIVEN_LIST = `${PAGING} startDate endDate status customerID`
 const ADJUSTMENT = 'customerID! Amount! Date! DueDate Memo'
@@ -489,6 +494,16 @@ export const INTERFACE: readonly Row[] = [
   { method: 'GET', path: '/v1/batches/{BatchToken}', success: 200, answer: { ...batch, Payments: 'list?' } },
   { method: 'POST', path: '/v1/batches', success: 201, answer: batch, input: BATCH },
   { method: 'PUT', path: '/v1/batches', success: 204, input: `BatchToken! ${BATCH}` },
+  { method: 'PUT', path: '/v1/batches/submit', success: 204, input: 'BatchToken! ActionDate! Notes' },
+  { method: 'PUT', path: '/v1/batches/cancel', success: 204, input: 'BatchToken!' },
+  { method: 'POST', path: '/v1/batches/payments', success: 201, answer: line, input: `${LINE} paymentMethodID!` },
+  {
+    method: 'PUT',
+    path: '/v1/batches/payments',
+    success: 204,
+    input: `paymentID! ${LINE} paymentMethodID CurrencyCode Method PaymentApplied.allocationID`,
+  },
+  { method: 'DELETE', path: '/v1/batches/payments/{paymentID}', success: 204 },
   list('/v1/customers/{customerID}/credits', creditNote, GIVEN_LIST),
   list('/v1/credits', creditNote, GIVEN_LIST),
   { method: 'GET', path: '/v1/credits/{creditNoteID}', success: 200, answer: creditNote },

@@ -10,6 +10,7 @@ import type { GatewayDeps } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
+import type { Permission } from '../../src/kernel/context.ts'
 import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
 import { networksFromText } from '../../src/platform/outbound/networks.ts'
 import { makeOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts'
@@ -136,9 +137,14 @@ export async function startTestService(
 }
 
 /** A client of the same account with a key that may only read. */
-export async function readOnlyClientOf(service: TestService, client: TestClient): Promise<TestClient> {
+export const readOnlyClientOf = (service: TestService, client: TestClient) => clientByKey(service, client, 'read')
+
+/** A client of the same account by another key. */
+export const secondKeyOf = (service: TestService, client: TestClient) => clientByKey(service, client, 'full')
+
+async function clientByKey(service: TestService, client: TestClient, permission: Permission): Promise<TestClient> {
   const secret = newSecret('test')
-  const key = { name: 'reader', permission: 'read', createdAt: '2027-01-01T00:00:00.000Z', expiresAt: null } as const
+  const key = { name: 'another', permission, createdAt: '2027-01-01T00:00:00.000Z', expiresAt: null } as const
   await service.db.transaction(client.id, (tx) => insertKey(tx, client.id, { ...key, hash: secretHash(secret) }))
   return clientOf(service.app, client.id, secret)
 }

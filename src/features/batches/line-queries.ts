@@ -1,7 +1,7 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of the lines of batches. Amount and allocations of a line are those of its payment. */
@@ -53,6 +53,12 @@ export const listLines = (db: Queryable, account: AccountId, batchId: Id) =>
     sql`select ${COLUMNS} from batch_lines l where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`,
   )
 
+/** Lists the lines of a customer without a result, by ascending batch. */
+export const listOpenLinesOf = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows<BatchLine>(sql`
+    select ${COLUMNS} from batch_lines l
+     where l.account_id = ${tx.account} and l.customer_id = ${customerId} and l.result is null order by l.batch_id, l.payment_id`)
+
 /** Lists the amounts of a batch's lines, in the order in which they were added. */
 export const listLineAmounts = (db: Queryable, account: AccountId, batchId: Id) =>
   db.rows<{ id: Id; amountMinor: bigint }>(sql`
@@ -69,3 +75,114 @@ export const insertLine = (tx: Transaction, row: NewBatchLine) =>
   tx.rows(sql`
     insert into batch_lines (account_id, payment_id, batch_id, customer_id, payment_method_id, is_service_made, announced_on)
     values (${tx.account}, ${row.id}, ${row.batchId}, ${row.customerId}, ${row.paymentMethodId}, ${row.isServiceMade}, ${row.announcedOn})`)
+
+/** Writes what a caller can change of a line, and whose it is. */
+export const updateLine = (tx: Transaction, row: Pick<BatchLine, 'id' | 'paymentMethodId' | 'isServiceMade'>) =>
+  tx.rows(sql`
+    update batch_lines set payment_method_id = ${row.paymentMethodId}, is_service_made = ${row.isServiceMade}
+     where account_id = ${tx.account} and payment_id = ${row.id}`)
+
+/** Writes the account and the mandate that a line was handed over with. */
+export const updateSent = (tx: Transaction, id: Id, { numberHash, mandate }: SentWith) =>
+  tx.rows(sql`
+    update batch_lines set sent_number_hash = ${numberHash}, sent_mandate = ${mandate}
+     where account_id = ${tx.account} and payment_id = ${id}`)
+
+/** The account, as a keyed hash of its number, and the mandate that a line was handed over with. */
+export interface SentWith {
+  numberHash: Buffer | null
+  mandate: string | null
+}
+
+/** Writes the result of a line, or that its money was lost again. */
+export const updateResult = (tx: Transaction, row: BatchLine) =>
+  tx.rows(sql`
+    update batch_lines set result = ${row.result}, result_on = ${row.resultOn}, result_class = ${row.resultClass},
+      result_code = ${row.resultCode}, result_reason = ${row.resultReason}, result_source = ${row.resultSource},
+      returned_on = ${row.returnedOn}, returned_class = ${row.returnedClass}, returned_code = ${row.returnedCode},
+      returned_reason = ${row.returnedReason}, returned_source = ${row.returnedSource}
+     where account_id = ${tx.account} and payment_id = ${row.id}`)
+
+/** Counts the lines of a batch that have no result. */
+export const countWithoutResult = (tx: Transaction, batchId: Id) =>
+  countOf(
+    tx,
+    sql`select count(*) as "n" from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null`,
+  )
+
+/** Keeps what a line is to pay as its batch is handed over, and returns the invoices that count it as a try. */
+export const insertLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>
+  (
+    await tx.rows<{ id: InvoiceId }>(sql`
+      insert into batch_line_invoices (account_id, invoice_id, payment_id, amount_minor)
+      select ${tx.account}, a.owed_id, ${id}, sum(a.amount_minor) from allocations a
+       where a.account_id = ${tx.account} and a.given_kind = 'payment' and a.given_id = ${id} and a.owed_kind = 'invoice' and a.ended_on is null
+       group by a.owed_id returning invoice_id as "id"`)
+  ).map(({ id: invoice }) => invoice)
+
+export const listLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>
+  (
+    await tx.rows<{ id: InvoiceId }>(sql`
+      select invoice_id as "id" from batch_line_invoices where account_id = ${tx.account} and payment_id = ${id} order by invoice_id`)
+  ).map(({ id: invoice }) => invoice)
+
+/** A line by hand as a try of an invoice that it was to pay, or pays. */
+export interface LineAttempt extends Pick<
+  BatchLine,
+  | 'id'
+  | 'paymentMethodId'
+  | 'result'
+  | 'resultClass'
+  | 'resultCode'
+  | 'resultReason'
+  | 'returnedOn'
+  | 'returnedClass'
+  | 'returnedCode'
+  | 'returnedReason'
+> {
+  batchToken: string
+  gatewayId: Id
+  actionDate: IsoDate
+  currency: string
+  amountMinor: bigint
+}
+
+/** Lists the lines by hand that were to pay an invoice when their batches were handed over, or pay it in one that was not, oldest first. */
+export const listLineAttempts = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
+  db.rows<LineAttempt>(sql`
+    with paying as (
+      select i.payment_id, i.amount_minor from batch_line_invoices i where i.account_id = ${account} and i.invoice_id = ${invoiceId}
+      union all
+      select a.given_id, sum(a.amount_minor)::bigint from allocations a
+       where a.account_id = ${account} and a.owed_kind = 'invoice' and a.owed_id = ${invoiceId} and a.given_kind = 'payment'
+         and not exists (select 1 from batch_line_invoices i where i.account_id = ${account} and i.invoice_id = ${invoiceId} and i.payment_id = a.given_id)
+       group by a.given_id)
+    select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.result, l.result_class as "resultClass",
+           l.result_code as "resultCode", l.result_reason as "resultReason", l.returned_on as "returnedOn",
+           l.returned_class as "returnedClass", l.returned_code as "returnedCode", l.returned_reason as "returnedReason",
+           b.token::text as "batchToken", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.currency,
+           y.amount_minor as "amountMinor"
+      from paying y
+      join batch_lines l on l.account_id = ${account} and l.payment_id = y.payment_id and not l.is_service_made
+      join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+     order by l.payment_id`)
+
+/** A line with what its batch is built from. */
+export interface LineFacts {
+  id: Id
+  paymentMethodId: Id
+  isServiceMade: boolean
+  amountMinor: bigint
+  /** Numbers of the invoices that it pays, ascending. */
+  invoiceNumbers: bigint[]
+}
+
+export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
+  db.rows<LineFacts>(sql`
+    select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
+           p.amount_minor as "amountMinor",
+           array(select distinct i.number from allocations a join invoices i on i.account_id = ${account} and i.invoice_id = a.owed_id
+                  where a.account_id = ${account} and a.given_kind = 'payment' and a.given_id = l.payment_id and a.owed_kind = 'invoice'
+                    and a.ended_on is null and i.number is not null order by i.number) as "invoiceNumbers"
+      from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
+     where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`)

@@ -1,6 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { beginAgain } from '../../platform/database/failures.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
@@ -116,5 +117,73 @@ export const updateBatch = (tx: Transaction, row: Batch) =>
     update payment_batches set gateway_id = ${row.gatewayId}, gateway_token = ${row.gatewayToken}::uuid, currency = ${row.currency},
       action_date = ${row.actionDate}, state = ${row.state}, build_error = ${row.buildError}, notes = ${row.notes}, moves = ${row.moves},
       submitted_at = ${row.submittedAt}, submitted_by = ${row.submittedBy}, needs_release = ${row.needsRelease},
-      released_at = ${row.releasedAt}
+      released_at = ${row.releasedAt}, attempts = 0, ${LET_GO}
      where account_id = ${tx.account} and batch_id = ${row.id}`)
+
+/** Writes that a batch was handed over: what went to the gateway, and its file. */
+export const updateSubmitted = (
+  tx: Transaction,
+  { id, lineCount, totalMinor }: Batch,
+  file: { sealed: Buffer; name: string; mediaType: string; sha256: Buffer } | null,
+) =>
+  tx.rows(sql`
+    update payment_batches set state = 'submitted', sent_count = ${lineCount}, sent_minor = ${totalMinor}, sealed_file = ${file?.sealed ?? null},
+      file_name = ${file?.name ?? null}, file_type = ${file?.mediaType ?? null}, file_sha256 = ${file?.sha256 ?? null}, ${LET_GO}
+     where account_id = ${tx.account} and batch_id = ${id}`)
+
+export const updateState = (tx: Transaction, id: Id, state: BatchState, buildError: string | null = null) =>
+  tx.rows(sql`
+    update payment_batches set state = ${state}, build_error = ${buildError}, ${LET_GO} where account_id = ${tx.account} and batch_id = ${id}`)
+
+/** The file of a batch as it is kept; sealed is null once it was forgotten. */
+export interface KeptFile {
+  sealed: Buffer | null
+  name: string
+  mediaType: string
+  sha256: Buffer
+}
+
+export const findFile = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<KeptFile>(
+    db,
+    sql`select sealed_file as "sealed", file_name as "name", file_type as "mediaType", file_sha256 as "sha256"
+          from payment_batches where account_id = ${account} and batch_id = ${id} and file_sha256 is not null`,
+  )
+
+/** Writes the day on which the file of a batch was downloaded first. */
+export const updateDownloaded = (tx: Transaction, id: Id, today: IsoDate) =>
+  tx.rows(sql`
+    update payment_batches set downloaded_on = coalesce(downloaded_on, ${today}) where account_id = ${tx.account} and batch_id = ${id}`)
+
+/** Failures of builds wait longer each time. */
+export const builds = leasedRows({ relation: 'payment_batches', id: 'batch_id' })
+
+/** The channel on which workers learn of batches to build. */
+export const BUILD_CHANNEL = 'batch_build'
+
+export const announceBuild = (tx: Transaction) => tx.rows(sql`select pg_notify(${BUILD_CHANNEL}, '')`)
+
+/** Claims a batch that is to be built; undefined where it is not, or, unless `isAll`, another is at it or its wait is not over. */
+export const claimBuild = (tx: Transaction, id: Id, isAll: boolean) =>
+  firstRow<{ id: Id }>(
+    tx,
+    sql`update payment_batches set ${CLAIMED}
+         where account_id = ${tx.account} and batch_id = ${id} and state = 'build' and (not needs_release or released_at is not null)
+           ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+        returning batch_id as "id"`,
+  )
+
+/** Lists batches of an account that were submitted and are not handed over, the oldest first. */
+export const listInBuild = (db: Queryable, account: AccountId) =>
+  db.rows<Batch>(sql`
+    select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.state = 'build' order by b.batch_id`)
+
+/** Lists batches that wait for a worker, of all accounts; those that wait for a release only where the account follows real time. */
+export const listBatchesAtWork = (db: Pick<Queryable, 'rows'>) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", batch_id as "id" from list_batches_at_work()`,
+  )
+
+/** Forgets the files of batches whose debits were due before a day; their check sums stay. */
+export const forgetBatchFiles = (db: Pick<Queryable, 'rows'>, before: IsoDate) =>
+  db.rows(sql`select forget_batch_files(${before}::date) as "gone"`)

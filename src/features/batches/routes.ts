@@ -1,12 +1,28 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import type { GatewayDeps } from '../gateways/call.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { PathParams } from '../../platform/http/operation.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { addBatch, editBatch, resolveBatch } from './actions.ts'
+import { addBatch, applyResults, cancelBatch, editBatch, releaseBatch, resolveBatch, submitBatch } from './actions.ts'
+import { downloadFile } from './file.ts'
+import { listLines } from './line-queries.ts'
+import { batchLineOperations } from './line-routes.ts'
+import type { LineDeps } from './lines.ts'
 import { type Batch, countBatches, listBatches } from './queries.ts'
 import { batchAnswer, foundBatch, lockedBatch, viewOf } from './record.ts'
-import { type BatchBody, BatchEditIn, batchEtag, BatchIn, batchShape, type BatchView } from './wire.ts'
+import { checkResults, ResultsIn, resultsFromWire } from './result-wire.ts'
+import { checkNotPast } from './rules.ts'
+import {
+  type BatchBody,
+  BatchEditIn,
+  batchEtag,
+  BatchIn,
+  BatchNameIn,
+  batchShape,
+  type BatchView,
+  SubmitIn,
+} from './wire.ts'
 
 const tag = 'Batches'
 
@@ -48,7 +64,9 @@ const wantedOf = ({ CurrencyCode, ActionDate, Notes }: BatchBody) => ({
   notes: Notes ?? null,
 })
 
-const writing = (deps: GatewayDeps): Operation[] => [
+const etagOfLocked = (batch: Batch | undefined): string => (batch ? batchEtag(batch) : '')
+
+const writing = (deps: LineDeps): Operation[] => [
   writeOperation({
     id: 'addBatch',
     method: 'POST',
@@ -75,11 +93,106 @@ const writing = (deps: GatewayDeps): Operation[] => [
     success: { status: 204 },
     refusals: { 404: 'There is no such batch', 409: 'The state of the batch, its gateway or a line stands against it' },
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
-    etag: (batch) => (batch ? batchEtag(batch) : ''),
+    etag: etagOfLocked,
     references: (tx, context, { body }, problems) => resolveBatch(tx, context, body, problems),
     write: async (tx, context, { body }, batch, gateway) =>
       noContent(batchEtag(await editBatch(tx, context, deps, batch as Batch, gateway as Gateway, wantedOf(body)))),
   }),
 ]
 
-export const batchOperations = (deps: GatewayDeps): Operation[] => [...reading, ...writing(deps)]
+/** Declares what a PUT whose body names the batch has in common with others. */
+const named = {
+  method: 'PUT',
+  tag,
+  success: { status: 204 },
+  etag: etagOfLocked,
+} as const
+
+const steps = (deps: LineDeps): Operation[] => [
+  writeOperation({
+    ...named,
+    id: 'submitBatch',
+    path: '/v1/batches/submit',
+    summary: 'Submit an open batch for a day: it is built at once, or when another key has released it',
+    body: SubmitIn,
+    record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
+    refusals: {
+      404: 'There is no such batch',
+      409: 'The batch is not open or has no lines, or it is too late for the day',
+    },
+    references: async (_tx, { moment }, { body }, problems) => checkNotPast(body.ActionDate, moment.today, problems),
+    write: async (tx, context, { body }, batch) => {
+      const { notes } = batch as Batch
+      const wanted = { actionDate: body.ActionDate, notes: body.Notes === undefined ? notes : body.Notes }
+      return noContent(batchEtag(await submitBatch(tx, context, deps, batch as Batch, wanted)))
+    },
+  }),
+  writeOperation({
+    ...named,
+    id: 'releaseBatch',
+    path: '/v1/batches/release',
+    summary: 'Release a batch that another key has submitted',
+    body: BatchNameIn,
+    record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
+    refusals: { 404: 'There is no such batch', 409: 'The batch waits for no release, or this key has submitted it' },
+    write: async (tx, context, _input, batch) =>
+      noContent(batchEtag(await releaseBatch(tx, context, deps, batch as Batch))),
+  }),
+  writeOperation({
+    ...named,
+    id: 'cancelBatch',
+    path: '/v1/batches/cancel',
+    summary: 'Cancel a batch that was not handed over: its lines fail',
+    body: BatchNameIn,
+    record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
+    refusals: { 404: 'There is no such batch', 409: 'The batch was handed over or cancelled already' },
+    write: async (tx, context, _input, batch) =>
+      noContent(batchEtag(await cancelBatch(tx, context, deps, batch as Batch))),
+  }),
+  writeOperation({
+    id: 'recordBatchResults',
+    method: 'PUT',
+    path: '/v1/batches/{BatchToken}/results',
+    tag,
+    summary: 'Record results of lines by hand, all or nothing',
+    body: ResultsIn,
+    success: { status: 204 },
+    refusals: { 404: 'There is no such batch', 409: 'The batch takes no results, or a line of it has failed already' },
+    record: (tx, _context, { params }: { params: PathParams }) => lockedBatch(tx, params['BatchToken'] ?? ''),
+    references: async (tx, { moment }, { body }, problems, batch) => {
+      if (!batch) return
+      const lineIds = new Set((await listLines(tx, tx.account, batch.id)).map(({ id }) => id))
+      checkResults(body.Results, { batch, lineIds, today: moment.today }, problems)
+    },
+    write: async (tx, context, { body }, batch) => {
+      await applyResults(tx, context, deps, batch as Batch, resultsFromWire(body))
+      return noContent()
+    },
+  }),
+]
+
+/** Reads the file of a batch: it names whole bank accounts, so a key with full permission is needed, and each download is an event. */
+const file = ({ db, envelope }: BatchDeps): Operation =>
+  readOperation({
+    id: 'getBatchFile',
+    method: 'GET',
+    path: '/v1/batches/{BatchToken}/file',
+    tag,
+    summary: 'Download the file of a batch, for a key with full permission',
+    permission: 'full',
+    success: { status: 200, media: ['text/csv', 'application/xml'] },
+    refusals: { 409: 'The file is not made yet, or kept no more' },
+    read: (_db, context, { params }) => downloadFile(db, envelope, context, params['BatchToken'] ?? ''),
+  })
+
+interface BatchDeps extends LineDeps {
+  db: Database
+}
+
+export const batchOperations = (deps: BatchDeps): Operation[] => [
+  ...reading,
+  ...writing(deps),
+  ...steps(deps),
+  ...batchLineOperations(deps),
+  file(deps),
+]

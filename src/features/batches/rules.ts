@@ -4,7 +4,8 @@ import type { Account, Moment } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { currenciesOf, isReady } from '../gateways/rules.ts'
+import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
+import type { StoredMethod } from '../payment-methods/queries.ts'
 import type { Batch, BatchState } from './queries.ts'
 
 /** Rules of batches, as functions of facts: what each state allows, and on which days. */
@@ -66,6 +67,30 @@ export function checkActionDay(
       `A batch for ActionDate ${actionDate} had to be submitted by ${last}; choose a later day.`,
       'ActionDate',
     )
+}
+
+type LineMethod = Pick<StoredMethod, 'id' | 'customerId' | 'kind' | 'state' | 'mandateReference' | 'mandateDate'>
+
+/** Returns the kind of a payment by a bank account, as payments are labelled. */
+export const wordOf = (kind: StoredMethod['kind']) => (kind === 'debit_order' ? 'debit_order' : 'bank_account')
+
+/** Reason why a batch cannot carry a line, for a program and for a person. */
+export interface LineRefusal {
+  code: string
+  message: string
+}
+
+/** Returns why a gateway cannot debit a method; undefined where it can. */
+export function refusalOfMethod(gateway: Gateway, method: LineMethod): LineRefusal | undefined {
+  const label = `Payment method ${method.id}`
+  if (method.kind === 'credit_card' || !kindsOf(gateway).includes(method.kind))
+    return {
+      code: 'payment_method_unfit',
+      message: `${label} is ${method.kind}, which the gateway ${gateway.id} does not debit.`,
+    }
+  if (method.state === 'rejected')
+    return { code: 'payment_method_rejected', message: `${label} was rejected; edit or validate it first.` }
+  return undefined
 }
 
 /** Throws a conflict where a gateway is not in use, takes no batches, or none in a currency. */

@@ -85,3 +85,7 @@ const token = { BatchToken: required(guid()) } satisfies Properties
 export const BatchIn = objectOf(inputs, { name: 'BatchAdd', ignored: ['BatchToken', ...COMPUTED] })
 export const BatchEditIn = objectOf({ ...token, ...inputs }, { name: 'BatchEdit', ignored: COMPUTED })
 export type BatchBody = BodyOf<typeof inputs>
+
+const submitting = { ...token, ActionDate: required(date()), Notes: optional(longText()) } satisfies Properties
+export const SubmitIn = objectOf(submitting, { name: 'BatchSubmit' })
+export const BatchNameIn = objectOf(token, { name: 'BatchName' })

@@ -16,11 +16,12 @@ import type { PaymentRecord } from '../money/records.ts'
 import { paymentShape } from '../money/shapes.ts'
 import { paymentKind } from '../payments/record.ts'
 import type { Database } from '../../platform/database/database.ts'
+import { listLineAttempts } from '../batches/line-queries.ts'
 import { type Answered, callTry } from './calls.ts'
 import { beginCollect, type CollectCall, finishCollect } from './collect.ts'
 import { settleByHand } from './by-hand.ts'
 import { listAttempts } from './try-queries.ts'
-import { AttemptsOut, attemptsToWire, TryResultIn } from './wire.ts'
+import { AttemptsOut, attemptsToWire, lineAttemptsToWire, TryResultIn } from './wire.ts'
 
 const tag = 'Collection'
 
@@ -52,8 +53,12 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     success: { status: 200, schema: AttemptsOut.schema },
     read: async (db, context, { params }) => {
       const { invoice } = await invoiceKind.found(db, context, params)
-      const tries = await listAttempts(db, context.account.id, invoice.id)
-      return { status: 200, body: AttemptsOut.write(attemptsToWire(tries, context.account.timeZone)) }
+      const { id: account, timeZone } = context.account
+      const attempts = [
+        ...attemptsToWire(await listAttempts(db, account, invoice.id), timeZone),
+        ...lineAttemptsToWire(await listLineAttempts(db, account, invoice.id), timeZone),
+      ].toSorted((a, b) => (a.paymentID < b.paymentID ? -1 : 1))
+      return { status: 200, body: AttemptsOut.write(attempts) }
     },
   }),
   writeOperation({

@@ -15,6 +15,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
+import type { LineAttempt } from '../batches/line-queries.ts'
 import type { ShownTry, TryState } from './try-queries.ts'
 
 const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as const
@@ -47,12 +48,36 @@ export const attemptsToWire = (tries: readonly ShownTry[], timeZone: string) =>
     Amount: minorDigits(t.amountMinor, digitsOf(t.currency)),
     gatewayID: t.gatewayId,
     paymentMethodID: t.paymentMethodId,
-    BatchToken: null,
-    Outcome: t.lost ? 'returned' : outcomeOf(t.state),
+    BatchToken: null as string | null,
+    Outcome: t.lost ? ('returned' as const) : outcomeOf(t.state),
     Class: (t.lost ?? t).class,
     Code: (t.lost ?? t).code,
     Message: (t.lost ?? t).message,
     isByHand: t.isByHand,
+  }))
+
+type Attempt = ReturnType<typeof attemptsToWire>[number]
+
+const outcomeOfLine = ({ result, returnedOn, resultClass }: LineAttempt): Attempt['Outcome'] => {
+  if (returnedOn !== null) return 'returned'
+  if (result === null) return 'pending'
+  return result === 'success' ? 'succeeded' : resultClass === 'not_sent' ? 'not_sent' : 'declined'
+}
+
+/** Writes lines by hand as tries of an invoice that they were to pay: each with the amount that was for it. */
+export const lineAttemptsToWire = (lines: readonly LineAttempt[], timeZone: string): Attempt[] =>
+  lines.map((line) => ({
+    paymentID: line.id,
+    Date: dateWithOffset(line.actionDate, timeZone),
+    Amount: minorDigits(line.amountMinor, digitsOf(line.currency)),
+    gatewayID: line.gatewayId,
+    paymentMethodID: line.paymentMethodId,
+    BatchToken: line.batchToken,
+    Outcome: outcomeOfLine(line),
+    Class: line.returnedClass ?? line.resultClass,
+    Code: line.returnedOn === null ? line.resultCode : line.returnedCode,
+    Message: line.returnedReason ?? line.resultReason,
+    isByHand: true,
   }))
 
 export const TryResultIn = objectOf(

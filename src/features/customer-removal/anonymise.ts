@@ -2,6 +2,8 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { anonymiseKeptAnswers } from '../../platform/http/idempotency.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
+import { dropLinesOf } from '../batches/of-customer.ts'
 import { anonymiseContacts } from '../contacts/queries.ts'
 import { anonymiseCustomerRow, anonymiseCustomerVersions } from '../customers/anonymise-queries.ts'
 import { recordCustomerEvent } from '../customers/record.ts'
@@ -25,7 +27,13 @@ const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
  * Makes a locked customer nobody, everywhere at once and for good: in its row, contacts, notes and values, in what its documents froze,
  * in events, mails and kept answers. Its payment methods are removed, here and at their gateways, and no document names one any more. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
  */
-export async function anonymiseCustomer(tx: Transaction, context: RequestContext, id: CustomerId): Promise<void> {
+export async function anonymiseCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  hooks: LinesOfService,
+  id: CustomerId,
+): Promise<void> {
+  await dropLinesOf(tx, context, hooks, id)
   await refuseUnknownOutcomes(tx, id)
   await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
   await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)

@@ -3,6 +3,7 @@ import { noContent, type Operation, writeOperation } from '../../platform/http/o
 import { customerUses, deleteCustomer } from '../customers/queries.ts'
 import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/manual.ts'
 import { removeMethodsOf } from '../payment-methods/actions.ts'
@@ -12,7 +13,7 @@ import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 
 /** Operations that reach into everything that belongs to a customer, so the feature stands above all of it. */
-export const customerRemovalOperations = (): Operation[] => [
+export const customerRemovalOperations = (deps: { linesOfService: LinesOfService }): Operation[] => [
   writeOperation({
     ...customerKind.deleting,
     id: 'deleteCustomer',
@@ -46,10 +47,10 @@ export const customerRemovalOperations = (): Operation[] => [
     tag: 'Customers',
     summary: 'Replace who a customer is by neutral text, for good',
     success: { status: 204 },
-    refusals: { 409: 'A try or a refund of the customer has no outcome yet' },
+    refusals: { 409: 'A try, a refund or a debit of the customer has no outcome yet' },
     record: customerKind.deleting.record,
     write: async (tx, context, _input, { id }) => {
-      await anonymiseCustomer(tx, context, id)
+      await anonymiseCustomer(tx, context, deps.linesOfService, id)
       return noContent()
     },
   }),

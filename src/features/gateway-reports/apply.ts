@@ -8,6 +8,7 @@ import {
 } from '../../kernel/context.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { resumeTry } from '../collection/calls.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { GatewayAdapter, GatewayCall, None, NotSent, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
@@ -28,6 +29,7 @@ import { APPLIED, identifierOf, refused, type Verdict, WAITS } from './rules.ts'
 export interface ReportDeps extends GatewayDeps {
   db: Database
   realClock: RealClock
+  linesOfService: LinesOfService
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
 }
@@ -89,7 +91,7 @@ async function chargeReported(
   if ('kind' in answer && isUnanswered(answer)) return WAITS
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
   const of = { gatewayId: gateway.id, chargeId: payment.id }
-  return deps.db.transaction(account.id, (tx) => applyCharge(tx, context, of, state))
+  return deps.db.transaction(account.id, (tx) => applyCharge(tx, context, of, state, deps.linesOfService))
 }
 
 async function refundReported(

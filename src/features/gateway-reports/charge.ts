@@ -4,6 +4,9 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
+import { findLine } from '../batches/line-queries.ts'
+import { applyLineResult, type LineResult, noteReturned } from '../batches/results.ts'
 import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
@@ -28,9 +31,11 @@ export async function applyCharge(
   context: RequestContext,
   { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id },
   { outcome, changes }: ChargeState,
+  linesOfService: LinesOfService,
 ): Promise<Verdict> {
-  const charge = await lockedPayment(tx, chargeId)
-  assert(charge, `payment ${chargeId} exists`)
+  const begun = await lockedPayment(tx, chargeId)
+  assert(begun, `payment ${chargeId} exists`)
+  const charge = isPending(begun) ? await withResult(tx, context, begun, outcome, linesOfService) : begun
   if (isPending(charge)) return WAITS
   const applied = await listAppliedChanges(tx, gatewayId, chargeId)
   const applying: Applying = { gatewayId, charge, applied }
@@ -48,6 +53,25 @@ export async function applyCharge(
     if (one.kind !== 'applied') verdict = one
   }
   return verdict
+}
+
+/** Applies the first result of a debit, where the charge is a line of a batch; returns the payment as it is then. */
+async function withResult(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  outcome: ChargeState['outcome'],
+  linesOfService: LinesOfService,
+): Promise<PaymentRecord> {
+  if (outcome.kind !== 'succeeded' && outcome.kind !== 'declined') return payment
+  const result: LineResult = {
+    isSuccess: outcome.kind === 'succeeded',
+    reason: outcome.kind === 'declined' ? outcome : null,
+    on: earlier(outcome.on, context.moment.today),
+    source: 'gateway',
+  }
+  await applyLineResult(tx, context, payment.id, result, linesOfService)
+  return (await loadPayment(tx, tx.account, payment.id)) ?? payment
 }
 
 async function note(tx: Transaction, { gatewayId, charge, applied }: Applying, change: AppliedChange): Promise<void> {
@@ -106,6 +130,12 @@ async function lose(
   const { kind, reference } = change
   const why = { class: declineClass, code, message: reason }
   await note(tx, applying, { kind, reference, paymentId: shares[0]?.payment.id ?? null, why })
+  const line = await findLine(tx, tx.account, charge.id)
+  const isLost = shares.some(({ payment }) => payment.id === charge.id)
+  if (line?.result === 'success' && isLost)
+    await noteReturned(tx, context, line, { ...why, on: failure.on, source: 'gateway' })
+  // A person has recorded the return of the debit before.
+  else if (line && line.returnedOn !== null) return APPLIED
   if (beyondMinor === 0n) return APPLIED
   const amount = amountText(beyondMinor, charge.currency)
   return refused(`Of what was taken back ${amount} is more than was received by payment ${charge.id}.`)

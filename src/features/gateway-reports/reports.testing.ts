@@ -3,6 +3,7 @@ import { momentOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
+import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { sandboxReport } from '../gateways/sandbox.ts'
 import type { ReportDeps } from './apply.ts'
@@ -15,6 +16,7 @@ export const depsOf = (service: TestService, more: Partial<ReportDeps> = {}): Re
   ...service.calling,
   db: service.db,
   realClock: Date.now,
+  linesOfService: NO_LINES_OF_SERVICE,
   ...more,
 })
 

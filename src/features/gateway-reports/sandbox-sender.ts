@@ -16,6 +16,7 @@ type SenderDeps = GatewayDeps & { db: Database; realClock: RealClock }
 const A_LOOK = 100
 
 const ABOUT: Readonly<Record<ReportType, GatewayReport['about']>> = {
+  'charge.settled': 'charge',
   'charge.returned': 'charge',
   'charge.dispute_won': 'charge',
   'refund.updated': 'refund',

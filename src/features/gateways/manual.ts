@@ -1,4 +1,6 @@
-import type { GatewayAdapter } from './contract.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { minorText } from '../../kernel/money.ts'
+import type { BatchToBuild, GatewayAdapter, LineToBuild } from './contract.ts'
 import { MANUAL } from './facts.ts'
 
 /**
@@ -8,4 +10,46 @@ import { MANUAL } from './facts.ts'
 export const manual: GatewayAdapter = {
   ...MANUAL,
   check: async () => ({ kind: 'accepted' }),
+  buildBatch: async (_call, batch) => ({
+    kind: 'built',
+    file: { name: `batch-${batch.token}.csv`, mediaType: 'text/csv', bytes: Buffer.from(csvOf(batch)) },
+  }),
+}
+
+const COLUMNS: readonly (readonly [string, (line: LineToBuild, batch: BatchToBuild) => string | null])[] = [
+  ['Reference', ({ reference }) => reference],
+  ['paymentID', ({ paymentId }) => String(paymentId)],
+  ['ActionDate', (_line, { actionDate }) => actionDate],
+  ['CurrencyCode', (_line, { currency }) => currency],
+  ['Amount', ({ amountMinor }, { currency }) => minorText(amountMinor, digitsOf(currency))],
+  ['Method', ({ kind }) => kind],
+  ['AccountHolder', ({ accountHolder }) => accountHolder],
+  ['Bank', ({ bank }) => bank],
+  ['AccountType', ({ accountType }) => accountType],
+  ['AccountNumber', ({ accountNumber }) => accountNumber],
+  ['BranchCode', ({ branchCode }) => branchCode],
+  ['RoutingNumber', ({ routingNumber }) => routingNumber],
+  ['IBAN', ({ iban }) => iban],
+  ['BIC', ({ bic }) => bic],
+  ['MandateReference', ({ mandateReference }) => mandateReference],
+  ['MandateDate', ({ mandateDate }) => mandateDate],
+  ['Invoices', ({ remittance }) => remittance],
+]
+
+/** Writes a batch as CSV in UTF-8: a header, then a record for each line, each ended by CR LF (RFC 4180). */
+export const csvOf = (batch: BatchToBuild): string =>
+  [
+    COLUMNS.map(([name]) => name),
+    ...batch.lines.map((line) => COLUMNS.map(([, valueOf]) => csvField(valueOf(line, batch) ?? ''))),
+  ]
+    .map((fields) => `${fields.join(',')}\r\n`)
+    .join('')
+
+/** Characters at the beginning of a text that a spreadsheet takes for a formula. */
+const FORMULA = /^[=+\-@\t\r]/
+
+/** Writes a field. Rule: an apostrophe stands before a text that a spreadsheet would take for a formula. */
+export function csvField(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -33,6 +33,9 @@ import { SANDBOX } from './facts.ts'
 const CLASSES: Record<string, readonly [DeclineClass, string]> = {
   card_declined: ['declined', 'The card was declined.'],
   insufficient_funds: ['insufficient_funds', 'The card has too little money.'],
+  debit_insufficient_funds: ['insufficient_funds', 'The account has too little money.'],
+  debit_account_closed: ['account_closed', 'The account is closed.'],
+  debit_no_mandate: ['no_mandate', 'The bank knows no mandate.'],
   expired_card: ['method_expired', 'The card has expired.'],
   no_such_card: ['invalid_account', 'The gateway does not hold this card.'],
   cancelled: ['action_required', 'The customer did not confirm the payment.'],
@@ -85,6 +88,15 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
     cancelCharge: async (call, reference) => {
       const view = await sandbox.cancelCharge(callOf(call), reference)
       return view.kind === 'none' ? view : outcomeOf(reference, view)
+    },
+    buildBatch: async () => ({ kind: 'built', file: null }),
+    submitBatch: async (call, { actionDate, currency, lines }) => {
+      const debits = lines.map(({ paymentId, iban, accountNumber, amountMinor }) => ({
+        reference: String(paymentId),
+        number: iban ?? accountNumber ?? '',
+        amountMinor,
+      }))
+      return sandbox.debit(callOf(call), { actionDate, currency, debits })
     },
     refund: async (call, refund) => {
       const view = await sandbox.refund(callOf(call), refund)
@@ -172,6 +184,8 @@ function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }
       return { kind: 'succeeded', gatewayReference, on: view.on }
     case 'declined':
       return declined(view.code, view.on)
+    case 'pending':
+      return { kind: 'pending', gatewayReference }
     case 'requires_action':
       return { kind: 'requires_action', gatewayReference, url: null }
     default:

@@ -22,7 +22,7 @@ export const ALLOCATIONS_MAX = 1000
 export const positiveAmount = () => decimalField({ min: ZERO, isMinOpen: true, decimalsMax: 8 })
 
 /** Declares an invoice number, which some clients send as text. */
-const invoiceNumber = (): Field<bigint | null> => {
+export const invoiceNumber = (): Field<bigint | null> => {
   const plain = reference()
   return {
     ...plain,
@@ -69,7 +69,7 @@ export const entriesFromWire = (entries: readonly BodyOf<typeof entry>[]): Asked
     amount: one.amountApplied,
   }))
 
-const LISTS = ['Allocations', 'allocations', 'LinkedAllocations']
+const LISTS = ['Allocations', 'allocations', 'LinkedAllocations', 'PaymentApplied']
 
 /**
  * Rule: where AutoApply is true the list is neither needed nor read, so nothing in it can be wrong; but that of a positive adjustment

@@ -108,7 +108,7 @@ export const sendPayment = (tx: Transaction, row: Payment): void =>
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
   tx.send(sql`
     update payments set paid_at = ${row.paidAt}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
-           method = ${row.method}, gives_way = ${row.givesWay}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
+           method = ${row.method}, gateway_id = ${row.gatewayId}, gives_way = ${row.givesWay}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
            memo = ${row.memo}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 

@@ -166,13 +166,41 @@ export async function editPayment(
   const isMoved =
     edited.amountMinor !== before.amountMinor || edited.dated !== before.dated || edited.currency !== before.currency
   if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, edited.dated], `payment ${before.id}`)
+  return writeChange(tx, context, before, { ...edited, givesWay: false }, asked)
+}
+
+/** Fields of a line that can change while its batch was not submitted. */
+export type LineChange = Partial<
+  Pick<Payment, 'amountMinor' | 'paidAt' | 'dated' | 'method' | 'gatewayId' | 'givesWay' | 'ref' | 'memo'>
+>
+
+/** Changes a payment that waits in a batch. Rule: nothing of it is refused for a closed day; it takes the day after. */
+export const changeLine = (
+  tx: Transaction,
+  context: RequestContext,
+  before: PaymentRecord,
+  to: LineChange,
+  asked: Asked,
+): Promise<PaymentRecord> => writeChange(tx, context, before, { ...before, ...to }, asked)
+
+/** Writes what a payment is to be: one that gave way goes on so where nothing of its amount, method and allocations changes. */
+async function writeChange(
+  tx: Transaction,
+  context: RequestContext,
+  before: PaymentRecord,
+  edited: Payment,
+  asked: Asked,
+): Promise<PaymentRecord> {
   const kept = edited.currency === before.currency ? before.allocations : []
-  const given = givenOf({ ...edited, givesWay: false }, isPending(edited), before.givesWay)
+  const given = givenOf(edited, isPending(edited), before.givesWay)
   const plan =
     before.failedOn === null ? await planAllocations(tx, context, given, kept, asked) : { allocations: [], room: [] }
   // Rule: a line is the service's until a caller changes its amount, method or allocations.
-  const isCallers = isMoved || edited.method !== before.method || !isSameList(before.allocations, plan.allocations)
-  const payment = { ...edited, givesWay: before.givesWay && !isCallers }
+  const isSame =
+    edited.amountMinor === before.amountMinor &&
+    edited.method === before.method &&
+    isSameList(before.allocations, plan.allocations)
+  const payment = { ...edited, givesWay: before.givesWay && isSame }
   await withRoom(tx, context, plan.room, () =>
     writeEdit(tx, context, {
       before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
@@ -188,6 +216,16 @@ export async function removePayment(tx: Transaction, context: RequestContext, pa
   if (payment.origin !== 'recorded')
     throw conflict('payment_fixed', `Payment ${payment.id} was processed elsewhere and cannot be deleted.`)
   checkNotLocked(context.account.lockDate, [payment.dated], `payment ${payment.id}`)
+  await takeBackPayment(tx, context, payment)
+}
+
+/** Deletes a payment that nobody has processed yet: recorded, or a line of a batch that was not submitted. */
+export async function takeBackPayment(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  reason?: string,
+): Promise<void> {
   const ended = await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })
   await writeMoney(tx, context, {
     customerId: payment.customerId,
@@ -196,7 +234,7 @@ export async function removePayment(tx: Transaction, context: RequestContext, pa
     allocations: { before: [...payment.allocations, ...ended], after: [] },
   })
   sendPaymentDelete(tx, payment.id)
-  await recordMoneyEvent(tx, context, paymentShape, 'payment.deleted', payment)
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.deleted', payment, reason)
 }
 
 /** Writes that the outcome of a payment is known: its row, its allocations and the difference in the ledger. */
@@ -236,8 +274,9 @@ export async function failPayment(
   // A try that was declined shows why; a payment that somebody recorded keeps the Memo it was given.
   const memo = isPending(payment) ? (payment.memo ?? reason) : payment.memo
   await writeOutcome(tx, context, payment, { failedOn, failReason: reason, memo }, ended)
-  // A payment that was only pending is a try, whose own outcome moves its invoice.
-  if (!isPending(payment)) await loseMoney(tx, context, invoicesOf(payment), declineClass)
+  // A payment that was only pending is a try, whose own outcome moves its invoice; what never went out was no try.
+  if (!isPending(payment) && declineClass !== 'not_sent')
+    await loseMoney(tx, context, invoicesOf(payment), declineClass)
   return recordWritten(tx, context, 'payment.failed', payment.id, reason)
 }
 

@@ -13,12 +13,15 @@ import {
   clearPrimary,
   deleteMethod,
   drawMethodId,
+  findMethod,
   insertMethod,
+  isBeingDebited,
   listMethodsOf,
   methodUses,
   type StoredMethod,
   setPrimary,
   updateBankAccount,
+  updateMethodState,
 } from './queries.ts'
 import { methodKind, recordMethod } from './record.ts'
 import { removeAtGateway } from './removal.ts'
@@ -147,6 +150,11 @@ export async function editBankAccount(
       `Payment method ${present.id} stays with customer ${present.customerId}.`,
       'customerID',
     )
+  if (await isBeingDebited(tx, tx.account, present.id))
+    throw conflict(
+      'payment_method_in_batch',
+      `Payment method ${present.id} is in a batch that was submitted; edit it when that is completed.`,
+    )
   const sealed = sealedAccount(envelope, tx.account, present.id, checked, body)
   const isOther = isOtherAccount(sealed, present)
   await updateBankAccount(tx, {
@@ -172,6 +180,21 @@ export async function makePrimary(tx: Transaction, context: RequestContext, meth
   return true
 }
 
+/** Writes what a debit has shown of an account: it is verified or rejected, unless it is another account by now. */
+export async function judgeMethod(
+  tx: Transaction,
+  context: RequestContext,
+  debit: { paymentMethodId: Id; sentNumberHash: Buffer | null },
+  state: 'verified' | 'rejected',
+): Promise<void> {
+  const method = await findMethod(tx, tx.account, debit.paymentMethodId)
+  // A debit that went through verifies nobody whose account was rejected since.
+  if (!method || method.state === state || (state === 'verified' && method.state === 'rejected')) return
+  if (debit.sentNumberHash && !method.numberHash?.equals(debit.sentNumberHash)) return
+  await updateMethodState(tx, method.id, state)
+  await recordMethod(tx, context, 'payment_method.validated', method.id)
+}
+
 /** Deletes a locked method that is not primary and that nothing open names by request. */
 export async function removeMethod(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
   const { id, isPrimary } = method
@@ -185,6 +208,8 @@ export async function removeMethod(tx: Transaction, context: RequestContext, met
   ].filter((user) => user !== false)
   if (users.length > 0)
     throw conflict('payment_method_used', `Payment method ${id} is named by ${sentenceList(users)}.`)
+  if (uses.batches)
+    throw conflict('payment_method_in_batch', `Payment method ${id} is in a batch that is not completed.`)
   if (uses.tries)
     throw conflict('payment_method_pending', `Payment method ${id} has a try whose outcome is not known; wait for it.`)
   await forget(tx, context, method)

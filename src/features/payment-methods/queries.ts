@@ -98,6 +98,12 @@ export const listMethodsOf = (db: Queryable, account: AccountId, customer: Custo
   db.rows<StoredMethod>(sql`
     select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.customer_id = ${customer} order by m.payment_method_id`)
 
+/** Lists methods by their identifiers; those that are gone are left out. */
+export const listMethodsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<StoredMethod>(sql`
+    select ${COLUMNS} from payment_methods m
+     where m.account_id = ${account} and m.payment_method_id = any(${`{${ids.join(',')}}`}::bigint[])`)
+
 /** Draws the identifier of a method to be: its number is sealed for it before it is written. */
 export const drawMethodId = async (tx: Transaction): Promise<Id> =>
   (await oneRow<{ id: Id }>(tx, sql`select nextval('payment_methods_payment_method_id_seq') as "id"`)).id
@@ -155,7 +161,7 @@ export const deleteMethod = (tx: Transaction, id: Id) =>
 
 /** Finds what names a method by request, as far as it is open, and tries of it without an outcome; a default that was taken does not count. */
 export const methodUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
-  oneRow<Record<'invoices' | 'subscriptions' | 'recurring' | 'tries', boolean>>(
+  oneRow<Record<'invoices' | 'subscriptions' | 'recurring' | 'tries' | 'batches', boolean>>(
     db,
     sql`select exists (select 1 from invoices where account_id = ${account} and payment_method_id = ${id} and is_method_requested
                  and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
@@ -163,7 +169,10 @@ export const methodUses = (db: Queryable, account: AccountId, id: Id, today: Iso
                  and (end_date is null or end_date > ${today})) as "subscriptions",
                exists (select 1 from recurring_invoices where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
                  and (end_date is null or end_date > ${today})) as "recurring",
-               exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries"`,
+               exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries",
+               exists (select 1 from batch_lines l join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+                 where l.account_id = ${account} and l.payment_method_id = ${id} and b.state not in ('completed', 'cancelled')
+                   and not (l.is_service_made and b.state in ('open', 'failed'))) as "batches"`,
   )
 
 /** Facts that a bank knows of a mandate by the debits that were handed to it. */
@@ -189,3 +198,11 @@ export const listMandateUses = (db: Queryable, account: AccountId, ids: readonly
           and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
         order by b.action_date desc, l.payment_id desc limit 1) used
      where m.account_id = ${account} and m.payment_method_id = any(${`{${ids.join(',')}}`}::bigint[])`)
+
+/** Finds whether a method is in a batch that is being built or was handed over. */
+export const isBeingDebited = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (
+    await db.rows(sql`
+      select 1 from batch_lines l join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+       where l.account_id = ${account} and l.payment_method_id = ${id} and b.state in ('build', 'submitted') limit 1`)
+  ).length > 0

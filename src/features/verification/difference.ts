@@ -8,6 +8,7 @@ export type RecordType =
   | 'account'
   | 'allocation'
   | 'bad_debt'
+  | 'batch'
   | 'charge'
   | 'credit_note'
   | 'customer'

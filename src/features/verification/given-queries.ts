@@ -24,6 +24,7 @@ export const listPaymentPage = (db: Queryable, account: AccountId, after: Id, li
            p.held_minor as "heldMinor", p.failed_on is not null as "isFailed",
            p.gateway_id is not null and p.settled_on is null and p.failed_on is null as "isPendingAtGateway",
            exists (select 1 from collection_tries t where t.account_id = ${account} and t.payment_id = p.payment_id and t.state = 'open')
+             or exists (select 1 from batch_lines l where l.account_id = ${account} and l.payment_id = p.payment_id and l.result is null)
              as "hasOpenTry",
            coalesce((select sum(r.amount_minor) from payment_refunds r where r.account_id = ${account} and r.payment_id = p.payment_id
              and r.state = 'open'), 0)::bigint as "refundingMinor",

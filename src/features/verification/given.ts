@@ -38,7 +38,7 @@ function checkPayment(payment: CheckedPayment, report: Report): void {
     text(
       'its outcome',
       payment.isPendingAtGateway ? 'pending' : 'known',
-      payment.hasOpenTry ? 'pending, for its try is open' : 'known, for no try of it is open',
+      payment.hasOpenTry ? 'pending, for its try or line is open' : 'known, for no try or line of it is open',
     )
 }
 

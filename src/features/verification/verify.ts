@@ -3,6 +3,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { type Database, type Transaction, WHOLE_STATEMENT_MS } from '../../platform/database/database.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
+import { batches, batchLines } from './batches.ts'
 import { ledgerChain } from './chain.ts'
 import { orphans, zeroCharges } from './charges.ts'
 import { counts } from './counts.ts'
@@ -31,6 +32,8 @@ const CHECKS: readonly Check[] = [
   creditedCharges,
   payments,
   positives,
+  batches,
+  batchLines,
   allocations,
   balances,
   entriesBalance,

@@ -108,6 +108,14 @@ const BATCH = {
   ActionDate: '2027-01-11',
   Notes: 'Debits of January',
 }
+const BATCH_PAYMENT = {
+  BatchToken: TOKEN,
+  customerID: 1,
+  paymentMethodID: 1,
+  Amount: 50,
+  Ref: 'January',
+  PaymentApplied: [{ invoiceID: 1, amount: 10 }],
+}
 const GATEWAY = {
   GatewayType: 'manual',
   FriendlyName: 'Our bank',
@@ -188,6 +196,12 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   editComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   addGateway: GATEWAY,
   addBatch: BATCH,
+  submitBatch: { BatchToken: TOKEN, ActionDate: '2027-01-11' },
+  releaseBatch: { BatchToken: TOKEN },
+  cancelBatch: { BatchToken: TOKEN },
+  recordBatchResults: { Results: [{ paymentID: 1, Success: false, Reason: 'AC04', Date: '2027-01-11' }] },
+  addBatchPayment: BATCH_PAYMENT,
+  editBatchPayment: { paymentID: 1, ...BATCH_PAYMENT, Amount: 45 },
   editBatch: { BatchToken: TOKEN, ...BATCH, ActionDate: '2027-01-12' },
   editGateway: { FriendlyName: 'Main bank', Settings: { CutOff: '15:00' } },
   addWebhook: { Url: 'https://example.org/hook', Types: ['invoice.*', 'payment.created'], Description: 'Books' },

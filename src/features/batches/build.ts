@@ -1,0 +1,201 @@
+import { assert } from '../../kernel/assert.ts'
+import { type Account, backgroundContext, type Moment, type RequestContext } from '../../kernel/context.ts'
+import { lastMoment } from '../../kernel/batch-days.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { askGateway, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
+import type { BatchFile, BatchToBuild, Built, NotSent, RefusedLine, Unknown } from '../gateways/contract.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { countTry } from '../invoices/issue-queries.ts'
+import { loadPayment, takeBackPayment } from '../money/payments.ts'
+import { type BatchLine, insertLineInvoices, listLines, updateSent } from './line-queries.ts'
+import { sealFile } from './file.ts'
+import type { LinesOfService } from './hooks.ts'
+import { makeRoomAgain, reopen } from './states.ts'
+import { type Batch, builds, claimBuild, findBatch, lockWholeBatch, updateState, updateSubmitted } from './queries.ts'
+import { recordBatch } from './record.ts'
+import { isAwaitingRelease } from './rules.ts'
+import { type Readied, readyLines } from './to-build.ts'
+
+/**
+ * Building batches: lines are read, the gateway's file is made, and the batch is handed over. No transaction is open while the gateway is
+ * called; killed anywhere, the next who takes the batch up builds the same again.
+ */
+
+export interface BuildDeps extends GatewayDeps {
+  db: Database
+  linesOfService: LinesOfService
+  hasMailServer?: boolean
+}
+
+const ACTOR = 'batches'
+
+/** Outcome of the calls of a build: handed over with a file or without; lines that cannot be; or nothing is known yet. */
+type Handed = { kind: 'handed'; file: BatchFile | null } | Extract<Built, { kind: 'refused' }> | Unknown | NotSent
+
+/**
+ * Builds a batch that was submitted, or opens it again where its last moment has passed before its release. With `isAll` also one that another
+ * holds or that waits after a failure: a clock that is moved waits for nobody.
+ */
+export async function buildBatch(
+  deps: BuildDeps,
+  account: Account,
+  moment: Moment,
+  batchId: Id,
+  isAll: boolean,
+): Promise<void> {
+  const { db, hasMailServer = false } = deps
+  const context = backgroundContext(account, moment, { actor: ACTOR, hasMailServer })
+  const found = await findBatch(db.reader(account.id), account.id, batchId)
+  if (found && isAwaitingRelease(found)) return reopenLate(deps, context, found)
+  if (!(await db.transaction(account.id, (tx) => claimBuild(tx, batchId, isAll)))) return
+  const batch = await findBatch(db.reader(account.id), account.id, batchId)
+  const gateway = batch && (await findGateway(db.reader(account.id), account.id, batch.gatewayId))
+  assert(batch && gateway, `batch ${batchId} has its gateway while it is built`)
+  const readied = await readyLines(db.reader(account.id), deps.envelope, account.id, batch, gateway)
+  const handed = await handOver(deps, context, gateway, batch, readied)
+  const isAgain = await db.transaction(account.id, (tx) =>
+    finish(tx, context, deps, { batch, gateway, readied, handed }),
+  )
+  if (isAgain) await buildBatch(deps, account, moment, batchId, true)
+}
+
+async function handOver(
+  deps: BuildDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  { id, token, currency, actionDate, createdAt }: Batch,
+  { lines, refused }: Readied,
+): Promise<Handed> {
+  if (refused.length > 0 || lines.length === 0) return { kind: 'refused', lines: refused }
+  const toBuild: BatchToBuild = { token, batchId: id, currency, actionDate, createdAt, lines }
+  return askGateway<Handed>(deps, context, gateway, async (adapter, call) => {
+    assert(adapter.buildBatch, `a gateway of type ${gateway.type} builds batches`)
+    const built = await adapter.buildBatch(call, toBuild)
+    if (built.kind === 'refused' || !adapter.submitBatch)
+      return built.kind === 'refused' ? built : { kind: 'handed', file: built.file }
+    const submitted = await adapter.submitBatch(call, toBuild)
+    return submitted.kind === 'submitted' ? { kind: 'handed', file: built.file } : submitted
+  })
+}
+
+interface Finishing {
+  batch: Batch
+  gateway: Gateway
+  readied: Readied
+  handed: Handed
+}
+
+/** Writes what came of a build; returns true where it is built again at once, without the lines that have left it. */
+async function finish(
+  tx: Transaction,
+  context: RequestContext,
+  deps: BuildDeps,
+  { batch: { id }, gateway, readied, handed }: Finishing,
+): Promise<boolean> {
+  const batch = await lockWholeBatch(tx, id)
+  if (batch?.state !== 'build' || isAwaitingRelease(batch)) return false
+  switch (handed.kind) {
+    case 'handed':
+      await writeSubmitted(tx, context, deps, batch, readied, handed.file)
+      return false
+    case 'refused':
+      if (handed.lines.length > 0 || handed.reason === undefined)
+        return refuseLines(tx, context, deps, batch, handed.lines)
+      await failBuild(tx, context, batch, handed.reason)
+      return false
+    case 'not_sent':
+      if (isOver(deps, context, gateway, batch)) {
+        await failBuild(tx, context, batch, 'The gateway could not be reached before the last moment of the batch.')
+        return false
+      }
+      break
+    case 'unknown':
+      break
+  }
+  await builds.fail(tx, id)
+  return false
+}
+
+const isOver = (deps: GatewayDeps, { account, moment }: RequestContext, gateway: Gateway, { actionDate }: Batch) =>
+  Date.parse(moment.now) >
+  Date.parse(lastMoment(daysOfBatches(deps, account.id, gateway), actionDate, account.timeZone))
+
+async function writeSubmitted(
+  tx: Transaction,
+  context: RequestContext,
+  deps: BuildDeps,
+  batch: Batch,
+  { methods }: Readied,
+  file: BatchFile | null,
+): Promise<void> {
+  await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file))
+  for (const line of await listLines(tx, tx.account, batch.id)) {
+    const method = methods.get(line.id)
+    await updateSent(tx, line.id, {
+      numberHash: method?.numberHash ?? null,
+      mandate: method?.mandateReference ?? null,
+    })
+    if (line.isServiceMade) await deps.linesOfService.submitted(tx, line.id)
+    else for (const invoice of await insertLineInvoices(tx, line.id)) await countTry(tx, invoice, 1)
+  }
+  await recordBatch(tx, context, 'batch.submitted', batch.id)
+}
+
+/** Rule: a line of the service that cannot be built leaves the batch; a line by hand fails it. */
+async function refuseLines(
+  tx: Transaction,
+  context: RequestContext,
+  deps: BuildDeps,
+  batch: Batch,
+  refused: readonly RefusedLine[],
+): Promise<boolean> {
+  const lines = await listLines(tx, tx.account, batch.id)
+  const reasonOf = new Map(refused.map(({ paymentId, reason }) => [paymentId, reason]))
+  const leaving = lines.filter((line) => line.isServiceMade && reasonOf.has(line.id))
+  for (const line of leaving) await leave(tx, context, deps, line, reasonOf.get(line.id) as string)
+  const standing = lines.find((line) => !line.isServiceMade && reasonOf.has(line.id))
+  if (standing) {
+    await failBuild(tx, context, batch, `Payment ${standing.id}: ${reasonOf.get(standing.id)}`)
+    return false
+  }
+  if (leaving.length === lines.length) {
+    await updateState(tx, batch.id, 'cancelled')
+    await recordBatch(tx, context, 'batch.cancelled', batch.id, 'No line is left.')
+    return false
+  }
+  assert(leaving.length > 0, `batch ${batch.id} is refused for some of its lines`)
+  return true
+}
+
+async function leave(
+  tx: Transaction,
+  context: RequestContext,
+  deps: BuildDeps,
+  line: BatchLine,
+  reason: string,
+): Promise<void> {
+  const payment = await loadPayment(tx, tx.account, line.id)
+  assert(payment, `payment ${line.id} exists`)
+  await takeBackPayment(tx, context, payment, reason)
+  await deps.linesOfService.gone(tx, context, line.id)
+}
+
+async function failBuild(tx: Transaction, context: RequestContext, batch: Batch, error: string): Promise<void> {
+  await updateState(tx, batch.id, 'failed', error)
+  await makeRoomAgain(tx, batch.id)
+  await recordBatch(tx, context, 'batch.build_failed', batch.id, error)
+}
+
+/** Opens a batch again that nobody has released before its last moment. */
+async function reopenLate(deps: BuildDeps, context: RequestContext, { id }: Batch): Promise<void> {
+  await deps.db.transaction(context.account.id, async (tx) => {
+    const batch = await lockWholeBatch(tx, id)
+    if (!batch || !isAwaitingRelease(batch)) return
+    const gateway = await findGateway(tx, tx.account, batch.gatewayId)
+    assert(gateway, `gateway ${batch.gatewayId} exists while a batch of it waits`)
+    if (!isOver(deps, context, gateway, batch)) return
+    await reopen(tx, batch)
+    await recordBatch(tx, context, 'batch.reopened', id, 'It was not released before its last moment.')
+  })
+}

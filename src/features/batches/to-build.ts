@@ -1,0 +1,79 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import type { LineToBuild, RefusedLine } from '../gateways/contract.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import type { Gateway } from '../gateways/queries.ts'
+import { openNumber } from '../payment-methods/actions.ts'
+import { mandateUsesOf } from '../payment-methods/mandates.ts'
+import { listMethodsById, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
+import { hasAccountChanged, mandateProblem } from '../payment-methods/rules.ts'
+import { type LineFacts, listLineFacts } from './line-queries.ts'
+import type { Batch } from './queries.ts'
+import { refusalOfMethod } from './rules.ts'
+
+/** Lines as a gateway gets them, and those that it cannot get. */
+export interface Readied {
+  lines: readonly LineToBuild[]
+  refused: readonly RefusedLine[]
+  /** The method of each line, as it was used. */
+  methods: ReadonlyMap<Id, StoredMethod>
+}
+
+/** Reads what a batch is built from; nothing of it changes while the batch is in state build. */
+export async function readyLines(
+  db: Queryable,
+  envelope: Envelope,
+  account: AccountId,
+  batch: Batch,
+  gateway: Gateway,
+): Promise<Readied> {
+  const facts = await listLineFacts(db, account, batch.id)
+  const found = await listMethodsById(db, account, [...new Set(facts.map(({ paymentMethodId }) => paymentMethodId))])
+  const methodOf = new Map(found.map((method) => [method.id, method]))
+  const uses = await mandateUsesOf(db, account, found)
+  const { needsMandates } = gatewayFactsOf(gateway.type)
+  const lines: LineToBuild[] = []
+  const refused: RefusedLine[] = []
+  const methods = new Map<Id, StoredMethod>()
+  for (const line of facts) {
+    const method = methodOf.get(line.paymentMethodId)
+    const use = uses.get(line.paymentMethodId) ?? NEVER_USED
+    const refusal =
+      method &&
+      (refusalOfMethod(gateway, method) ??
+        (needsMandates ? mandateProblem(method, use.lastUsedOn, batch.actionDate) : undefined))
+    if (!method || refusal) {
+      const gone = `payment method ${line.paymentMethodId} is gone.`
+      refused.push({ paymentId: line.id, reason: refusal?.message ?? gone })
+      continue
+    }
+    methods.set(line.id, method)
+    lines.push({ ...lineToBuild(envelope, account, line, method), hasAccountChanged: hasAccountChanged(method, use) })
+  }
+  return { lines, refused, methods }
+}
+
+function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, method: StoredMethod) {
+  const number = openNumber(envelope, account, method)
+  const { kind, accountType, accountHolder, bank, branchCode, routingNumber, bic, mandateReference, mandateDate } =
+    method
+  return {
+    paymentId: line.id,
+    reference: `P${account}-${line.id}`,
+    amountMinor: line.amountMinor,
+    kind: kind as LineToBuild['kind'],
+    accountType: accountType ?? '',
+    accountHolder: accountHolder ?? '',
+    bank: bank ?? '',
+    accountNumber: kind === 'sepa' ? null : number,
+    iban: kind === 'sepa' ? number : null,
+    branchCode,
+    routingNumber,
+    bic,
+    mandateReference,
+    mandateDate: mandateDate as IsoDate | null,
+    remittance: line.invoiceNumbers.join(', '),
+  }
+}

@@ -1,0 +1,58 @@
+import { amountText } from '../../kernel/currencies.ts'
+import { type CheckedBatch, type CheckedLine, listBatchPage, listLinePage } from './batches-queries.ts'
+import type { Check, Report } from './difference.ts'
+import { eachPage } from './pages.ts'
+
+/** Checks that what went to a gateway is what the lines of its batch are, and that each state of a batch fits the results of its lines. */
+export const batches: Check = {
+  name: 'batches',
+  run: (tx, report, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listBatchPage(tx, tx.account, after, limit),
+      (page) => {
+        for (const batch of page) checkBatchSums(batch, report)
+      },
+    ),
+}
+
+function checkBatchSums(batch: CheckedBatch, report: Report): void {
+  const { id, state, currency, sentCount, sentMinor, lineCount, totalMinor, withoutResult } = batch
+  const text = (what: string, stored: string, expected: string) =>
+    report({ customerId: null, recordType: 'batch', recordId: id, what, stored, expected })
+  if (sentCount !== null && sentCount !== lineCount) text('lines sent', String(sentCount), String(lineCount))
+  if (sentMinor !== null && sentMinor !== totalMinor)
+    text('amount sent', amountText(sentMinor, currency), amountText(totalMinor, currency))
+  const isOver = state === 'completed' || state === 'cancelled'
+  if (isOver && withoutResult > 0) text('state', state, `submitted, for ${withoutResult} lines have no result`)
+  if (state === 'submitted' && withoutResult === 0) text('state', state, 'completed, for every line has a result')
+}
+
+/**
+ * Checks that each line has the result that its payment shows: settled, returned after that, failed, or open. So those of a batch that was handed
+ * over come to all of them.
+ */
+export const batchLines: Check = {
+  name: 'lines of batches',
+  run: (tx, report, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listLinePage(tx, tx.account, after, limit),
+      (page) => {
+        for (const line of page) checkLine(line, report)
+      },
+    ),
+}
+
+function checkLine(line: CheckedLine, report: Report): void {
+  const { id, customerId, state, result, isReturned, wasSettled, hasFailed, isOfBatch } = line
+  const text = (what: string, stored: string, expected: string) =>
+    report({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
+  if (!isOfBatch) text('its batch', 'of it', 'of another customer or currency, or of none')
+  const shown = wasSettled ? (hasFailed ? 'returned' : 'success') : hasFailed ? 'failed' : 'none'
+  const stored = isReturned ? 'returned' : (result ?? 'none')
+  // A received payment can be lost by a way that brings no result of a line: a part of it that was refunded.
+  if (shown !== stored && !(shown === 'returned' && stored === 'success')) text('its result', stored, shown)
+  if (result !== null && (state === 'open' || state === 'build' || state === 'failed'))
+    text('its result', result, `none, for its batch is ${state}`)
+}
