@@ -67,7 +67,7 @@ export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceI
  * was tried; a dispute that is won makes it whole again.
  */
 const isLost = (account: AccountId): Fragment => fragment`
-  t.state = 'succeeded' and p.failed_on is not null and t."amountMinor" > (
+  t.state = 'succeeded' and p.failed_on is not null and p.amount_minor > (
     select coalesce(sum(o.amount_minor), 0) from payments o
      where o.account_id = ${account} and o.gateway_id = p.gateway_id and o.charge_id = p.charge_id and o.failed_on is null and o.settled_on is not null
     ) - (
