@@ -7,6 +7,7 @@ import {
   type RequestContext,
 } from '../../kernel/context.ts'
 import type { Database } from '../../platform/database/database.ts'
+import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
@@ -127,7 +128,7 @@ async function cardReported(
   if (isUnanswered(answer)) return WAITS
   if (answer.kind !== 'stored') return refused('The gateway reports a card that it does not keep any more.')
   const found = await deps.db.transaction(context.account.id, (tx) =>
-    renewCards(tx, context, gateway.id, token, answer),
+    renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer),
   )
   return found > 0 ? APPLIED : refused('The gateway reports a card of which no payment method is kept.')
 }

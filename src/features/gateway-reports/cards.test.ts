@@ -35,7 +35,7 @@ async function holder() {
     ).map(({ token }) => token)
   const updates = async () =>
     (await client.get('/v1/events')).body.filter(({ Type }: any) => Type === 'payment_method.updated')
-  return { client, gatewayID, GatewayToken, read, tokens, updates }
+  return { client, customerID, gatewayID, GatewayToken, read, tokens, updates }
 }
 
 test('a card that was renewed has its new expiry and token the day after its month, with one event', async () => {
@@ -52,6 +52,27 @@ test('a card that was renewed has its new expiry and token the day after its mon
   const events = await updates()
   expect(events).toMatchObject([{ Actor: `gateway ${gatewayID}` }])
   expect(JSON.stringify(events)).not.toContain(before)
+})
+
+test('a card that was renewed is a changed method: what had stopped is tried the day after, once', async () => {
+  const { client, gatewayID, customerID } = await holder()
+  await moveTo(client, '2027-02-25')
+  const body = { customerID, CollectionMethod: 'credit_card', DueDate: '2027-02-25', Charges: [{ UnitCostEx: 115 }] }
+  const { invoiceID } = (await client.post('/v1/invoices', body)).body
+  // Two tries of which the gateway received nothing stop the others.
+  const faulty = (Fault: string | null) => client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault } })
+  await faulty('not_received')
+  await moveTo(client, '2027-02-28')
+  await faulty(null)
+  await moveTo(client, '2027-03-01')
+  expect((await client.get(`/v1/invoices/${invoiceID}`)).body.NextTryDate).toBe('2027-03-02T00:00:00Z')
+  await moveTo(client, '2027-03-20')
+  const tries = (await client.get(`/v1/invoices/${invoiceID}/attempts`)).body
+  expect(tries.map(({ Date, Outcome, Class }: any) => [Date.slice(0, 10), Outcome, Class])).toEqual([
+    ['2027-02-25', 'declined', 'unknown'],
+    ['2027-02-28', 'declined', 'unknown'],
+    ['2027-03-02', 'succeeded', null],
+  ])
 })
 
 test('a report by the new token, or one that comes again, changes nothing; one by the old token still finds the card', async () => {

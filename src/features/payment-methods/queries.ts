@@ -129,8 +129,8 @@ export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
 
 /** Lists the cards that a gateway keeps under one of some tokens, by customer. */
 export const listCardsByToken = (db: Queryable, account: AccountId, gateway: Id, tokens: readonly string[]) =>
-  db.rows<{ id: Id }>(sql`
-    select payment_method_id as "id" from payment_methods
+  db.rows<{ id: Id; customerId: CustomerId }>(sql`
+    select payment_method_id as "id", customer_id as "customerId" from payment_methods
      where account_id = ${account} and gateway_id = ${gateway} and gateway_token = any(${arrayLiteral(tokens)}::text[])
      order by customer_id, payment_method_id`)
 
