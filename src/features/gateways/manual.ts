@@ -37,7 +37,7 @@ const COLUMNS: readonly (readonly [string, (line: LineToBuild, batch: BatchToBui
 ]
 
 /** Writes a batch as CSV in UTF-8: a header, then a record for each line, each ended by CR LF (RFC 4180). */
-export const csvOf = (batch: BatchToBuild): string =>
+const csvOf = (batch: BatchToBuild): string =>
   [
     COLUMNS.map(([name]) => name),
     ...batch.lines.map((line) => COLUMNS.map(([, valueOf]) => csvField(valueOf(line, batch) ?? ''))),
