@@ -74,6 +74,7 @@ create table accounts (
   scheduled_on date,
   lock_date date,
   collects_since date default '0001-01-01'::date not null,
+  debits_since date default '0001-01-01'::date not null,
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_check CHECK (((mode = 'test'::text) OR (clock_at IS NULL))),
   constraint accounts_lead_days_check CHECK (((lead_days >= 0) AND (lead_days <= 90))),
@@ -356,8 +357,11 @@ create table collection_tries (
   next_try_at timestamp with time zone,
   finished_at timestamp with time zone,
   silent_since timestamp with time zone not null,
+  is_line boolean default false not null,
+  replaced jsonb,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
   constraint collection_tries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint collection_tries_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),
   constraint collection_tries_check CHECK (((state = 'open'::text) = (finished_at IS NULL))),
   constraint collection_tries_state_check CHECK ((state = ANY (ARRAY['open'::text, 'succeeded'::text, 'declined'::text, 'returned'::text, 'not_sent'::text])))
@@ -366,7 +370,7 @@ CREATE INDEX collection_tries_by_invoice ON collection_tries USING btree (accoun
 CREATE UNIQUE INDEX collection_tries_open ON collection_tries USING btree (account_id, invoice_id) WHERE (state = 'open'::text);
 alter table collection_tries enable row level security;
 create policy account on collection_tries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
-grant insert, select, update on collection_tries to perennial_app;
+grant delete, insert, select, update on collection_tries to perennial_app;
 
 create table component_brackets (
   account_id bigint not null,
@@ -826,6 +830,7 @@ create table invoices (
   cancelled_on date,
   is_method_requested boolean default false not null,
   is_collection_hold boolean default false not null,
+  has_line boolean default false not null,
   constraint invoices_pkey PRIMARY KEY (account_id, invoice_id),
   constraint invoices_cancelled CHECK (((cancelled_at IS NULL) = (cancelled_on IS NULL))),
   constraint invoices_check CHECK (((number IS NULL) = (issued_at IS NULL))),
@@ -1130,6 +1135,7 @@ create table payment_batches (
   attempts integer default 0 not null,
   next_try_at timestamp with time zone,
   finished_at timestamp with time zone,
+  warned_for date,
   constraint payment_batches_pkey PRIMARY KEY (account_id, batch_id),
   constraint payment_batches_by_token UNIQUE (account_id, token),
   constraint payment_batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -1137,6 +1143,7 @@ create table payment_batches (
   constraint payment_batches_check1 CHECK (((build_error IS NOT NULL) = (state = 'failed'::text))),
   constraint payment_batches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'build'::text, 'failed'::text, 'submitted'::text, 'completed'::text, 'cancelled'::text])))
 );
+CREATE INDEX payment_batches_of_service ON payment_batches USING btree (account_id, batch_id) WHERE (is_service_made AND (state = 'open'::text));
 CREATE INDEX payment_batches_open ON payment_batches USING btree (account_id, gateway_id, currency, action_date) WHERE (state = 'open'::text);
 CREATE INDEX payment_batches_substring_idx ON payment_batches USING btree (SUBSTRING(sealed_file FROM 1 FOR 69)) WHERE (sealed_file IS NOT NULL);
 CREATE INDEX payment_batches_to_build ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'build'::text);
@@ -2100,9 +2107,10 @@ begin
     select a.account_id from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
      where a.clock_at is null
        and (exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today)
-         or exists (select 1 from collection_tries t where t.account_id = a.account_id and t.state = 'open'
+         or exists (select 1 from collection_tries t where t.account_id = a.account_id and t.state = 'open' and not t.is_line
               and not coalesce(t.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-              and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)))
+              and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false))
+         or exists (select 1 from payment_batches b where b.account_id = a.account_id and b.is_service_made and b.state = 'open'))
     -- Customers come back where the clock stands, too: it follows from a commit.
     union select c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null
      limit 1000;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
-import { afterDayOf, LINES_OF_SERVICE, onReturn, ORDER_OF_DAY } from './duties.ts'
+import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
@@ -25,6 +25,7 @@ import {
   afterMethodOfCustomer,
   reviewCustomer,
 } from './features/collection/actions.ts'
+import { linesOfService } from './features/collection/line-hooks.ts'
 import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { eventOperations } from './features/events/routes.ts'
@@ -135,12 +136,12 @@ interface FeatureDeps {
 
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
 const CALLS_BACK = {
-  customers: { onReturn, onHoldLifted: reviewCustomer },
+  customers: { onReturn, onCollectionChanged: reviewCustomer },
   methods: { onMethodChanged: afterMethodOfCustomer },
   gateways: { onGatewayChanged: afterGatewayChanged },
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },
-  batches: { linesOfService: LINES_OF_SERVICE },
+  batches: { linesOfService },
 }
 
 /** Returns every operation of the interface and beside it, in the order in which the documentation shows them. */

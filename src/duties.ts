@@ -4,12 +4,12 @@ import type { RealClock } from './kernel/context.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
 import { batchesDuty, batchesOfDay } from './features/batches/duty.ts'
-import { type LinesOfService, NO_LINES_OF_SERVICE } from './features/batches/hooks.ts'
 import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
 import { collectionDuty, collectionOfDay } from './features/collection/duty.ts'
+import { linesOfService } from './features/collection/line-hooks.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
 import { deleteOldReports } from './features/gateway-reports/queries.ts'
@@ -42,19 +42,16 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
-/** The room that makes lines of batches by itself, as batches call it. */
-export const LINES_OF_SERVICE: LinesOfService = NO_LINES_OF_SERVICE
-
 /**
  * Makes the work of a day after its runs, in its order: gateways report, refunds are asked about, then is collected, batches are built, then
  * is reminded.
  */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
   inTurn([
-    reportsOfDay({ ...about, linesOfService: LINES_OF_SERVICE }),
+    reportsOfDay({ ...about, linesOfService }),
     refundsOfDay(about),
     collectionOfDay({ ...about, onReturn }),
-    batchesOfDay({ ...about, linesOfService: LINES_OF_SERVICE }),
+    batchesOfDay({ ...about, linesOfService }),
     remindersOfDay(about),
   ])
 
@@ -94,10 +91,10 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     collectionDuty({ ...about, onReturn }),
-    reportsDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
-    sandboxReportsDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
+    reportsDuty({ ...about, linesOfService }),
+    sandboxReportsDuty({ ...about, linesOfService }),
     refundsDuty(about),
-    batchesDuty({ ...about, linesOfService: LINES_OF_SERVICE }),
+    batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),
     webhookDuty({ ...about, writeIssuedRecords }),
   ]

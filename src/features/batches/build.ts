@@ -177,8 +177,8 @@ async function leave(
 ): Promise<void> {
   const payment = await loadPayment(tx, tx.account, line.id)
   assert(payment, `payment ${line.id} exists`)
-  await takeBackPayment(tx, context, payment, reason)
   await deps.linesOfService.gone(tx, context, line.id)
+  await takeBackPayment(tx, context, payment, reason)
 }
 
 async function failBuild(tx: Transaction, context: RequestContext, batch: Batch, error: string): Promise<void> {

@@ -18,7 +18,7 @@ export interface LinesOfService {
   submitting(tx: Transaction, context: RequestContext, batch: Batch): Promise<void>
   /** The batch was handed over to its gateway. */
   submitted(tx: Transaction, paymentId: Id): Promise<void>
-  /** The line is no more, or the service's no more: it could not be built, or a caller deleted or changed it. */
+  /** The line goes, or is the service's no more: it could not be built, or a caller deletes or changed it. Its payment goes afterwards. */
   gone(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void>
   /** The first result of the line; its payment is settled or has failed. A cancelled batch is a failure of class not_sent. */
   known(tx: Transaction, context: RequestContext, payment: PaymentRecord, known: KnownResult): Promise<void>

@@ -191,6 +191,6 @@ export async function removeLine(
   const batch = await lockBatch(tx, id)
   assert(batch, `batch ${id} exists`)
   checkStep(batch, 'lines')
-  await takeBackPayment(tx, context, payment)
   if (line.isServiceMade) await deps.linesOfService.gone(tx, context, line.id)
+  await takeBackPayment(tx, context, payment)
 }

@@ -14,6 +14,7 @@ import {
   listDunned,
   listDunnedOfCustomer,
   planUntried,
+  wakeDebits,
 } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { type CollectionDetails, type Way, wayOf } from '../invoices/collection.ts'
@@ -22,6 +23,7 @@ import { collectionMail, type DunningKind } from '../outbox/collection-templates
 import { queueDocumentMails } from '../outbox/mail.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { dayFactsOf, saveDunning } from '../dunning/save.ts'
+import { reviewLines } from './lines.ts'
 import { findMailedCustomer } from './try-queries.ts'
 
 /** Follows up steps and events: mails and suspensions, and the tries that a new method or a customer's return brings. */
@@ -53,6 +55,7 @@ async function suspend(tx: Transaction, context: RequestContext, customerId: Cus
   assert(customer, `customer ${customerId} exists`)
   if (customer.pausedOn !== null) return false
   await suspendByRule(tx, context, customer)
+  await reviewLines(tx, context, customerId)
   return true
 }
 
@@ -114,7 +117,13 @@ export const afterCustomerReturn = (tx: Transaction, context: RequestContext, cu
   )
 
 /** Plans what follows for the invoices that are tried with a method, after it came, changed, or became the primary one. */
-export const afterMethodOfCustomer: OnMethodChanged = async (tx, context, { id, customerId }) => {
+export const afterMethodOfCustomer: OnMethodChanged = async (
+  tx,
+  context,
+  { id, customerId },
+  isOtherAccount = false,
+) => {
+  await reviewLines(tx, context, customerId, isOtherAccount ? id : null)
   const rules = await getCollectionRules(tx, tx.account)
   const on = context.moment.today
   await moveAll(tx, context, customerId, ({ dunning, dueDate }, way) =>
@@ -124,17 +133,23 @@ export const afterMethodOfCustomer: OnMethodChanged = async (tx, context, { id, 
 
 /**
  * Plans what follows after a gateway came or changed. Rule: an invoice that could not be tried is tried on the day after a method fits, within the
- * days of the rules; where none does even now, that day brings nothing.
+ * days of the rules; where none does even now, that day brings nothing. The days of debits may be other ones.
  */
 export async function afterGatewayChanged(tx: Transaction, { moment }: RequestContext): Promise<void> {
   const on = addDays(moment.today, 1)
+  await wakeDebits(tx, moment.today)
   const rules = await getCollectionRules(tx, tx.account)
   await planUntried(tx, { on, dueFrom: addDays(on, -daysOfRules(rules)) })
 }
 
-/** Looks anew at the open invoices of a customer, after a hold was lifted or collection details changed. */
-export const reviewCustomer = (tx: Transaction, context: RequestContext, customerId: CustomerId) =>
-  moveAll(tx, context, customerId, ({ dunning }) => dunning)
+/**
+ * Looks anew at the open invoices of a customer, after he was held, suspended or archived, a hold was lifted, or his gateway is another one. Lines
+ * that are not wanted any more leave their batches.
+ */
+export async function reviewCustomer(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void> {
+  await reviewLines(tx, context, customerId)
+  await moveAll(tx, context, customerId, ({ dunning }) => dunning)
+}
 
 /**
  * Plans the tries of an issued invoice whose collection details or hold may have changed. Its customer is locked. Rule: one that is to be tried with
@@ -143,11 +158,12 @@ export const reviewCustomer = (tx: Transaction, context: RequestContext, custome
 export async function afterCollectionChanged(
   tx: Transaction,
   context: RequestContext,
-  { id, collectionMethod }: Pick<Invoice, 'id' | 'collectionMethod'>,
+  { id, customerId, collectionMethod }: Pick<Invoice, 'id' | 'customerId' | 'collectionMethod'>,
   before: CollectionDetails,
 ): Promise<void> {
   const { today } = context.moment
   if (collectionMethod === 'credit_card' || collectionMethod === 'debit_order') await insertDunningLater(tx, id, today)
+  await reviewLines(tx, context, customerId)
   const [invoice] = await listDunned(tx, tx.account, [id])
   if (!invoice) return
   const rules = await getCollectionRules(tx, tx.account)

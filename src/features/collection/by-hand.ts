@@ -4,7 +4,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { PaymentRecord } from '../money/records.ts'
-import { finishTry, type Known } from './tries.ts'
+import { finishTry, type Known } from './outcome.ts'
 import { lockTry, type Try } from './try-queries.ts'
 
 /** Results by hand: a person settles a try whose gateway has been silent too long. */

@@ -6,7 +6,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { ChargeState, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
 import { findGateway } from '../gateways/queries.ts'
 import { findMethod } from '../payment-methods/queries.ts'
-import { finishTry, type Known } from './tries.ts'
+import { finishTry, type Known } from './outcome.ts'
 import { claimTry, putOffTry, type Try } from './try-queries.ts'
 
 /** The calls of tries: no transaction is open and no connection held while a gateway is asked. */

@@ -1,19 +1,27 @@
+import { debitDayOf } from '../../engine/collection/dunning.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/operation.ts'
 import type { AskedKey, Begun } from '../../platform/http/outward.ts'
-import { insertDunning, listDunned } from '../dunning/queries.ts'
-import { wayOf } from '../invoices/collection.ts'
+import { findWaitingLine } from '../batches/waiting-queries.ts'
+import { type DunnedInvoice, insertDunningByHand, listDunned } from '../dunning/queries.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
 import { loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { paymentShape } from '../money/shapes.ts'
 import type { Answered } from './calls.ts'
-import { beginTry, finishTry } from './tries.ts'
-import { findTry, listTries, putOffTry, type Try } from './try-queries.ts'
+import { debitDaysOf } from './debit-days.ts'
+import { beginLine, type MadeLine, replaceLine } from './lines.ts'
+import { announceLines } from './notice.ts'
+import { finishTry } from './outcome.ts'
+import { beginTry } from './tries.ts'
+import { findTry, listTries, putOffTry, type ReplacedLine, type Try } from './try-queries.ts'
 
 /** Collecting an invoice at once, when a caller asks for it: a try that is no step. */
 
@@ -25,10 +33,14 @@ export interface CollectCall {
 
 const refused = (code: string, message: string) => conflict(code, message, 'invoiceID')
 
-/** Refuses what cannot be collected (409), and writes the try or takes up the one that the same request has begun. */
+/**
+ * Refuses what cannot be collected (409), and writes the try or takes up the one that the same request has begun. A bank account is debited by
+ * a line of a batch, which is answered at once.
+ */
 export async function beginCollect(
   tx: Transaction,
   context: RequestContext,
+  deps: GatewayDeps,
   invoice: Invoice,
   asked: AskedKey,
 ): Promise<Begun<CollectCall>> {
@@ -38,25 +50,66 @@ export async function beginCollect(
   const { id } = invoice
   if (invoice.isDraft) throw refused('invoice_draft', `Invoice ${id} is a draft; issue it first.`)
   if (invoice.isCancelled) throw refused('invoice_cancelled', `Invoice ${id} is cancelled.`)
-  if ((await listTries(tx, tx.account, id)).some(({ state }) => state === 'open'))
-    throw refused('try_open', `Invoice ${id} is being tried: the gateway's answer is not known yet.`)
+  const way = await wayOf(tx, invoice)
+  const standing = await standingTry(tx, context, id, way)
+  if (standing && 'line' in standing) return { answer: await answerOf(tx, context, standing.line) }
   // An invoice that falls due before dunning began for it can still be collected by hand.
-  await insertDunning(tx, [{ invoiceId: id, customerId: invoice.customerId, wantedOn: invoice.dueDate }])
+  await insertDunningByHand(tx, id)
   const [dunned] = await listDunned(tx, tx.account, [id])
   assert(dunned, `invoice ${id} is dunned`)
   if (!dunned.isOpen) throw refused('nothing_to_collect', `Invoice ${id} is paid, or pending payments cover it.`)
   if (dunned.isHeld) throw refused('collection_held', `Invoice ${id} or its customer is on hold; lift that first.`)
   if (dunned.customer === 'archived')
     throw refused('customer_archived', `Customer ${invoice.customerId} is archived; reopen it first.`)
-  const way = await wayOf(tx, invoice)
   if (!way)
     throw refused(
       'payment_method_missing',
       `Invoice ${id} is collected by ${invoice.collectionMethod}, and there is no usable payment method for it.`,
     )
-  const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true })
-  if (!t) throw refused('nothing_to_collect', `Invoice ${id} was paid by the customer's unallocated money.`)
+  const paid = () => refused('nothing_to_collect', `Invoice ${id} was paid by the customer's unallocated money.`)
+  if (isDebit(way)) {
+    const line = await collectByLine(tx, context, deps, dunned, way)
+    if (!line) throw paid()
+    return { answer: await answerOf(tx, context, line.paymentId) }
+  }
+  const { replaced = null } = standing ?? {}
+  const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced })
+  if (!t) throw paid()
   return { intent: t.paymentId, call: { t, isBegun: false } }
+}
+
+/**
+ * Returns the line that waits, where the same method is to be collected, or what it was, where a card takes its place; undefined where no try is
+ * open. Throws a conflict where one is whose outcome is not known.
+ */
+async function standingTry(
+  tx: Transaction,
+  context: RequestContext,
+  id: InvoiceId,
+  way: Way | undefined,
+): Promise<{ line: Id } | { replaced: ReplacedLine } | undefined> {
+  const open = (await listTries(tx, tx.account, id)).find(({ state }) => state === 'open')
+  if (!open) return undefined
+  const isSame = way?.method.id === open.paymentMethodId && way.gateway.id === open.gatewayId
+  if (isSame && open.isLine && (await findWaitingLine(tx, open.paymentId))) return { line: open.paymentId }
+  const replaced = open.isLine && way ? await replaceLine(tx, context, open) : null
+  if (replaced) return { replaced }
+  throw refused('try_open', `Invoice ${id} is being tried: the gateway's answer is not known yet.`)
+}
+
+/** Puts an invoice into the batch into which a step wanted today would go, and announces the debit. */
+async function collectByLine(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  invoice: DunnedInvoice,
+  way: Way,
+): Promise<MadeLine | undefined> {
+  const { today } = context.moment
+  const on = debitDayOf(invoice.dunning, today, today, debitDaysOf(deps, context, way))
+  const line = await beginLine(tx, context, invoice, way, { step: null, on, isByHand: true })
+  if (line) await announceLines(tx, context, deps, invoice.customerId, [line])
+  return line
 }
 
 /** Writes what came of the call, and answers the payment as it stands. */

@@ -1,19 +1,24 @@
-import { actionsOf, afterUntriedDay, type DayFacts, tryOf } from '../../engine/collection/dunning.ts'
+import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
 import { changePause, type OnReturn } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer } from '../dunning/queries.ts'
+import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer, listDunned } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { wayOf } from '../invoices/collection.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import { isDebit, wayOf } from '../invoices/collection.ts'
 import { type RunAction, runActions } from './actions.ts'
+import { handOverBatches, prepareBatches } from './batch-day.ts'
 import { type CallDeps, callTry, ONE_BY_ONE, resumeTry, writeAnswer } from './calls.ts'
-import { dayFactsOf, saveDunning } from '../dunning/save.ts'
+import { dayFactsOf, type KnownDay, saveDunning } from '../dunning/save.ts'
+import { knownDebitDays } from './debit-days.ts'
+import { beginLine, type MadeLine } from './lines.ts'
+import { announceLines } from './notice.ts'
 import { beginTry } from './tries.ts'
 import { listOpenTries, listToComeBack, owesOverdue, type Try } from './try-queries.ts'
 import { payPastDue } from './unallocated.ts'
@@ -23,6 +28,8 @@ import { listSuspendedWithMoney } from './unallocated-queries.ts'
  * The collection of a day, for one account: what is open is asked for, what is due is tried, then the actions of steps run and customers come
  * back. It can be killed anywhere: an intent is committed before its call, and what is done has moved its day in the same transaction.
  */
+
+type DaysOf = ReturnType<typeof knownDebitDays>
 
 export interface DayDeps extends CallDeps {
   /** Bills a customer again who is back. */
@@ -51,8 +58,14 @@ export async function collectDay(
   const totals: Collected = { collected: 0, declined: 0, unknown: 0 }
   const unknown = new Set<Id>()
   await resumeOpen(deps, context, { isAll: isClock, totals, unknown, goOn })
+  await prepareBatches(deps, context)
+  const daysOf = knownDebitDays(deps, context)
   await forCustomers(deps, context, goOn, async (customerId) => {
-    const tries = await deps.db.transaction(context.account.id, (tx) => beginTries(tx, context, customerId), ONE_BY_ONE)
+    const tries = await deps.db.transaction(
+      context.account.id,
+      (tx) => beginTries(tx, context, deps, customerId, daysOf),
+      ONE_BY_ONE,
+    )
     await Promise.all(
       tries.map(async (t) => {
         const result = await writeAnswer(deps, context, t, await callTry(deps, context, t, true))
@@ -61,11 +74,19 @@ export async function collectDay(
       }),
     )
   })
+  await handOverBatches(deps, context)
   if (isClock) await resolveOfClock(deps, context, { totals, unknown })
   totals.unknown = unknown.size
-  await forCustomers(deps, context, goOn, (customerId) =>
-    deps.db.transaction(context.account.id, (tx) => actFor(tx, context, customerId), ONE_BY_ONE),
-  )
+  let isFilled = false
+  await forCustomers(deps, context, goOn, async (customerId) => {
+    const made = await deps.db.transaction(
+      context.account.id,
+      (tx) => actFor(tx, context, deps, customerId, daysOf),
+      ONE_BY_ONE,
+    )
+    isFilled ||= made
+  })
+  if (isFilled) await handOverBatches(deps, context)
   await bringBack(deps, context)
   return totals
 }
@@ -94,45 +115,90 @@ async function forCustomers(
   }
 }
 
-/** Begins the tries of a customer that are due. */
-async function beginTries(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<Try[]> {
+/** Begins the tries of a customer that are due: those by card are to be called, those by bank account are lines of batches by then. */
+async function beginTries(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  customerId: CustomerId,
+  daysOf: DaysOf,
+): Promise<Try[]> {
   const { today } = context.moment
   await lockCustomer(tx, tx.account, customerId)
   const rules = await getCollectionRules(tx, tx.account)
   const begun: Try[] = []
+  const lines: MadeLine[] = []
   for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
     const way = await wayOf(tx, invoice)
-    const facts = dayFactsOf(invoice, { today, rules, way })
+    const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
     const found = way && tryOf(invoice.dunning, facts)
-    const t =
-      way && found ? await beginTry(tx, context, invoice, way, { step: found.step, isByHand: false }) : undefined
-    if (t) begun.push(t)
-    else if (!found)
-      await saveDunning(tx, { ...invoice, dunning: afterUntriedDay(invoice.dunning, facts) }, facts, false)
+    if (way && found && isDebit(way)) {
+      const line = await beginLine(tx, context, invoice, way, { ...found, isByHand: false })
+      if (line) lines.push(line)
+    } else if (way && found) {
+      const t = await beginTry(tx, context, invoice, way, { step: found.step, isByHand: false })
+      if (t) begun.push(t)
+    } else await saveDunning(tx, { ...invoice, dunning: afterUntriedDay(invoice.dunning, facts) }, facts, false)
   }
+  await announceLines(tx, context, deps, customerId, lines)
   return begun
 }
 
-/** Runs the actions that are due for a customer, and lets the invoices that a day brought nothing wait for an event. */
-async function actFor(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void> {
+/**
+ * Runs the actions that are due for a customer, and lets the invoices that a day brought nothing wait for an event. Returns true where a line was
+ * made: that of a step whose last action had to run first.
+ */
+async function actFor(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  customerId: CustomerId,
+  daysOf: DaysOf,
+): Promise<boolean> {
   const { today } = context.moment
   await lockCustomer(tx, tx.account, customerId)
-  const found = await actionsOfCustomer(tx, customerId, today)
+  const found = await actionsOfCustomer(tx, customerId, today, daysOf)
   const isPaid = found.some(({ actions }) => actions.length > 0) && (await payPastDue(tx, context, customerId))
   const due: RunAction[] = []
-  for (const { invoice, facts, actions } of isPaid ? await actionsOfCustomer(tx, customerId, today) : found) {
+  const acted: InvoiceId[] = []
+  const present = isPaid ? await actionsOfCustomer(tx, customerId, today, daysOf) : found
+  for (const { invoice, facts, actions } of present) {
     for (const action of actions) due.push({ action, invoice })
+    if (actions.length > 0 && facts.batches !== null) acted.push(invoice.id)
     await saveDunning(tx, invoice, facts, true)
   }
   if (due.length > 0) await runActions(tx, context, customerId, due)
+  const lines = acted.length === 0 ? [] : await beginAfterActions(tx, context, acted, daysOf)
+  await announceLines(tx, context, deps, customerId, lines)
+  return lines.length > 0
+}
+
+/** Makes the lines that waited for the actions of the step before, which have run now. */
+async function beginAfterActions(
+  tx: Transaction,
+  context: RequestContext,
+  ids: readonly InvoiceId[],
+  daysOf: DaysOf,
+): Promise<MadeLine[]> {
+  const { today } = context.moment
+  const rules = await getCollectionRules(tx, tx.account)
+  const lines: MadeLine[] = []
+  for (const invoice of await listDunned(tx, tx.account, ids)) {
+    const way = await wayOf(tx, invoice)
+    const found = way && tryOf(invoice.dunning, dayFactsOf(invoice, { today, rules, way, batches: daysOf(way) }))
+    const line = way && found ? await beginLine(tx, context, invoice, way, { ...found, isByHand: false }) : undefined
+    if (line) lines.push(line)
+  }
+  return lines
 }
 
 /** Lists the invoices of a customer that something may come to, each with the actions of the day and its dunning once they have run. */
-async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today: IsoDate) {
+async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today: IsoDate, daysOf: DaysOf) {
   const rules = await getCollectionRules(tx, tx.account)
-  const found: { invoice: DunnedInvoice; facts: DayFacts; actions: Action[] }[] = []
+  const found: { invoice: DunnedInvoice; facts: KnownDay; actions: Action[] }[] = []
   for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
-    const facts = dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) })
+    const way = await wayOf(tx, invoice)
+    const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
     let { dunning } = invoice
     const actions: Action[] = []
     for (let next = actionsOf(dunning, facts); next; next = actionsOf(dunning, facts)) {

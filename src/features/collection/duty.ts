@@ -1,3 +1,4 @@
+import { earliest } from '../../kernel/calendar.ts'
 import type { Account } from '../../kernel/context.ts'
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
@@ -6,6 +7,7 @@ import { sideBySide } from '../../platform/side-by-side.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { findDunnedDay } from '../dunning/queries.ts'
+import { findBatchDay } from './batch-day.ts'
 import { bringBack, collectDay, type DayDeps } from './day.ts'
 import { listAccountsToCollect } from './try-queries.ts'
 
@@ -50,7 +52,8 @@ const collectOne = (
 
 /** Makes the collection of a day that a moved clock lives through. */
 export const collectionOfDay = ({ hasMailServer = false, ...deps }: CollectionDeps): AfterDay => ({
-  findAfter: findDunnedDay,
+  findAfter: async (db, account, day, until) =>
+    earliest(await findDunnedDay(db, account, day, until), await findBatchDay(deps, db, account, day, until)),
   work: (db, account, moment, actor) =>
     collectDay({ ...deps, db }, backgroundContext(account, moment, { actor, hasMailServer }), { isClock: true }),
 })

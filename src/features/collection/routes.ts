@@ -40,7 +40,7 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     refusals: { 409: 'There is nothing to collect, no usable payment method, a hold, or a try without an outcome' },
     record: (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) =>
       lockedInvoice(tx, context, invoiceKind.pathId(params)),
-    begin: (tx, context, _input, { invoice }, _found, asked) => beginCollect(tx, context, invoice, asked),
+    begin: (tx, context, _input, { invoice }, _found, asked) => beginCollect(tx, context, deps, invoice, asked),
     call: (context, _input, { t, isBegun }) => callTry(deps, context, t, !isBegun),
     finish: (tx, context, _input, call, answered) => finishCollect(tx, context, call, answered),
   }),

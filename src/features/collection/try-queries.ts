@@ -1,4 +1,4 @@
-import type { DeclineClass } from '../../kernel/rails.ts'
+import type { DeclineClass, MethodKind } from '../../kernel/rails.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
@@ -8,6 +8,19 @@ import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 export type TryState = 'open' | 'succeeded' | 'declined' | 'returned' | 'not_sent'
+
+/** A line that gave way to a try by card, as far as it is needed to make it again. */
+export interface ReplacedLine {
+  batchId: string
+  gatewayId: string
+  paymentMethodId: string
+  kind: MethodKind
+  step: number | null
+  action: Action | null
+  isExtra: boolean
+  isByHand: boolean
+  announcedOn: IsoDate | null
+}
 
 /** A try of an invoice: what was asked of a gateway, and what it answered. */
 export interface Try {
@@ -34,6 +47,10 @@ export interface Try {
   attempts: number
   /** Since when, by the account's clock, its gateway has given no answer. */
   silentSince: Instant
+  /** A line of a batch: the batch brings its result. */
+  isLine: boolean
+  /** A line whose place this try has taken: when it fails, that is made again. */
+  replaced: ReplacedLine | null
   /** Somebody may be asking the gateway at this moment: a call outlives its lease by less than a minute. */
   isAsked: boolean
 }
@@ -42,13 +59,15 @@ export interface Try {
 export interface ShownTry extends Try {
   /** Of money that was received and is lost again: by which class, and as the gateway put it. */
   lost: Pick<Try, 'class' | 'code' | 'message'> | null
+  /** The batch of a line. */
+  batchToken: string | null
 }
 
 const COLUMNS = fragment`
   payment_id as "paymentId", invoice_id as "invoiceId", customer_id as "customerId", gateway_id as "gatewayId",
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
-  was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince",
+  was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince", is_line as "isLine", replaced,
   coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
@@ -76,6 +95,7 @@ const isLost = (account: AccountId): Fragment => fragment`
        and o.gateway_id = p.gateway_id and o.charge_id = p.charge_id)`
 
 interface AttemptRow extends Try {
+  batchToken: string | null
   isLost: boolean
   lostClass: DeclineClass | null
   lostCode: string | null
@@ -86,9 +106,13 @@ interface AttemptRow extends Try {
 export const listAttempts = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<ShownTry[]> =>
   (
     await db.rows<AttemptRow>(sql`
-      select t.*, ${isLost(account)} as "isLost", c.class as "lostClass", c.code as "lostCode", coalesce(c.message, p.fail_reason) as "lostMessage"
+      select t.*, p.amount_minor as "amountMinor", case when t."isLine" then p.dated else t."begunOn" end as "begunOn", b.token::text as "batchToken", ${isLost(account)} as "isLost",
+             coalesce(c.class, l.returned_class) as "lostClass", coalesce(c.code, l.returned_code) as "lostCode",
+             coalesce(c.message, l.returned_reason, p.fail_reason) as "lostMessage"
         from (select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId}) t
         join payments p on p.account_id = ${account} and p.payment_id = t."paymentId"
+        left join batch_lines l on l.account_id = ${account} and l.payment_id = t."paymentId"
+        left join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
         left join lateral (select class, code, message from charge_changes
              where account_id = ${account} and gateway_id = p.gateway_id and charge_id = p.charge_id and kind in ('returned', 'disputed')
              order by charge_change_id desc limit 1) c on true
@@ -98,7 +122,7 @@ export const listAttempts = async (db: Queryable, account: AccountId, invoiceId:
     lost: isLostAgain ? { class: lostClass, code: lostCode, message: lostMessage } : null,
   }))
 
-/** Writes a try that whoever begins it is about to make: nobody else takes it while the lease lasts. */
+/** Writes a try. One that is not a line is about to be made by whoever begins it: nobody else takes it while the lease lasts. */
 export const insertTry = (
   tx: Transaction,
   t: Omit<
@@ -117,16 +141,18 @@ export const insertTry = (
 ) =>
   tx.rows(sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
-      action, is_extra, is_by_hand, begun_on, begun_at, silent_since, was_called, leased_until)
+      action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, was_called,
+      leased_until)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
-      ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, true,
-      clock_timestamp() + interval '30 seconds')`)
+      ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
+      ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${!t.isLine},
+      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
 
 /** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
 export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean, limit: number) =>
   db.rows<Try>(sql`
     select ${COLUMNS} from collection_tries
-     where account_id = ${account} and state = 'open' ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+     where account_id = ${account} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
      order by payment_id limit ${limit}`)
 
 /** Claims an open try for this process; undefined where it has its outcome, or another is at it. */
@@ -134,7 +160,7 @@ export const claimTry = (tx: Transaction, paymentId: Id, isAll: boolean) =>
   firstRow<Try>(
     tx,
     sql`update collection_tries set ${CLAIMED}
-         where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+         where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
         returning ${COLUMNS}`,
   )
 
@@ -165,6 +191,55 @@ export const closeTry = (
     update collection_tries set state = ${to.state}, class = ${to.class}, code = ${to.code}, message = ${to.message},
       known_on = ${to.knownOn}, ${LET_GO}, finished_at = clock_timestamp()
      where account_id = ${tx.account} and payment_id = ${paymentId}`)
+
+/** An open try by a line of a batch, with what is announced to its payer. */
+export interface LineTry {
+  paymentId: Id
+  paymentMethodId: Id
+  customerId: CustomerId
+  kind: MethodKind
+  invoice: { id: InvoiceId; number: bigint; currency: string; openMinor: bigint }
+}
+
+/** Lists the open tries that stand in a batch. */
+export const listLineTries = async (tx: Transaction, batchId: Id): Promise<LineTry[]> =>
+  (
+    await tx.rows<
+      Omit<LineTry, 'invoice'> & { id: InvoiceId; number: bigint; currency: string; openMinor: bigint }
+    >(sql`
+      select l.payment_id as "paymentId", l.payment_method_id as "paymentMethodId", l.customer_id as "customerId", m.kind,
+             i.invoice_id as "id", i.number, i.currency, p.amount_minor as "openMinor"
+        from batch_lines l
+        join collection_tries t on t.account_id = ${tx.account} and t.payment_id = l.payment_id and t.state = 'open'
+        join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id
+        join payment_methods m on m.account_id = ${tx.account} and m.payment_method_id = l.payment_method_id
+        join invoices i on i.account_id = ${tx.account} and i.invoice_id = t.invoice_id
+       where l.account_id = ${tx.account} and l.batch_id = ${batchId} order by l.payment_id`)
+  ).map(({ id, number, currency, openMinor, ...t }) => ({ ...t, invoice: { id, number, currency, openMinor } }))
+
+/** Lists the tries of lines that a caller has changed before their batch was submitted: they are his from then on. */
+export const listTakenOver = async (db: Queryable, account: AccountId): Promise<Id[]> =>
+  (
+    await db.rows<{ id: Id }>(sql`
+      select t.payment_id as "id"
+        from collection_tries t
+        join payments p on p.account_id = ${account} and p.payment_id = t.payment_id
+        join batch_lines l on l.account_id = ${account} and l.payment_id = t.payment_id
+        join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+       where t.account_id = ${account} and t.state = 'open' and t.is_line and not p.gives_way and b.state in ('open', 'failed')
+       order by t.payment_id`)
+  ).map(({ id }) => id)
+
+/** Deletes the try of a line that has left its batch: it was never made. */
+export const deleteTry = (tx: Transaction, paymentId: Id) =>
+  tx.rows(
+    sql`delete from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} and is_line and state = 'open'`,
+  )
+
+/** Notes that the batch of a line has been handed over. */
+export const markSubmitted = (tx: Transaction, paymentId: Id) =>
+  tx.rows(sql`
+    update collection_tries set was_called = true where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
 /** Lists accounts on real time with something to collect, or to ask for. */
 export const listAccountsToCollect = async (

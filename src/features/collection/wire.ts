@@ -48,7 +48,7 @@ export const attemptsToWire = (tries: readonly ShownTry[], timeZone: string) =>
     Amount: minorDigits(t.amountMinor, digitsOf(t.currency)),
     gatewayID: t.gatewayId,
     paymentMethodID: t.paymentMethodId,
-    BatchToken: null as string | null,
+    BatchToken: t.batchToken,
     Outcome: t.lost ? ('returned' as const) : outcomeOf(t.state),
     Class: (t.lost ?? t).class,
     Code: (t.lost ?? t).code,

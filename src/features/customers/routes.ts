@@ -16,8 +16,8 @@ const tag = 'Customers'
 
 interface CustomerDeps {
   onReturn: OnReturn
-  /** Looks anew at what is to be collected of a customer that is kept out of collection no more. */
-  onHoldLifted(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void>
+  /** Looks anew at what is to be collected of a customer whose hold, gateway or state has changed. */
+  onCollectionChanged(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void>
 }
 const IDS_MAX = 1000
 
@@ -71,7 +71,7 @@ const reading: Operation[] = [
   customerKind.readOperation({ id: 'getCustomer', tag, summary: 'Read a customer' }),
 ]
 
-const writing = ({ onHoldLifted }: Pick<CustomerDeps, 'onHoldLifted'>): Operation[] => [
+const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChanged'>): Operation[] => [
   writeOperation({
     id: 'addCustomer',
     method: 'POST',
@@ -95,7 +95,9 @@ const writing = ({ onHoldLifted }: Pick<CustomerDeps, 'onHoldLifted'>): Operatio
     references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
     write: async (tx, context, { body }, present, customValues) => {
       const edited = await editCustomer(tx, context, present, body, customValues)
-      if (present.isCollectionHold && !edited.isCollectionHold) await onHoldLifted(tx, context, present.id)
+      const isOther =
+        present.isCollectionHold !== edited.isCollectionHold || present.primaryGatewayId !== edited.primaryGatewayId
+      if (isOther) await onCollectionChanged(tx, context, present.id)
       return customerKind.edited(edited)
     },
   }),
@@ -108,7 +110,7 @@ const pauses = {
   reopen: 'Reopen an archived customer',
 } as const
 
-const pausing = (onReturn: OnReturn): Operation[] =>
+const pausing = ({ onReturn, onCollectionChanged }: CustomerDeps): Operation[] =>
   (Object.keys(pauses) as (keyof typeof pauses)[]).map((change) =>
     writeOperation({
       id: `${change}Customer`,
@@ -121,13 +123,10 @@ const pausing = (onReturn: OnReturn): Operation[] =>
       etag: customerKind.editing.etag,
       write: async (tx, context, _input, customer) => {
         await changePause(tx, context, customer, change, onReturn)
+        if (change === 'suspend' || change === 'archive') await onCollectionChanged(tx, context, customer.id)
         return noContent(customerKind.etag(customer))
       },
     }),
   )
 
-export const customerOperations = (deps: CustomerDeps): Operation[] => [
-  ...reading,
-  ...writing(deps),
-  ...pausing(deps.onReturn),
-]
+export const customerOperations = (deps: CustomerDeps): Operation[] => [...reading, ...writing(deps), ...pausing(deps)]

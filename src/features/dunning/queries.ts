@@ -92,7 +92,8 @@ export const listDunned = async (db: Queryable, account: AccountId, ids: readonl
   (
     await db.rows<Row>(sql`
       select ${COLUMNS(account)} from dunning d ${joined(account)}
-       where d.account_id = ${account} and d.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`)
+       where d.account_id = ${account} and d.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])
+       order by d.invoice_id`)
   ).map(dunnedOf)
 
 /** Lists the next customers, in identifier order, with an invoice that something may come to by a day. */
@@ -118,25 +119,43 @@ export const findDunnedDay = async (db: Queryable, account: AccountId, day: IsoD
     )
   ).day
 
+/** True of an invoice that falls due since the version came that tries it: cards came before bank accounts. */
+const isTriedSince = fragment`
+  (i.due_date >= a.collects_since and (i.collection_method <> 'debit_order' or i.due_date >= a.debits_since))`
+
+/** Dunning that begins: the first step is wanted on a day, and the invoice is looked at on another. */
+export interface NewDunning {
+  invoiceId: InvoiceId
+  customerId: CustomerId
+  wantedOn: IsoDate
+  looksOn: IsoDate
+}
+
 /** Begins the dunning of invoices; those that have begun stay as they are. */
-export const insertDunning = (
-  tx: Transaction,
-  rows: readonly { invoiceId: InvoiceId; customerId: CustomerId; wantedOn: IsoDate }[],
-) =>
+export const insertDunning = (tx: Transaction, rows: readonly NewDunning[]) =>
   tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
-    select ${tx.account}, r.invoice, r.customer, r.wanted, r.wanted
-      from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${dates(rows, 'wantedOn')}::date[])
-        as r(invoice, customer, wanted)
+    select ${tx.account}, r.invoice, r.customer, r.looks, r.wanted
+      from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${dates(rows, 'looksOn')}::date[],
+        ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)
+    on conflict (account_id, invoice_id) do nothing`)
+
+/** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step by itself. */
+export const insertDunningByHand = (tx: Transaction, id: InvoiceId) =>
+  tx.rows(sql`
+    insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from, is_settled)
+    select ${tx.account}, i.invoice_id, i.customer_id, i.due_date, i.due_date, not ${isTriedSince}
+      from invoices i join accounts a on a.account_id = ${tx.account}
+     where i.account_id = ${tx.account} and i.invoice_id = ${id}
     on conflict (account_id, invoice_id) do nothing`)
 
 /** Begins the dunning of an invoice that is tried from now on; one that fell due before this version came is left to people. */
 export const insertDunningLater = (tx: Transaction, id: InvoiceId, today: IsoDate) =>
   tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
-    select ${tx.account}, i.invoice_id, i.customer_id, greatest(i.due_date, ${today}::date), greatest(i.due_date, ${today}::date)
+    select ${tx.account}, i.invoice_id, i.customer_id, ${today}, greatest(i.due_date, ${today}::date)
       from invoices i join accounts a on a.account_id = ${tx.account}
-     where i.account_id = ${tx.account} and i.invoice_id = ${id} and i.due_date >= a.collects_since
+     where i.account_id = ${tx.account} and i.invoice_id = ${id} and ${isTriedSince}
     on conflict (account_id, invoice_id) do nothing`)
 
 /** Writes how far the dunning of an invoice has come, and the day on which it is looked at next, without waiting. */
@@ -163,6 +182,13 @@ export const planUntried = (tx: Transaction, { dueFrom, on }: { dueFrom: IsoDate
      where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
        and i.total_minor > i.negative_minor + i.paid_minor and d.is_untried and not d.was_tried and d.extra_on is null
        and i.due_date >= ${dueFrom}`)
+
+/** Wakes the dunning of invoices that are debited, because the days of their gateways may be other ones. */
+export const wakeDebits = (tx: Transaction, day: IsoDate) =>
+  tx.rows(sql`
+    update dunning d set due_on = ${day} from invoices i
+     where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
+       and i.collection_method = 'debit_order' and d.due_on > ${day}`)
 
 /** Begins the dunning of open invoices that nobody tries, as far as they fall due from a day on. */
 export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>

@@ -1,17 +1,27 @@
-import { type DayFacts, nextTryOn, wakesOn } from '../../engine/collection/dunning.ts'
+import { type DayFacts, type DebitDays, nextTryOn, wakesOn } from '../../engine/collection/dunning.ts'
 import type { CollectionRules } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Way } from '../invoices/collection.ts'
+import { isDebit, type Way } from '../invoices/collection.ts'
 import { updateNextTry } from '../invoices/issue-queries.ts'
 import { type DunnedInvoice, updateDunning } from './queries.ts'
 
 /** Facts of a day about an invoice, and writing how far its dunning has come. */
 
-export const dayFactsOf = (
-  invoice: DunnedInvoice,
-  { today, rules, way }: { today: IsoDate; rules: CollectionRules; way: Way | undefined },
-): DayFacts => ({
+/** Facts beside the invoice. The days of a gateway stand in its Settings: where nobody has opened these they are left out. */
+export interface AboutDay {
+  today: IsoDate
+  rules: CollectionRules
+  way: Way | undefined
+  batches?: DebitDays | null
+}
+
+export interface KnownDay extends DayFacts {
+  /** It is debited by a gateway whose days nobody has looked up. */
+  areDaysUnread: boolean
+}
+
+export const dayFactsOf = (invoice: DunnedInvoice, { today, rules, way, batches }: AboutDay): KnownDay => ({
   today,
   rules,
   dueDate: invoice.dueDate,
@@ -20,20 +30,23 @@ export const dayFactsOf = (
   customer: invoice.customer,
   hasOpenTry: invoice.hasOpenTry,
   hasMethod: way !== undefined,
-  batches: null,
+  batches: batches ?? null,
+  areDaysUnread: batches === undefined && way !== undefined && isDebit(way),
 })
 
 /**
  * Writes how far the dunning of an invoice has come, the day on which it is looked at next, and NextTryDate. Where a day that has come brought
- * nothing, the invoice waits for an event: a payment lost, a hold lifted, a customer back, a method changed.
+ * nothing, the invoice waits for an event: a payment lost, a hold lifted, a customer back, a method changed. Where the days of its gateway are
+ * not known here the next pass looks at it.
  */
 export async function saveDunning(
   tx: Transaction,
   invoice: DunnedInvoice,
-  facts: DayFacts,
+  facts: KnownDay,
   isPassed: boolean,
 ): Promise<void> {
-  const dueOn = wakesOn(invoice.dunning, facts, isPassed ? facts.today : null)
+  const dueOn = facts.areDaysUnread ? facts.today : wakesOn(invoice.dunning, facts, isPassed ? facts.today : null)
   updateDunning(tx, invoice.id, invoice.dunning, dueOn)
-  updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
+  // While a line waits it is the day of that, and while a gateway is asked there is none.
+  if (!facts.hasOpenTry) updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
 }

@@ -89,14 +89,14 @@ describe('an invoice that names nothing', () => {
     expect(detailsOf((await cards.add()).body)).toMatchObject({ gatewayID: null, customerPaymentMethodID: null })
   })
 
-  test('by a bank account shows the gateway of its kind, and is not tried before this version has batches', async () => {
+  test('by a bank account shows the gateway of its kind, and is tried by it as by a card', async () => {
     const { client, customerID, gatewayID, add } = await shop({ PaymentMethod: 'bank_account' })
     const account = await addMethod(client, customerID, gatewayID, { kind: 'sepa' })
     expect(detailsOf((await add()).body)).toEqual({
       CollectionMethod: 'debit_order',
       gatewayID,
       customerPaymentMethodID: account,
-      NextTryDate: null,
+      NextTryDate: '2027-01-31T00:00:00Z',
     })
   })
 

@@ -5,6 +5,7 @@ import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { currenciesOf, isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
 import { type CustomerChoice, findMethodFacts, listCustomerChoices, type MethodFacts } from './collection-queries.ts'
@@ -69,8 +70,9 @@ function defaultOf(
   return gateway && { gateway, method: primary }
 }
 
-/** Returns whether a method is tried by itself. Rule: bank accounts are, from the version on that has batches. */
-const isUsable = ({ kind, isRejected }: MethodFacts): boolean => kind === 'credit_card' && !isRejected
+/** Returns whether a method is tried through a gateway. Rule: bank accounts where the gateway collects in batches; none that was rejected. */
+const isUsable = ({ kind, isRejected }: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean =>
+  !isRejected && (kind === 'credit_card' || gatewayFactsOf(type).batches !== undefined)
 
 /** An invoice about to be issued, or kept as a draft, as far as its collection goes. */
 export interface ToCollect extends CollectionDetails {
@@ -90,7 +92,8 @@ export async function fillCollection(tx: Transaction, invoices: readonly ToColle
   for (const invoice of tried) {
     const choice = choices.get(invoice.customerId)
     const method = await fillOne(tx, invoice, gateways, choice)
-    const isPlanned = method !== undefined && isUsable(method) && invoice.totalMinor > 0n
+    const gateway = gateways.find(({ id }) => id === invoice.gatewayId)
+    const isPlanned = method && gateway && isUsable(method, gateway) && invoice.totalMinor > 0n
     invoice.nextTryDate = isPlanned ? later(invoice.dueDate, today) : null
   }
 }
@@ -145,8 +148,11 @@ export async function wayOf(
   const copy = { ...invoice, dueDate: '', totalMinor: 1n, nextTryDate: null }
   const method = await fillOne(tx, copy, gateways, choice)
   const gateway = gateways.find(({ id }) => id === copy.gatewayId)
-  return method && gateway && isUsable(method) && isReady(gateway) ? { gateway, method } : undefined
+  return method && gateway && isUsable(method, gateway) && isReady(gateway) ? { gateway, method } : undefined
 }
+
+/** Returns whether tries of a way are lines of batches. */
+export const isDebit = ({ method }: Pick<Way, 'method'>): boolean => method.kind !== 'credit_card'
 
 /** Collection details that a body asks for; `conflict` is thrown by the write, after everything that is wrong with the body. */
 export interface ChosenCollection extends CollectionDetails {

@@ -37,6 +37,8 @@ export interface Invoice extends PlainFields {
   isCollectionHold: boolean
   tries: number
   nextTryDate: IsoDate | null
+  /** That is the day of a line which waits in a batch; left out where it is not stored yet. */
+  hasLine?: boolean
   totalMinor: bigint
   paidMinor: bigint
   pendingMinor: bigint
@@ -95,7 +97,7 @@ const COLUMNS = fragment`
   i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.currency, i.invoice_date as "invoiceDate",
   i.due_date as "dueDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
   i.cancelled_at is not null as "isCancelled", i.source, i.gateway_id as "gatewayId",
-  i.payment_method_id as "paymentMethodId", i.is_method_requested as "isMethodRequested", i.is_collection_hold as "isCollectionHold", i.tries, i.next_try_date as "nextTryDate", ${PLAIN},
+  i.payment_method_id as "paymentMethodId", i.is_method_requested as "isMethodRequested", i.is_collection_hold as "isCollectionHold", i.tries, i.next_try_date as "nextTryDate", i.has_line as "hasLine", ${PLAIN},
   i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
 
 const joinedAccount = (account: AccountId): Fragment => fragment`

@@ -188,7 +188,9 @@ function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, 
   const { nextTryDate, isDraft, isCancelled, isCollectionHold } = invoice
   if (nextTryDate === null || isDraft || isCancelled || isCollectionHold) return null
   if (customer.isCollectionHold || customer.pausedOn !== null) return null
-  return invoiceBalances(invoice).balanceMinor <= 0n ? null : later(nextTryDate, today)
+  const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
+  const leftMinor = invoice.hasLine ? actualBalanceMinor : balanceMinor
+  return leftMinor <= 0n ? null : later(nextTryDate, today)
 }
 
 /** Columns that an invoice has whether it exists or would be made, in two stretches. */

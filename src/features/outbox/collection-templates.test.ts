@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LANGUAGES } from '../../platform/locale/format.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import { type CollectionItem, collectionMail, DUNNING_KINDS } from './collection-templates.ts'
+import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 
 const invoice: CollectionItem = {
   what: 'invoice',
@@ -15,7 +15,7 @@ const mailOf = (locale: string, kind: Parameters<typeof collectionMail>[0]['kind
   collectionMail({ accountName: 'Fish & Chips', locale, customerName: 'Ann Lee', kind, items })
 
 test('every kind has words of its own in every language', () => {
-  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS]
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const
   const subjects = LANGUAGES.flatMap((language) => kinds.map((kind) => mailOf(language, kind, [invoice]).subject))
   expect(new Set(subjects).size).toBe(LANGUAGES.length * kinds.length)
   expect(subjects.filter((subject) => !subject.includes('Fish & Chips'))).toEqual([])
@@ -33,4 +33,22 @@ test('reminders name the card or the contract, and the day, in the language of t
   expect(card.text).toContain('Visa mit den Endziffern 4242: 28. Februar 2027')
   const trial = mailOf('en', 'trial_expiring', [{ what: 'contract', name: 'Gold', day: '2027-03-01' }])
   expect(trial.text).toContain('Gold: March 1, 2027')
+})
+
+test('a debit is announced with its amount, its day, the account, and what the payer finds on his statement', () => {
+  const debit = {
+    what: 'debit',
+    number: 702n,
+    currency: 'EUR',
+    amountMinor: 11_500n,
+    day: '2027-01-15',
+    lastFour: '3000',
+    mandate: 'EM12',
+    creditor: 'DE98ZZZ09999999999',
+  } as const
+  const { text } = mailOf('de', 'debit_notice', [debit])
+  expect(text).toMatch(/Rechnung 702: 115,00\s€ am 15. Januar 2027, vom Konto mit den Endziffern 3000, Mandat EM12/)
+  expect(text).toContain('Gläubiger-Identifikationsnummer DE98ZZZ09999999999')
+  const bare = mailOf('en', 'debit_notice', [{ ...debit, mandate: null, creditor: null }])
+  expect(bare.text).toMatch(/Invoice 702: €115\.00 on January 15, 2027, from the account ending in 3000\n/)
 })

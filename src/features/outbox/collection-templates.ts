@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
 import { type Rendered, render } from './templates.ts'
 
-/** The mails of collecting money: what failed, what is overdue, what was suspended, and the reminders that a customer can stop. */
+/** The mails of collecting money: what is debited, what failed, is overdue or was suspended, and the reminders that a customer can stop. */
 
 export const DUNNING_KINDS = [
   'payment_unsuccessful',
@@ -15,13 +15,29 @@ export const DUNNING_KINDS = [
 ] as const
 export type DunningKind = (typeof DUNNING_KINDS)[number]
 
-export type CollectionKind = DunningKind | ReminderKind
+/** Announces a debit to the payer of a sepa account. */
+export const DEBIT_NOTICE = 'debit_notice'
 
-/** A line of such a mail: an open invoice, a card, or a contract with the day that the mail is about. */
+export type CollectionKind = DunningKind | ReminderKind | typeof DEBIT_NOTICE
+
+/** A line of such a mail: an open invoice, a card, a contract with the day that the mail is about, or a debit to come. */
 export type CollectionItem =
   | { what: 'invoice'; number: bigint; currency: string; openMinor: bigint; dueDate: IsoDate; reason: string | null }
   | { what: 'card'; brand: string | null; lastFour: string; day: IsoDate }
   | { what: 'contract'; name: string; day: IsoDate }
+  | AnnouncedDebit
+
+/** A debit of a bank account, with what the payer finds on his statement; mandate and creditor are null where none is known. */
+export interface AnnouncedDebit {
+  what: 'debit'
+  number: bigint
+  currency: string
+  amountMinor: bigint
+  day: IsoDate
+  lastFour: string
+  mandate: string | null
+  creditor: string | null
+}
 
 export interface CollectionFacts {
   accountName: string
@@ -95,6 +111,11 @@ const EN: Record<CollectionKind, Words> = {
     lead: 'this falls due soon:',
     wish: null,
   },
+  debit_notice: {
+    subject: (name) => `${name} will debit your bank account`,
+    lead: 'we will collect what is listed here from your bank account, on the day named with it:',
+    wish: 'Please see to it that the account holds enough money on that day.',
+  },
 }
 
 const DE: Record<CollectionKind, Words> = {
@@ -153,6 +174,11 @@ const DE: Record<CollectionKind, Words> = {
     lead: 'Folgendes wird bald fällig:',
     wish: null,
   },
+  debit_notice: {
+    subject: (name) => `Ankündigung einer Lastschrift von ${name}`,
+    lead: 'wir ziehen die folgenden Beträge am jeweils genannten Tag von Ihrem Konto ein:',
+    wish: 'Bitte sorgen Sie an diesem Tag für ausreichende Deckung.',
+  },
 }
 
 const WORDS: Record<Language, Record<CollectionKind, Words>> = { en: EN, de: DE }
@@ -163,6 +189,9 @@ interface Names {
   open(money: string, due: string): string
   /** The brand is null where it is not known. */
   card(brand: string | null, lastFour: string): string
+  debit(money: string, day: string, lastFour: string): string
+  mandate(reference: string): string
+  creditor(identifier: string): string
   footer: string
 }
 
@@ -172,6 +201,9 @@ const NAMES: Record<Language, Names> = {
     invoice: (number) => `Invoice ${number}`,
     open: (money, due) => `${money}, due on ${due}`,
     card: (brand, lastFour) => `${brand ?? 'Card'} ending in ${lastFour}`,
+    debit: (money, day, lastFour) => `${money} on ${day}, from the account ending in ${lastFour}`,
+    mandate: (reference) => `mandate ${reference}`,
+    creditor: (identifier) => `creditor identifier ${identifier}`,
     footer: 'If you have a question about this, please answer this mail.',
   },
   de: {
@@ -179,6 +211,9 @@ const NAMES: Record<Language, Names> = {
     invoice: (number) => `Rechnung ${number}`,
     open: (money, due) => `${money}, fällig am ${due}`,
     card: (brand, lastFour) => `${brand ?? 'Karte'} mit den Endziffern ${lastFour}`,
+    debit: (money, day, lastFour) => `${money} am ${day}, vom Konto mit den Endziffern ${lastFour}`,
+    mandate: (reference) => `Mandat ${reference}`,
+    creditor: (identifier) => `Gläubiger-Identifikationsnummer ${identifier}`,
     footer: 'Bei Fragen dazu antworten Sie bitte auf diese Nachricht.',
   },
 }
@@ -198,6 +233,16 @@ export function collectionMail({ accountName, locale, customerName, kind, items 
         return [names.card(item.brand, item.lastFour), formats.longDate(item.day)] as const
       case 'contract':
         return [item.name, formats.longDate(item.day)] as const
+      case 'debit': {
+        const { mandate, creditor } = item
+        const money = formats.money(item.amountMinor, item.currency)
+        const facts = [
+          names.debit(money, formats.longDate(item.day), item.lastFour),
+          ...(mandate === null ? [] : [names.mandate(mandate)]),
+          ...(creditor === null ? [] : [names.creditor(creditor)]),
+        ]
+        return [names.invoice(item.number), facts.join(', ')] as const
+      }
     }
   })
   return render({

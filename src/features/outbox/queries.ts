@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import { DUNNING_KINDS } from './collection-templates.ts'
+import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
 export const TEMPLATES = [
@@ -14,6 +14,7 @@ export const TEMPLATES = [
   'payment_receipt',
   ...DUNNING_KINDS,
   ...REMINDER_KINDS,
+  DEBIT_NOTICE,
   'webhook_disabled',
 ] as const
 export type Template = (typeof TEMPLATES)[number]

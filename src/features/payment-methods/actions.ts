@@ -56,11 +56,15 @@ export const NO_ACCOUNT: BankFields = {
   mandateNumberHash: null,
 }
 
-/** Plans the tries that a method brings which came, changed, or became the primary one; its customer is locked. */
+/**
+ * Plans the tries that a method brings which came, changed, or became the primary one; its customer is locked. With `isOtherAccount` it is another
+ * account than before.
+ */
 export type OnMethodChanged = (
   tx: Transaction,
   context: RequestContext,
   method: Pick<StoredMethod, 'id' | 'customerId'>,
+  isOtherAccount?: boolean,
 ) => Promise<void>
 
 type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version'>

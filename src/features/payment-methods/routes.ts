@@ -26,6 +26,7 @@ import { beginCard, finishCard, storeCard } from './add-card.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
 import { countMethods, listMethods } from './queries.ts'
 import { methodKind, recordMethod } from './record.ts'
+import { isOtherAccount } from './rules.ts'
 import { finishValidation, askAboutAccount, refuseGateway } from './validate.ts'
 import {
   type BankMethodBody,
@@ -158,7 +159,7 @@ const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const edited = await editBankAccount(tx, context, envelope, present, about, checked, body.BankAccount)
-      await onMethodChanged(tx, context, edited)
+      await onMethodChanged(tx, context, edited, isOtherAccount(edited, present))
       return noContent(methodEtag(edited))
     },
   }),

@@ -1,0 +1,167 @@
+import { isTooLate, MOVES_MAX, nextOpenDay } from '../../engine/collection/batch-days.ts'
+import { addBankDays } from '../../kernel/bank-days.ts'
+import { type BatchDays, lastMoment } from '../../kernel/batch-days.ts'
+import { addDays, earliest, type IsoDate } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { groupBy } from '../../kernel/grouping.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { dateIn, instantOf } from '../../kernel/zone.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import { cancelWithoutLines, moveBatch, submitByItself } from '../batches/of-service.ts'
+import { recordBatch } from '../batches/record.ts'
+import {
+  listOpenOfService,
+  listPayable,
+  listWithUnwanted,
+  type OpenOfService,
+  updateAnnounced,
+  updateWarned,
+} from '../batches/waiting-queries.ts'
+import { lockCustomer } from '../customers/queries.ts'
+import { listDunned } from '../dunning/queries.ts'
+import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
+import { type Gateway, listAllGateways } from '../gateways/queries.ts'
+import { updateNextTry } from '../invoices/issue-queries.ts'
+import { applyUnallocated } from '../money/apply-unallocated.ts'
+import { lockedPayment } from '../money/payments.ts'
+import { linesOfService } from './line-hooks.ts'
+import { lineGone, reviewLines } from './lines.ts'
+import { announceDebits, creditorOf } from './notice.ts'
+import { listLineTries, listTakenOver } from './try-queries.ts'
+
+/** The batches that the service makes, day by day: what leaves them, what pays their invoices instead, when they are submitted, and where they move. */
+
+export interface BatchDeps extends GatewayDeps {
+  db: Database
+}
+
+/** An open batch with the days of its gateway. */
+interface OpenBatch extends OpenOfService {
+  gateway: Gateway
+  days: BatchDays
+  isAutoSubmitted: boolean
+}
+
+async function listOpen(deps: GatewayDeps, db: Queryable, account: AccountId): Promise<OpenBatch[]> {
+  const batches = await listOpenOfService(db, account)
+  if (batches.length === 0) return []
+  const gateways = new Map((await listAllGateways(db, account)).map((gateway) => [gateway.id, gateway]))
+  return batches.flatMap((batch) => {
+    const gateway = gateways.get(batch.gatewayId)
+    if (!gateway) return []
+    const isAutoSubmitted = adapterOf(deps, account, gateway).settings['AutoSubmit'] === true
+    return [{ ...batch, gateway, days: daysOfBatches(deps, account, gateway), isAutoSubmitted }]
+  })
+}
+
+const lastDayOf = ({ days, actionDate }: OpenBatch): IsoDate => addBankDays(days.calendar, actionDate, -days.submitDays)
+
+const isWarned = ({ warnedFor, actionDate }: OpenBatch): boolean => warnedFor === actionDate
+
+/** Finds the first day after another, up to a last one, on which something happens to a batch by itself. */
+export async function findBatchDay(
+  deps: GatewayDeps,
+  db: Queryable,
+  account: AccountId,
+  day: IsoDate,
+  until: IsoDate,
+): Promise<IsoDate | null> {
+  const days = (await listOpen(deps, db, account)).flatMap((batch) => {
+    const last = lastDayOf(batch)
+    // What was not submitted on its last day moves when that is over.
+    return [addDays(last, -1), last, addDays(last, 1)]
+  })
+  return earliest(...days.filter((one) => one > day && one <= until))
+}
+
+/** Brings batches up to the day before they are filled: those nobody submitted move, and lines leave that are not wanted any more. */
+export async function prepareBatches(deps: BatchDeps, context: RequestContext): Promise<void> {
+  const { account } = context
+  await moveLate(deps, context)
+  for (const id of await listTakenOver(deps.db.reader(account.id), account.id))
+    await deps.db.transaction(account.id, async (tx) => {
+      if (await lockedPayment(tx, id)) await lineGone(tx, context, id)
+    })
+  for (const id of await listWithUnwanted(deps.db.reader(account.id), account.id))
+    await deps.db.transaction(account.id, async (tx) => {
+      await lockCustomer(tx, tx.account, id)
+      await reviewLines(tx, context, id)
+    })
+  await payByUnallocated(deps, context)
+  for (const { id, lineCount } of await listOpenOfService(deps.db.reader(account.id), account.id))
+    if (lineCount === 0) await deps.db.transaction(account.id, (tx) => cancelWithoutLines(tx, context, id))
+}
+
+/** Pays invoices with lines by unallocated money, to which the lines give way. */
+async function payByUnallocated({ db }: BatchDeps, context: RequestContext): Promise<void> {
+  const { account } = context
+  if (!account.isAutoApply) return
+  const payable = await listPayable(db.reader(account.id), account.id)
+  for (const [customerId, found] of groupBy(payable, (one) => one.customerId))
+    await db.transaction(account.id, async (tx) => {
+      await lockCustomer(tx, tx.account, customerId)
+      const invoices = await listDunned(
+        tx,
+        tx.account,
+        found.map(({ invoiceId }) => invoiceId),
+      )
+      await applyUnallocated(tx, context, { invoices, unapplied: invoices, isManual: false })
+    })
+}
+
+/** Moves the batches whose last moment has passed; in a moved clock each as of that moment. */
+async function moveLate(deps: BatchDeps, context: RequestContext): Promise<void> {
+  const { account, moment } = context
+  for (const batch of await listOpen(deps, deps.db.reader(account.id), account.id)) {
+    const at = { now: moment.now, timeZone: account.timeZone }
+    if (batch.lineCount === 0 || batch.moves >= MOVES_MAX || !isTooLate(batch.days, batch.actionDate, at)) continue
+    const moved = account.clockAt === null ? context : asOfLastMoment(context, batch)
+    await deps.db.transaction(account.id, (tx) => moveOne(deps, tx, moved, batch))
+  }
+}
+
+function asOfLastMoment(context: RequestContext, { days, actionDate }: OpenBatch): RequestContext {
+  const { timeZone } = context.account
+  const now = instantOf(Date.parse(lastMoment(days, actionDate, timeZone)) + 1)
+  return { ...context, moment: { now, today: dateIn(now, timeZone) } }
+}
+
+/** Moves a batch to the next day for which it can be submitted, and announces that day to its payers. */
+async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext, batch: OpenBatch): Promise<void> {
+  const { account, moment } = context
+  const to = nextOpenDay(batch.days, batch.actionDate, { now: moment.now, timeZone: account.timeZone })
+  if (!(await moveBatch(tx, context, batch, to))) return
+  const tries = await listLineTries(tx, batch.id)
+  for (const { invoice } of tries) updateNextTry(tx, invoice.id, to, true)
+  const creditor = creditorOf(deps, account.id, batch.gateway)
+  const debits = tries.filter(({ kind }) => kind === 'sepa').map((t) => ({ ...t, actionDate: to }))
+  for (const [customerId, ofCustomer] of groupBy(debits, (one) => one.customerId)) {
+    const isAnnounced = await announceDebits(tx, context, customerId, ofCustomer, creditor)
+    if (isAnnounced)
+      await updateAnnounced(
+        tx,
+        ofCustomer.map(({ paymentId }) => paymentId),
+        to,
+      )
+  }
+}
+
+/** Submits the batches that submit themselves on their last day, and warns of those that somebody has to. */
+export async function handOverBatches(deps: BatchDeps, context: RequestContext): Promise<void> {
+  const { account, moment } = context
+  for (const batch of await listOpen(deps, deps.db.reader(account.id), account.id)) {
+    if (batch.lineCount === 0 || isTooLate(batch.days, batch.actionDate, { ...moment, timeZone: account.timeZone }))
+      continue
+    const last = lastDayOf(batch)
+    if (batch.isAutoSubmitted) {
+      if (last <= moment.today) await submitByItself({ ...deps, linesOfService }, context, batch)
+    } else if (addDays(last, -1) <= moment.today && !isWarned(batch)) await warn(deps, context, batch)
+  }
+}
+
+const warn = ({ db }: BatchDeps, context: RequestContext, batch: OpenBatch): Promise<void> =>
+  db.transaction(context.account.id, async (tx) => {
+    await updateWarned(tx, batch.id, batch.actionDate)
+    const last = lastMoment(batch.days, batch.actionDate, context.account.timeZone)
+    await recordBatch(tx, context, 'batch.submission_awaited', batch.id, `It has to be submitted by ${last}.`)
+  })

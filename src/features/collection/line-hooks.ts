@@ -1,0 +1,22 @@
+import { addDays } from '../../kernel/calendar.ts'
+import { listDunned } from '../dunning/queries.ts'
+import { applyUnallocated } from '../money/apply-unallocated.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
+import { lineGone, lineSubmitted, reviewLines } from './lines.ts'
+import { lineKnown, lineNeverSent } from './outcome.ts'
+import { listLineTries } from './try-queries.ts'
+
+/** Follows what happens to lines that this room has made: batches call it. */
+export const linesOfService: LinesOfService = {
+  async submitting(tx, context, batch) {
+    const customers = new Set((await listLineTries(tx, batch.id)).map(({ customerId }) => customerId))
+    for (const customerId of customers) await reviewLines(tx, context, customerId)
+    const left = (await listLineTries(tx, batch.id)).map(({ invoice }) => invoice.id)
+    const invoices = await listDunned(tx, tx.account, left)
+    await applyUnallocated(tx, context, { invoices, unapplied: invoices, isManual: false })
+  },
+  submitted: lineSubmitted,
+  gone: (tx, context, paymentId) => lineGone(tx, context, paymentId, addDays(context.moment.today, 1)),
+  known: lineKnown,
+  neverSent: lineNeverSent,
+}

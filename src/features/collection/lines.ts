@@ -1,0 +1,158 @@
+import { afterLeft, type DueTry } from '../../engine/collection/dunning.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { addServiceLine, lockUnsubmitted, openBatchFor, removeWaitingLine } from '../batches/of-service.ts'
+import { lockBatch } from '../batches/queries.ts'
+import { LINES_MAX } from '../batches/rules.ts'
+import { findWaitingLine, listWaitingLines, type WaitingLine } from '../batches/waiting-queries.ts'
+import { type DunnedInvoice, listDunned } from '../dunning/queries.ts'
+import { type Way, wayOf } from '../invoices/collection.ts'
+import { findMethodFacts } from '../invoices/collection-queries.ts'
+import { countTry, updateNextTry } from '../invoices/issue-queries.ts'
+import { afterUnallocated, refOf, savePlan, writeTry } from './tries.ts'
+import { deleteTry, findMailedCustomer, lockTry, markSubmitted, type ReplacedLine, type Try } from './try-queries.ts'
+
+/** Tries of invoices by lines of batches, from their making to their results. Each works on a locked customer. */
+
+/** A line that was made, as far as it is announced to its payer. */
+export interface MadeLine {
+  paymentId: Id
+  invoice: DunnedInvoice
+  way: Way
+  actionDate: IsoDate
+}
+
+/**
+ * Makes the line by which an invoice is tried: takes the customer's unallocated money first, then puts what is left into the batch of the day.
+ * Returns undefined where that money has paid the invoice.
+ */
+export async function beginLine(
+  tx: Transaction,
+  context: RequestContext,
+  given: DunnedInvoice,
+  way: Way,
+  { step, on, isByHand }: DueTry & { isByHand: boolean },
+): Promise<MadeLine | undefined> {
+  const invoice = await afterUnallocated(tx, context, given)
+  if (!invoice) return undefined
+  const { currency, customerId } = invoice
+  const batch = await openBatchFor(tx, context, way.gateway, { currency, actionDate: on })
+  const isAnnounced = way.method.kind === 'sepa' && Boolean((await findMailedCustomer(tx, customerId))?.email)
+  const { method } = way
+  const line = { customerId, method, invoice, ref: refOf(invoice), announcedOn: isAnnounced ? on : null }
+  const payment = await addServiceLine(tx, context, batch, line)
+  const written = { paymentId: payment.id, isLine: true, nextTryOn: on }
+  await writeTry(tx, context, invoice, way, written, { step, isByHand })
+  return { paymentId: payment.id, invoice, way, actionDate: on }
+}
+
+/** Counts a line as a try of its invoice: its batch has been handed over. */
+export async function lineSubmitted(tx: Transaction, paymentId: Id): Promise<void> {
+  const t = await lockTry(tx, paymentId)
+  if (t?.state !== 'open') return
+  await markSubmitted(tx, paymentId)
+  countTry(tx, t.invoiceId, 1)
+  updateNextTry(tx, t.invoiceId, null)
+}
+
+/**
+ * Forgets the try that a line was to be, because the line goes or is the service's no more: its step is planned anew, from today or from a later
+ * day on. The payment may go afterwards.
+ */
+export async function lineGone(
+  tx: Transaction,
+  context: RequestContext,
+  paymentId: Id,
+  from: IsoDate = context.moment.today,
+): Promise<void> {
+  const t = await lockTry(tx, paymentId)
+  if (t?.state !== 'open') return
+  await deleteTry(tx, paymentId)
+  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(invoice, `invoice ${t.invoiceId} is dunned`)
+  const dunning = t.isByHand ? invoice.dunning : afterLeft(invoice.dunning, t, from)
+  await savePlan(tx, context, { ...invoice, dunning })
+}
+
+/** Takes the lines of a customer out of their batches that collect what is now collected otherwise, or not at all. */
+export async function reviewLines(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+  changedMethodId: Id | null = null,
+): Promise<void> {
+  for (const line of await listWaitingLines(tx, customerId)) {
+    const t = await lockTry(tx, line.paymentId)
+    if (t?.state !== 'open') continue
+    const reason = await reasonToLeave(tx, t, changedMethodId)
+    if (reason !== null) await leave(tx, context, line, reason)
+  }
+}
+
+async function reasonToLeave(tx: Transaction, t: Try, changedMethodId: Id | null): Promise<string | null> {
+  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(invoice, `invoice ${t.invoiceId} is dunned`)
+  if (invoice.isHeld) return `Invoice ${invoice.id} or its customer is on hold.`
+  const isLeftAlone =
+    invoice.customer === 'suspended_by_hand' || (invoice.customer === 'suspended_by_rule' && !t.isExtra)
+  if (invoice.customer === 'archived' || (isLeftAlone && !t.isByHand))
+    return `Customer ${invoice.customerId} is suspended or archived.`
+  if (changedMethodId === t.paymentMethodId) return `Payment method ${changedMethodId} was changed.`
+  const way = await wayOf(tx, invoice)
+  if (way?.gateway.id === t.gatewayId && way.method.id === t.paymentMethodId) return null
+  return `Invoice ${invoice.id} is collected in another way now.`
+}
+
+async function leave(tx: Transaction, context: RequestContext, line: WaitingLine, reason: string): Promise<void> {
+  if (!(await lockUnsubmitted(tx, line.batchId))) return
+  await lineGone(tx, context, line.paymentId)
+  await removeWaitingLine(tx, context, line, reason)
+}
+
+/** Takes a waiting line away whose place a try by card takes, and returns what is needed to make it again. */
+export async function replaceLine(tx: Transaction, context: RequestContext, t: Try): Promise<ReplacedLine | null> {
+  const line = await findWaitingLine(tx, t.paymentId)
+  const method = await findMethodFacts(tx, tx.account, t.paymentMethodId)
+  if (!line || !method || !(await lockUnsubmitted(tx, line.batchId))) return null
+  await deleteTry(tx, t.paymentId)
+  await removeWaitingLine(tx, context, line, 'A try by card takes its place.')
+  return {
+    batchId: String(line.batchId),
+    gatewayId: String(t.gatewayId),
+    paymentMethodId: String(t.paymentMethodId),
+    kind: method.kind,
+    step: t.step,
+    action: t.action,
+    isExtra: t.isExtra,
+    isByHand: t.isByHand,
+    announcedOn: line.announcedOn,
+  }
+}
+
+/** Makes a line again whose place a failed try had taken: in its batch while that is open; else its step is planned anew. */
+export async function remakeLine(
+  tx: Transaction,
+  context: RequestContext,
+  t: Try,
+  { batchId, gatewayId, paymentMethodId, kind, announcedOn, ...was }: ReplacedLine,
+): Promise<void> {
+  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(invoice, `invoice ${t.invoiceId} is dunned`)
+  const batch = await lockBatch(tx, BigInt(batchId))
+  const way = { gateway: { id: BigInt(gatewayId) }, method: { id: BigInt(paymentMethodId), kind } }
+  const isOpen = batch?.state === 'open' && batch.lineCount < LINES_MAX
+  if (!batch || !isOpen || !invoice.isOpen || invoice.isHeld || invoice.customer !== 'active') {
+    const dunning = was.isByHand ? invoice.dunning : afterLeft(invoice.dunning, was, context.moment.today)
+    return savePlan(tx, context, { ...invoice, dunning })
+  }
+  const { customerId } = invoice
+  const line = { customerId, method: way.method, invoice, ref: refOf(invoice), announcedOn }
+  const { id: paymentId } = await addServiceLine(tx, context, batch, line)
+  const step = was.step === null || was.action === null ? null : { daysAfterDue: was.step, action: was.action }
+  const written = { paymentId, isLine: true, nextTryOn: batch.actionDate }
+  const { isByHand, isExtra } = was
+  await writeTry(tx, context, invoice, way, written, { step, isByHand, isExtra })
+}

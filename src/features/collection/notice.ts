@@ -1,0 +1,101 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { groupBy } from '../../kernel/grouping.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { customerNameOf } from '../customers/rules.ts'
+import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
+import type { Gateway } from '../gateways/queries.ts'
+import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
+import { collectionMail, DEBIT_NOTICE } from '../outbox/collection-templates.ts'
+import { queueDocumentMails } from '../outbox/mail.ts'
+import { findMethod } from '../payment-methods/queries.ts'
+import type { MadeLine } from './lines.ts'
+import { findMailedCustomer } from './try-queries.ts'
+
+/** Announces debits of sepa accounts to their payers. */
+
+export interface DebitToAnnounce {
+  invoice: { id: InvoiceId; number: bigint; currency: string; openMinor: bigint }
+  paymentMethodId: Id
+  actionDate: IsoDate
+}
+
+/**
+ * Announces the debits of a customer in one mail. `creditor` is the identifier that his bank shows, null where the gateway has none. Rule:
+ * without an Email the debits go on, with an event each, and false is returned.
+ */
+export async function announceDebits(
+  tx: Transaction,
+  context: RequestContext,
+  customerId: CustomerId,
+  debits: readonly DebitToAnnounce[],
+  creditor: string | null,
+): Promise<boolean> {
+  if (debits.length === 0) return true
+  const customer = await findMailedCustomer(tx, customerId)
+  if (!customer?.email) {
+    await recordUnannounced(tx, context, debits)
+    return false
+  }
+  const methods = new Map(
+    await Promise.all(
+      [...new Set(debits.map(({ paymentMethodId }) => paymentMethodId))].map(
+        async (id) => [id, await findMethod(tx, tx.account, id)] as const,
+      ),
+    ),
+  )
+  const items = debits.map(({ invoice, paymentMethodId, actionDate }) => ({
+    what: 'debit' as const,
+    number: invoice.number,
+    currency: invoice.currency,
+    amountMinor: invoice.openMinor,
+    day: actionDate,
+    lastFour: methods.get(paymentMethodId)?.lastFour ?? '',
+    mandate: methods.get(paymentMethodId)?.mandateReference ?? null,
+    creditor,
+  }))
+  await queueDocumentMails(tx, context, [
+    {
+      customerId,
+      locale: customer.locale,
+      to: customer.email,
+      cc: customer.emailCc,
+      template: DEBIT_NOTICE,
+      document: null,
+      write: (sender) =>
+        collectionMail({ ...sender, customerName: customerNameOf(customer), kind: DEBIT_NOTICE, items }),
+    },
+  ])
+  return true
+}
+
+/** Announces the lines that a pass has made for a customer, as far as they debit sepa accounts. */
+export async function announceLines(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  customerId: CustomerId,
+  lines: readonly MadeLine[],
+): Promise<void> {
+  const ofSepa = lines.filter(({ way }) => way.method.kind === 'sepa')
+  for (const [, ofGateway] of groupBy(ofSepa, ({ way }) => way.gateway.id)) {
+    const [{ way }] = ofGateway as [MadeLine]
+    const debits = ofGateway.map((line) => ({ ...line, paymentMethodId: line.way.method.id }))
+    await announceDebits(tx, context, customerId, debits, creditorOf(deps, tx.account, way.gateway))
+  }
+}
+
+/** Returns the identifier by which payers know the creditor of a gateway; null where it has none. */
+export function creditorOf(deps: GatewayDeps, account: AccountId, gateway: Gateway): string | null {
+  const { CreditorIdentifier } = adapterOf(deps, account, gateway).settings
+  return typeof CreditorIdentifier === 'string' ? CreditorIdentifier : null
+}
+
+async function recordUnannounced(tx: Transaction, context: RequestContext, debits: readonly DebitToAnnounce[]) {
+  for (const { invoice, actionDate } of debits) {
+    const reason = `The debit on ${actionDate} was announced to nobody: the customer has no Email.`
+    const type = 'invoice.debit_unannounced'
+    await recordInvoice(tx, context, type, await rereadInvoice(tx, context, invoice.id), reason)
+  }
+}

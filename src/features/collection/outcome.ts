@@ -1,0 +1,120 @@
+import { afterFailed, afterLost, afterPaid, type Step } from '../../engine/collection/dunning.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { listDunned } from '../dunning/queries.ts'
+import { getCollectionRules } from '../dunning/rules-queries.ts'
+import { countTry, holdInvoice } from '../invoices/issue-queries.ts'
+import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
+import { failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
+import { sendReceipt } from '../money/receipt.ts'
+import type { PaymentRecord } from '../money/records.ts'
+import { remakeLine } from './lines.ts'
+import { savePlan } from './tries.ts'
+import { closeTry, lockTry, type Try } from './try-queries.ts'
+
+/** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
+
+/** The outcome of a try once it is known. */
+export type Known =
+  | { kind: 'succeeded'; on: IsoDate }
+  | { kind: 'failed'; class: DeclineClass; code: string | null; message: string; on: IsoDate }
+
+/** Writes the outcome of a try: its payment, how far the dunning has come, and the try itself. One that has its outcome stays as it is. */
+export async function finishTry(
+  tx: Transaction,
+  context: RequestContext,
+  paymentId: Id,
+  known: Known,
+): Promise<PaymentRecord> {
+  const payment = await lockedPayment(tx, paymentId)
+  assert(payment, `payment ${paymentId} exists`)
+  const t = await lockTry(tx, paymentId)
+  assert(t, `payment ${paymentId} is of a try`)
+  if (t.state !== 'open') return payment
+  const written =
+    known.kind === 'succeeded'
+      ? await settlePayment(tx, context, payment, known.on)
+      : await failPayment(tx, context, payment, { on: known.on, reason: known.message })
+  await followOutcome(tx, context, t, known, t.begunOn)
+  if (known.kind === 'succeeded') await sendReceipt(tx, context, written)
+  return written
+}
+
+/** Writes what the outcome of a try means: the try itself, and how far the dunning of its invoice has come. `on` is the day of its step. */
+async function followOutcome(
+  tx: Transaction,
+  context: RequestContext,
+  t: Try,
+  known: Known,
+  on: IsoDate,
+): Promise<void> {
+  const [before] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(before, `invoice ${t.invoiceId} is dunned`)
+  const step: Step | null = t.step === null || t.action === null ? null : { daysAfterDue: t.step, action: t.action, on }
+  const tried = { step, isExtra: t.isExtra }
+  const after =
+    known.kind === 'succeeded'
+      ? { dunning: afterPaid(before.dunning, tried, known.on), isHeld: false }
+      : afterFailed(before.dunning, tried, known.class, known.on)
+  closeTry(tx, t.paymentId, outcomeOf(known))
+  // A line is counted once its batch was handed over.
+  const wasCounted = !t.isLine || t.wasCalled
+  if (known.kind === 'failed' && known.class === 'not_sent' && wasCounted) countTry(tx, t.invoiceId, -1)
+  if (after.isHeld) await hold(tx, context, t, known)
+  const [present] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(present, `invoice ${t.invoiceId} is dunned`)
+  await savePlan(tx, context, { ...present, dunning: after.dunning }, known.kind === 'succeeded')
+  if (known.kind === 'failed' && t.replaced) await remakeLine(tx, context, t, t.replaced)
+}
+
+/** Writes what the result of a line means for its invoice; its payment is settled or has failed already. A line by hand moves no step. */
+export async function lineKnown(
+  tx: Transaction,
+  context: RequestContext,
+  payment: Pick<PaymentRecord, 'id' | 'dated'>,
+  known: Known,
+): Promise<void> {
+  const t = await lockTry(tx, payment.id)
+  if (t?.state !== 'open') return
+  await followOutcome(tx, context, t, known, payment.dated)
+}
+
+/** Takes a line back that counted as a try and was never sent after all: its step is planned anew, from the next day on. */
+export async function lineNeverSent(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void> {
+  const t = await lockTry(tx, paymentId)
+  if (t?.state !== 'succeeded') return
+  const on = context.moment.today
+  const message = 'The line was never sent to the bank.'
+  closeTry(tx, paymentId, { state: 'not_sent', class: 'not_sent', code: null, message, knownOn: on })
+  countTry(tx, t.invoiceId, -1)
+  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
+  assert(invoice, `invoice ${t.invoiceId} is dunned`)
+  const rules = await getCollectionRules(tx, tx.account)
+  const { dunning } =
+    t.step === null
+      ? { dunning: { ...invoice.dunning, isSettled: false } }
+      : afterLost(invoice.dunning, rules, 'not_sent', on)
+  await savePlan(tx, context, { ...invoice, dunning })
+}
+
+const outcomeOf = (known: Known): Pick<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn'> =>
+  known.kind === 'succeeded'
+    ? { state: 'succeeded', class: null, code: null, message: null, knownOn: known.on }
+    : {
+        state: known.class === 'not_sent' ? 'not_sent' : 'declined',
+        class: known.class,
+        code: known.code,
+        message: known.message,
+        knownOn: known.on,
+      }
+
+/** Puts the invoice on hold, with an event: a person has to look before anything else is tried. */
+async function hold(tx: Transaction, context: RequestContext, t: Try, known: Known): Promise<void> {
+  await holdInvoice(tx, t.invoiceId, context.moment.now)
+  const reason = known.kind === 'failed' ? `Payment ${t.paymentId} was declined as ${known.class}.` : null
+  await recordInvoice(tx, context, 'invoice.updated', await rereadInvoice(tx, context, t.invoiceId), reason)
+}
