@@ -11,6 +11,7 @@ import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchSeed } from './seed.ts'
+import { benchSepa } from './sepa.ts'
 import { benchSoak } from './soak.ts'
 import { benchStart } from './start.ts'
 import { benchStatements } from './statements.ts'
@@ -49,6 +50,7 @@ const programs: Record<string, () => Promise<void>> = {
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
+  sepa: () => benchSepa({ times, isSmoke }),
   soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),

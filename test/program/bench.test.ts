@@ -20,6 +20,7 @@ const PROGRAMS = [
   'outward',
   'webhooks',
   'collect',
+  'sepa',
   'soak',
   'kills',
   'billing-run',

@@ -173,16 +173,31 @@ export interface LineFacts {
   paymentMethodId: Id
   isServiceMade: boolean
   amountMinor: bigint
-  /** Numbers of the invoices that it pays, ascending. */
-  invoiceNumbers: bigint[]
+  /** Address of the customer, as it was written. */
+  address1: string | null
+  address2: string | null
+  city: string | null
+  postalCode: string | null
+  country: string | null
 }
 
 export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
   db.rows<LineFacts>(sql`
     select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
-           p.amount_minor as "amountMinor",
-           array(select distinct i.number from allocations a join invoices i on i.account_id = ${account} and i.invoice_id = a.owed_id
-                  where a.account_id = ${account} and a.given_kind = 'payment' and a.given_id = l.payment_id and a.owed_kind = 'invoice'
-                    and a.ended_on is null and i.number is not null order by i.number) as "invoiceNumbers"
+           p.amount_minor as "amountMinor", c.address1, c.address2, c.city, c.zip_code as "postalCode", c.country
       from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
+      join customers c on c.account_id = ${account} and c.customer_id = l.customer_id
      where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`)
+
+/**
+ * Lists the numbers of the invoices that the lines of a batch pay, ascending. A statement of its own: asked for line by line it takes half a minute
+ * for 500 lines where the tables are new and PostgreSQL knows nothing of them.
+ */
+export const listPaidNumbers = (db: Queryable, account: AccountId, batchId: Id) =>
+  db.rows<{ lineId: Id; number: bigint }>(sql`
+    select distinct l.payment_id as "lineId", i.number
+      from batch_lines l
+      join allocations a on a.account_id = ${account} and a.given_kind = 'payment' and a.given_id = l.payment_id
+      join invoices i on i.account_id = ${account} and i.invoice_id = a.owed_id
+     where l.account_id = ${account} and l.batch_id = ${batchId} and a.owed_kind = 'invoice' and a.ended_on is null and i.number is not null
+     order by 1, 2`)

@@ -1,15 +1,17 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
+import { groupBy } from '../../kernel/grouping.ts'
+import { findCountry } from '../../kernel/countries.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
-import type { LineToBuild, RefusedLine } from '../gateways/contract.ts'
+import type { LineToBuild, PayerAddress, RefusedLine } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { openNumber } from '../payment-methods/actions.ts'
 import { mandateUsesOf } from '../payment-methods/mandates.ts'
 import { listMethodsById, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
 import { hasAccountChanged, mandateProblem } from '../payment-methods/rules.ts'
-import { type LineFacts, listLineFacts } from './line-queries.ts'
+import { type LineFacts, listLineFacts, listPaidNumbers } from './line-queries.ts'
 import type { Batch } from './queries.ts'
 import { refusalOfMethod } from './rules.ts'
 
@@ -30,6 +32,7 @@ export async function readyLines(
   gateway: Gateway,
 ): Promise<Readied> {
   const facts = await listLineFacts(db, account, batch.id)
+  const numbers = groupBy(await listPaidNumbers(db, account, batch.id), ({ lineId }) => lineId)
   const found = await listMethodsById(db, account, [...new Set(facts.map(({ paymentMethodId }) => paymentMethodId))])
   const methodOf = new Map(found.map((method) => [method.id, method]))
   const uses = await mandateUsesOf(db, account, found)
@@ -50,7 +53,9 @@ export async function readyLines(
       continue
     }
     methods.set(line.id, method)
-    lines.push({ ...lineToBuild(envelope, account, line, method), hasAccountChanged: hasAccountChanged(method, use) })
+    const remittance = (numbers.get(line.id) ?? []).map(({ number }) => number).join(', ')
+    const written = lineToBuild(envelope, account, line, method)
+    lines.push({ ...written, remittance, hasAccountChanged: hasAccountChanged(method, use) })
   }
   return { lines, refused, methods }
 }
@@ -74,6 +79,14 @@ function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, me
     bic,
     mandateReference,
     mandateDate: mandateDate as IsoDate | null,
-    remittance: line.invoiceNumbers.join(', '),
+    address: addressOf(line),
   }
+}
+
+/** Returns the structured address of the customer; null where town or country is missing. */
+function addressOf({ address1, address2, city, postalCode, country }: LineFacts): PayerAddress | null {
+  const found = findCountry(country ?? '')
+  if (!city || !found) return null
+  const street = [address1, address2].filter(Boolean).join(', ')
+  return { street: street === '' ? null : street, postalCode: postalCode || null, town: city, country: found.code }
 }
