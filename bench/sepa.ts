@@ -42,7 +42,7 @@ async function each(count: number, work: (index: number) => Promise<void>): Prom
   await Promise.all(Array.from({ length: AT_ONCE }, one))
 }
 
-/** What a line debits: a customer's account for an invoice that stays open over all rounds. */
+/** A customer whose account a line debits, for an invoice that stays open over all rounds. */
 interface Debited {
   customerID: number
   paymentMethodID: number
