@@ -28,6 +28,7 @@ import {
 import { linesOfService } from './features/collection/line-hooks.ts'
 import { collectionOperations } from './features/collection/routes.ts'
 import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
+import { resultFileOperations } from './features/result-files/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
@@ -160,6 +161,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...paymentOperations(),
   ...refundOperations(deps),
   ...batchOperations({ ...deps, ...CALLS_BACK.batches }),
+  ...resultFileOperations({ ...deps, ...CALLS_BACK.batches }),
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),

@@ -16,6 +16,9 @@ import { deleteOldReports } from './features/gateway-reports/queries.ts'
 import { reportsDuty, reportsOfDay, sandboxReportsDuty } from './features/gateway-reports/work.ts'
 import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
 import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
+import { deleteOldBankReferences, deleteOldResultLines } from './features/result-files/queries.ts'
+import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
+import { unappliedReports } from './features/result-files/unapplied.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
 import { reminderDuty, remindersOfDay } from './features/reminders/duty.ts'
@@ -42,13 +45,17 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
+/** Lists reports of gateways that could not be applied among the result files. */
+const withUnapplied = <About extends GatewayDeps>(about: About) => ({ ...about, onUnapplied: unappliedReports(about) })
+
 /**
- * Makes the work of a day after its runs, in its order: gateways report, refunds are asked about, then is collected, batches are built, then
- * is reminded.
+ * Makes the work of a day after its runs, in its order: gateways report, debits without a booking are settled, refunds are asked about, then is
+ * collected, batches are built, then is reminded.
  */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
   inTurn([
-    reportsOfDay({ ...about, linesOfService }),
+    reportsOfDay({ ...withUnapplied(about), linesOfService }),
+    settlingOfDay({ ...about, linesOfService }),
     refundsOfDay(about),
     collectionOfDay({ ...about, onReturn }),
     batchesOfDay({ ...about, linesOfService }),
@@ -61,7 +68,7 @@ const BATCH_FILE_MONTHS = 14
 
 const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
 
-/** Forgets what is kept for a time only: runs, mail and reports for 90 days, deliveries for 30, keys of requests and leases for one. */
+/** Forgets what is kept for a time only: runs, mail, reports and lines of bank files for 90 days, references of banks for 14 months, deliveries for 30, keys of requests and leases for one. */
 const forgettingDuty: Duty = {
   name: 'forget',
   everyMs: 3_600_000,
@@ -70,6 +77,8 @@ const forgettingDuty: Duty = {
     await deleteOldRuns(db.unscoped, before(90))
     await deleteOldMail(db.unscoped, before(90))
     await deleteOldReports(db.unscoped, before(90))
+    await deleteOldResultLines(db.unscoped, before(90))
+    await deleteOldBankReferences(db.unscoped, before(426))
     await deleteOldDeliveries(db.unscoped, before(30))
     await forgetBatchFiles(db.unscoped, addMonths(dateIn(realClock(), 'UTC'), -BATCH_FILE_MONTHS))
     await deleteOldKeys(db, before(1))
@@ -91,8 +100,9 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     collectionDuty({ ...about, onReturn }),
-    reportsDuty({ ...about, linesOfService }),
-    sandboxReportsDuty({ ...about, linesOfService }),
+    reportsDuty({ ...withUnapplied(about), linesOfService }),
+    settlingDuty({ ...about, linesOfService }),
+    sandboxReportsDuty(about),
     refundsDuty(about),
     batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),

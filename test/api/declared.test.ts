@@ -83,12 +83,18 @@ interface Sent {
 
 const TYPE = (operation: DocumentedOperation) => ({ 'content-type': operation.rawTypes[0] ?? 'application/json' })
 
+/** Queries that operations cannot do without. */
+const QUERIES: Record<string, string> = { addResultFile: `?gatewayID=${world.ids.get('gatewayID')?.[0]}` }
+
+/** Bytes of a body that is too large, where that is more than of others. */
+const TOO_LARGE: Record<string, number> = { recordUsageInBulk: 8_500_000, addResultFile: 33_600_000 }
+
 async function send(operation: DocumentedOperation, sent: Sent, server = service.app.server): Promise<number> {
   const body = rightBody(operation, world)
   const payload = sent.payload ?? (operation.rawTypes.length > 0 ? PNG : body && writeJson(body))
   const reply = await server.inject({
     method: operation.method,
-    url: sent.url ?? pathOf(operation, world) ?? operation.path,
+    url: sent.url ?? (pathOf(operation, world) ?? operation.path) + (QUERIES[operation.id] ?? ''),
     headers: { ...(sent.isBare ? {} : { authorization: authorization(client) }), ...TYPE(operation), ...sent.headers },
     ...(payload === undefined ? {} : { payload }),
   })
@@ -174,8 +180,7 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
     const payload = recipe.body && { payload: writeJson(recipe.body) }
     return send(operation, { url: recipe.path, ...payload, headers: { 'if-match': '"another"' } })
   },
-  413: (operation) =>
-    send(operation, { payload: Buffer.alloc(operation.id === 'recordUsageInBulk' ? 8_500_000 : 1_100_000, 32) }),
+  413: (operation) => send(operation, { payload: Buffer.alloc(TOO_LARGE[operation.id] ?? 1_100_000, 32) }),
   415: (operation) =>
     send(operation, { payload: '{"a":1}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
   422: (operation) => send(operation, { headers: { 'idempotency-key': 'used' } }),

@@ -4,6 +4,7 @@ import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
 import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
+import { addResultFile } from './world.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -39,6 +40,8 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   gatewayID: { id: 'addGateway' },
   GatewayToken: { id: 'addGateway' },
   BatchToken: { id: 'addBatch' },
+  resultFileID: { id: 'addResultFile' },
+  lineID: { id: 'answerResultLine' },
   paymentMethodID: { id: 'addBankAccount' },
   taxSettingID: { id: 'addTaxSetting' },
   webhookID: { id: 'addWebhook' },
@@ -98,6 +101,11 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     await moveTo(reader.client, '2027-01-12')
   },
   editBatchPayment: addLineToBatch,
+  answerResultLine: async (reader) => {
+    const { resultFileID, lineIDs } = await addResultFile(reader.client, 1)
+    reader.made.set('addResultFile 1', resultFileID)
+    reader.made.set('answerResultLine 1', lineIDs[0])
+  },
   deleteCurrency: (reader) => reader.must('POST', '/v1/currencies', byId.get('addCurrency')?.example),
 }
 

@@ -159,8 +159,9 @@ async function rightRequest(operation: DocumentedOperation, world: World): Promi
     return {
       method: operation.method,
       url: recipe.path,
-      headers: LEFT_OVER,
+      headers: recipe.payload === undefined ? LEFT_OVER : { 'content-type': operation.rawTypes[0] ?? '' },
       ...(recipe.body ? { payload: writeJson(recipe.body) } : {}),
+      ...(recipe.payload === undefined ? {} : { payload: recipe.payload }),
     }
   const body = rightBody(operation, world)
   const payload = operation.rawTypes.length > 0 ? PNG : body && writeJson(body)

@@ -108,7 +108,37 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
     if (n === 6) await client.put(`/v1/customers/${customerID}/suspend`)
     if (n === 7) await client.put(`/v1/customers/${customerID}/archive`)
   }
+  await addResultFile(client, 14)
   await mustPost(client, '/v1/billingruns', {})
+}
+
+/** A statement of a bank with transfers that came in, which nothing of an account matches. */
+const statementXml = (transfers: number): string => {
+  const entries = Array.from(
+    { length: transfers },
+    (
+      _,
+      n,
+    ) => `<Ntry><Amt Ccy="USD">${n + 1}.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2027-01-01</Dt></BookgDt>
+      <NtryDtls><TxDtls><RltdPties><Dbtr><Nm>Ada</Nm></Dbtr></RltdPties><RmtInf><Ustrd>Transfer ${n}</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>`,
+  )
+  return `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02"><BkToCstmrStmt><Stmt><Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries.join('')}</Stmt></BkToCstmrStmt></Document>`
+}
+
+/** A file of a bank for a gateway of its own, which has read none. */
+async function newResultFile(client: TestClient, lines: number) {
+  const { gatewayID } = await mustPost(client, '/v1/gateways', { GatewayType: 'manual', FriendlyName: 'A bank' })
+  return { path: `/v1/resultfiles?gatewayID=${gatewayID}`, payload: statementXml(lines) }
+}
+
+/** Sends a file of a bank, of so many lines that wait for a person. Returns the identifiers of the file and of its lines. */
+export async function addResultFile(client: TestClient, lines: number) {
+  const { path, payload } = await newResultFile(client, lines)
+  const added = await client.request('POST', path, payload, { 'content-type': 'application/xml' })
+  if (added.status !== 201) throw new Error(`${path} ${added.status} ${added.text}`)
+  const { resultFileID } = added.body
+  const { Lines } = (await client.get(`/v1/resultfiles/${resultFileID}`)).body
+  return { resultFileID, lineIDs: Lines.map(({ lineID }: { lineID: number }) => lineID) as number[] }
 }
 
 /** Moves the clock into January: only a first of a month brings a statement that made itself. */
@@ -216,6 +246,8 @@ export function pathOf(
 interface Recipe {
   path: string
   body?: Record<string, unknown>
+  /** Of an operation that takes no JSON. */
+  payload?: string
 }
 
 async function newSubscription(world: World, StartDate?: string): Promise<string> {
@@ -458,6 +490,11 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const { refundID } = await mustPost(world.client, `${path}/refund`, { Amount: 1 })
     await beSilent(world)
     return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
+  },
+  addResultFile: ({ client }) => newResultFile(client, 1),
+  answerResultLine: async ({ client }) => {
+    const { resultFileID, lineIDs } = await addResultFile(client, 1)
+    return { path: `/v1/resultfiles/${resultFileID}/lines/${lineIDs[0]}`, body: { isClosed: true } }
   },
   addBatch: async (world) => ({ path: '/v1/batches', body: await batchBody(world) }),
   addBatchPayment: async (world) => ({ path: '/v1/batches/payments', body: (await newLine(world)).line }),

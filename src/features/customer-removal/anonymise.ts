@@ -18,6 +18,7 @@ import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
 import { removeMethodsOf } from '../payment-methods/actions.ts'
 import { abandonIntentsOf } from '../payment-methods/removal.ts'
+import { anonymiseResultLines } from '../result-files/queries.ts'
 import { anonymiseStatements } from '../statements/kept-queries.ts'
 
 /** Stands where a name or an address was. No mail can ever reach that address (RFC 2606). */
@@ -25,7 +26,7 @@ const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
 
 /**
  * Makes a locked customer nobody, everywhere at once and for good: in its row, contacts, notes and values, in what its documents froze,
- * in events, mails and kept answers. Its payment methods are removed, here and at their gateways, and no document names one any more. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
+ * in events, mails, kept answers and lines of bank files. Its payment methods are removed, here and at their gateways, and no document names one any more. Amounts, dates, numbers and references stay; nothing is cancelled, and it is billed as before.
  */
 export async function anonymiseCustomer(
   tx: Transaction,
@@ -45,6 +46,7 @@ export async function anonymiseCustomer(
   await anonymiseNotes(tx, tx.account, id, NEUTRAL.text)
   await deleteUnsentMail(tx, tx.account, id)
   await anonymiseStatements(tx, id, NEUTRAL.text)
+  await anonymiseResultLines(tx, id)
   await anonymiseMails(tx, tx.account, id, NEUTRAL.text)
   await anonymiseKeptAnswers(tx, id, NEUTRAL.text)
   await anonymiseEvents(tx, id, NEUTRAL.text)

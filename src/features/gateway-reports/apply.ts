@@ -6,7 +6,7 @@ import {
   type RealClock,
   type RequestContext,
 } from '../../kernel/context.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
@@ -33,7 +33,17 @@ export interface ReportDeps extends GatewayDeps {
   linesOfService: LinesOfService
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
+  /** Lists a report that cannot be applied for a person, in the transaction that finishes it. */
+  onUnapplied(tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void>
 }
+
+/** Makes the context of what a report of a gateway changes. */
+export const reportContext = (
+  { hasMailServer = false }: Pick<ReportDeps, 'hasMailServer'>,
+  account: Account,
+  moment: Moment,
+  { gatewayId }: KeptReport,
+): RequestContext => backgroundContext(account, moment, { actor: `gateway ${gatewayId}`, hasMailServer })
 
 /** Asks the gateway of a report for the truth, and writes it. */
 export async function applyReport(
@@ -44,8 +54,7 @@ export async function applyReport(
 ): Promise<Verdict> {
   const gateway = await findGateway(deps.db.reader(account.id), account.id, report.gatewayId)
   assert(gateway, `gateway ${report.gatewayId} exists`)
-  const { hasMailServer = false } = deps
-  const context = backgroundContext(account, moment, { actor: `gateway ${gateway.id}`, hasMailServer })
+  const context = reportContext(deps, account, moment, report)
   switch (report.about) {
     case 'charge':
       return chargeReported(deps, context, gateway, report.reference)

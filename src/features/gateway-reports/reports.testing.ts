@@ -4,6 +4,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
+import { unappliedReports } from '../result-files/unapplied.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { sandboxReport } from '../gateways/sandbox.ts'
 import type { ReportDeps } from './apply.ts'
@@ -17,6 +18,7 @@ export const depsOf = (service: TestService, more: Partial<ReportDeps> = {}): Re
   db: service.db,
   realClock: Date.now,
   linesOfService: NO_LINES_OF_SERVICE,
+  onUnapplied: unappliedReports(service.calling),
   ...more,
 })
 

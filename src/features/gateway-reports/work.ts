@@ -7,7 +7,8 @@ import { sideBySide } from '../../platform/side-by-side.ts'
 import { listAccountsToReport, nextReportDay } from '../../sandbox/queries.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
-import { applyReport, type ReportDeps } from './apply.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import { applyReport, reportContext, type ReportDeps } from './apply.ts'
 import {
   claimReport,
   finishReport,
@@ -52,7 +53,7 @@ export const reportsDuty = (about: Worked): Duty => ({
 })
 
 /** Sends the reports of the sandbox that are due, of test accounts that follow real time. */
-export const sandboxReportsDuty = (about: Worked): Duty => ({
+export const sandboxReportsDuty = (about: GatewayDeps): Duty => ({
   name: 'reports of the sandbox',
   everyMs: LOOK_EVERY_MS,
   run: async ({ db, log, realClock }, goOn) => {
@@ -83,8 +84,10 @@ async function workOne(deps: ReportDeps, accountId: AccountId, id: Id): Promise<
 async function applyAndWrite(deps: ReportDeps, account: Account, moment: Moment, report: KeptReport): Promise<void> {
   const write = (verdict: Verdict) =>
     deps.db.transaction(account.id, async (tx) => {
-      if (verdict.kind === 'waits') await reports.fail(tx, report.id)
-      else await finishReport(tx, report.id, verdict.kind === 'refused' ? verdict.reason : null)
+      if (verdict.kind === 'waits') return reports.fail(tx, report.id)
+      await finishReport(tx, report.id, verdict.kind === 'refused' ? verdict.reason : null)
+      if (verdict.kind === 'refused')
+        await deps.onUnapplied(tx, reportContext(deps, account, moment, report), report, verdict.reason)
     })
   try {
     await write(await applyReport(deps, account, moment, report))

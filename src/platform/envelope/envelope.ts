@@ -9,7 +9,15 @@ import { type KeyRing, UnknownKey, WRAPPED_BYTES } from './key-ring.ts'
  */
 
 /** Purposes that have a data key of their own for the whole database, stored and wrapped like those of records. */
-export const PURPOSES = ['idempotency hash', 'idempotency body', 'outbox', 'bank number', 'sandbox'] as const
+export const PURPOSES = [
+  'idempotency hash',
+  'idempotency body',
+  'outbox',
+  'bank number',
+  'sandbox',
+  'result line',
+  'result likeness',
+] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /** The column of a table, and a row by an identifier or text that it keeps for ever. */

@@ -195,6 +195,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   editComponentVersion: { ...COMPONENT_VERSION, isActive: true, isDefault: true },
   addGateway: GATEWAY,
+  answerResultLine: { customerID: 1, AutoApply: true },
   addBatch: BATCH,
   submitBatch: { BatchToken: TOKEN, ActionDate: '2027-01-11' },
   releaseBatch: { BatchToken: TOKEN },

@@ -134,7 +134,8 @@ class Reading {
   readonly #text = (text: string) => {
     this.#stalled = 0
     const element = this.#current
-    if (!element) return
+    // Layout between the elements of a list grows with the list.
+    if (!element || (element.text === '' && text.trim() === '')) return
     if (element.text.length + text.length > TEXT_MAX) refuse('has a text that is too long')
     element.text += text
   }

@@ -78,6 +78,15 @@ describe('an entry', () => {
     expect(entriesOf(statement(valued + without)).map(({ on }) => on)).toEqual(['2027-01-30', '2027-02-01'])
   })
 
+  test('may be one of thousands, laid out in any way', () => {
+    const entries = Array.from({ length: 3_000 }, (_, n) => entry(`<AcctSvcrRef>R${n}</AcctSvcrRef>`))
+    expect(entriesOf(statement(entries.join(`\n${' '.repeat(20)}`)))).toHaveLength(3_000)
+    const details = Array.from({ length: 3_000 }, () => '<TxDtls><Amt Ccy="EUR">1.00</Amt></TxDtls>')
+    expect(entriesOf(statement(entry(`<NtryDtls>${details.join(`\n${' '.repeat(20)}`)}</NtryDtls>`)))).toHaveLength(
+      3_000,
+    )
+  })
+
   test('may hold elements of other namespaces, which are passed over', () => {
     const strange = '<x:Ntry xmlns:x="urn:other"><x:TxDtls/></x:Ntry>'
     expect(entriesOf(statement(entry(strange)))).toHaveLength(1)

@@ -1,0 +1,114 @@
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
+import { listOperation } from '../../platform/http/list.ts'
+import {
+  longOperation,
+  noContent,
+  type Operation,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
+import { answerLine, type LineAnswer, resolveAnswer } from './answer-line.ts'
+import { openTexts } from './list-lines.ts'
+import { countResultFiles, listLinesOfFile, listResultFiles, lockListedLine } from './queries.ts'
+import { fileBusy, receiveFile, type ResultDeps } from './receive.ts'
+import { resultFileKind as file, resultLineKind as lineKind } from './record.ts'
+import { GatewayQuery, ResultLineIn, type OpenedLine, resultFileShape, resultFileWithLinesShape } from './wire.ts'
+import { invalid } from '../../kernel/fault.ts'
+
+const tag = 'Result files'
+
+const FILE_BYTES_MAX = 32 * 1024 * 1024
+const FILE_TYPES = ['application/xml', 'text/xml', 'application/octet-stream']
+
+const LINES_AT_ONCE = 200
+
+type Deps = ResultDeps & { longDb: Database }
+
+async function* linesOf(
+  db: Queryable,
+  deps: Pick<Deps, 'envelope'>,
+  account: AccountId,
+  fileId: Id,
+): AsyncGenerator<readonly OpenedLine[]> {
+  let after = 0n
+  for (;;) {
+    const lines = await listLinesOfFile(db, account, fileId, after, LINES_AT_ONCE)
+    yield lines.map((line) => ({ ...line, ...openTexts(deps, account, line) }))
+    const last = lines.at(-1)
+    if (last === undefined || lines.length < LINES_AT_ONCE) return
+    after = last.id
+  }
+}
+
+const reading = (deps: Deps): Operation[] => [
+  listOperation({
+    id: 'listResultFiles',
+    path: '/v1/resultfiles',
+    tag,
+    summary: 'List the result files of banks, and reports of gateways that could not be applied',
+    out: resultFileShape,
+    rows: listResultFiles,
+    count: countResultFiles,
+  }),
+  readOperation({
+    id: 'getResultFile',
+    method: 'GET',
+    path: '/v1/resultfiles/{resultFileID}',
+    tag,
+    summary: 'Read a result file with its lines that wait, or waited, for a person; lines are kept for 90 days',
+    success: { status: 200, schema: resultFileWithLinesShape.schema },
+    record: (db, context, params) => file.found(db, context, params),
+    read: async (db, context: RequestContext, { params }) => {
+      const row = await file.found(db, context, params)
+      const lines = linesOf(db, deps, context.account.id, row.id)
+      return { status: 200, pieces: resultFileWithLinesShape.pieces({ file: row, lines }, writingOf(context)) }
+    },
+  }),
+]
+
+const writing = (deps: Deps): Operation[] => [
+  longOperation({
+    id: 'addResultFile',
+    method: 'POST',
+    path: '/v1/resultfiles',
+    tag,
+    summary:
+      'Read a result file of a bank (pain.002, camt.053, camt.054) and apply what it matches; the same bytes again change nothing',
+    rawBody: { types: FILE_TYPES, bytesMax: FILE_BYTES_MAX },
+    query: GatewayQuery,
+    success: { status: 201, schema: resultFileShape.schema },
+    refusals: { 409: 'The gateway reads no files, or the file is of another account than its CreditorIBAN' },
+    refusal: fileBusy,
+    run: async (context, { query, bytes }) => {
+      if (bytes === undefined || bytes.length === 0) throw invalid('required', 'The body is the file; it is empty.')
+      const received = await receiveFile({ ...deps, db: deps.longDb }, context, query.gatewayID, bytes)
+      return received.isNew ? file.created(received.file, context) : file.answer(received.file, context)
+    },
+  }),
+  writeOperation({
+    id: 'answerResultLine',
+    method: 'PUT',
+    path: '/v1/resultfiles/{resultFileID}/lines/{lineID}',
+    tag,
+    summary: 'Apply a line to the payment that it returns, record it as a payment of a customer, or close it; once',
+    body: ResultLineIn,
+    success: { status: 204 },
+    refusals: { 409: 'The line was answered before, or the answer does not fit it' },
+    record: async (tx, context, { params }) => {
+      const { id } = await file.found(tx, context, params)
+      const lineId = lineKind.pathId(params)
+      const line = await lockListedLine(tx, id, lineId)
+      if (!line) throw lineKind.unknown(lineId)
+      return line
+    },
+    references: (tx, _context, { body }, problems, line) => resolveAnswer(tx, line, body, problems),
+    write: async (tx, context, _input, line, answer) => {
+      await answerLine(tx, context, deps, line, answer as LineAnswer)
+      return noContent()
+    },
+  }),
+]
+
+export const resultFileOperations = (deps: Deps): Operation[] => [...reading(deps), ...writing(deps)]
