@@ -10,6 +10,7 @@ import { benchOutward } from './outward.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
+import { benchResultFiles } from './result-files.ts'
 import { benchSeed } from './seed.ts'
 import { benchSepa } from './sepa.ts'
 import { benchSoak } from './soak.ts'
@@ -46,6 +47,7 @@ const programs: Record<string, () => Promise<void>> = {
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
   webhooks: () => benchWebhooks({ times, isSmoke }),
+  'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),

@@ -21,6 +21,7 @@ const PROGRAMS = [
   'webhooks',
   'collect',
   'sepa',
+  'result-files',
   'soak',
   'kills',
   'billing-run',

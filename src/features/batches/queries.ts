@@ -74,6 +74,14 @@ export async function lockBatch(tx: Transaction, id: Id): Promise<Batch | undefi
   return findBatch(tx, tx.account, id)
 }
 
+/** Locks a batch and returns its state alone: results come line by line, and to count all lines for each would cost more than the result. */
+export const lockBatchState = (tx: Transaction, id: Id) =>
+  firstRow<Pick<Batch, 'id' | 'state'>>(
+    tx,
+    sql`select batch_id as "id", state from payment_batches
+         where account_id = ${tx.account} and batch_id = ${id} for no key update`,
+  )
+
 /** Lists the customers of a batch's lines by ascending identifier. */
 const listCustomersOfBatch = async (tx: Transaction, id: Id): Promise<CustomerId[]> =>
   (

@@ -17,7 +17,7 @@ import {
   type ResultSource,
   updateResult,
 } from './line-queries.ts'
-import { lockBatch, updateState } from './queries.ts'
+import { lockBatchState, updateState } from './queries.ts'
 import { recordBatch } from './record.ts'
 
 /** Results of lines, whoever brings them: the gateway, a file of a bank, or a person. */
@@ -47,7 +47,7 @@ export async function applyLineResult(
 ): Promise<ResultOutcome> {
   const payment = await lockedPayment(tx, paymentId)
   const line = payment && (await findLine(tx, tx.account, paymentId))
-  const batch = line && (await lockBatch(tx, line.batchId))
+  const batch = line && (await lockBatchState(tx, line.batchId))
   if (!payment || !line || !batch || (batch.state !== 'submitted' && batch.state !== 'completed')) return 'unknown'
   const known: Known = { payment, line, hooks }
   if (result.isSuccess) {
