@@ -87,7 +87,8 @@ const step =
   <Wish>(name: string, perform: (world: LinedWorld, wish: Wish) => Promise<string | void>) =>
   (wish: Wish): Step =>
   async (world) => {
-    const what = await perform(world, wish)
+    // The model lowers parts as it goes on; a wish that is lived again has to be as it was.
+    const what = await perform(world, structuredClone(wish))
     world.log.push(`${name} ${JSON.stringify(wish)} ${what ?? ''}`)
   }
 

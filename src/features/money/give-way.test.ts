@@ -235,6 +235,22 @@ test('a caller who allocates a line anew takes the places of other lines, and no
   await clean(client)
 })
 
+test('the newest line, which a caller raises, takes the place of the one before it and none of its own', async () => {
+  const { client, customerID, invoices, line } = await lined(1, 0)
+  const older = Number((await lineOf(service, client, customerID, [[invoices[0]!, 6500n]], { givesWay: true })).id)
+  const newer = Number(
+    (await lineOf(service, client, customerID, [[invoices[0]!, 5000n]], { givesWay: true, amountMinor: 6000n })).id,
+  )
+  const body = { ...paymentOf(customerID, 60), Date: '2027-01-05T00:00:00Z', Method: 'debit_order' }
+  const put = { ...body, Allocations: [{ invoiceID: invoices[0], amountApplied: 60 }] }
+  expect((await client.put(`/v1/payments/${newer}`, put)).status).toBe(204)
+  expect([await line(older), await line(newer)]).toEqual([
+    ['Pending', 55, 55],
+    ['Pending', 60, 60],
+  ])
+  await clean(client)
+})
+
 test('a line takes no place of another line', async () => {
   const { client, customerID, invoices } = await lined()
   await expect(lineOf(service, client, customerID, [[invoices[0]!, 100n]])).rejects.toThrow(/open/)

@@ -3,7 +3,7 @@ import { postingsOfPayment } from '../../engine/money/postings.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
-import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type GivenWay, onGivenWay } from '../dunning/given-way.ts'
@@ -27,15 +27,19 @@ interface Context {
   actor: string
 }
 
-/** Writes allocations after the lines that stand in their way have made room, and then plans the dunning of their invoices anew. The customer is locked. */
+/**
+ * Writes allocations after the lines that stand in their way have made room, and then plans the dunning of their invoices anew. The customer is
+ * locked. `exceptId` is the payment whose allocations are written, where it gives way itself: it makes no room for itself.
+ */
 export async function withRoom<Written>(
   tx: Transaction,
   context: Context,
   room: readonly Room[],
   write: () => Promise<Written>,
+  exceptId?: Id,
 ): Promise<Written> {
   if (room.length === 0) return write()
-  const changes = await makeRoom(tx, context, room)
+  const changes = await makeRoom(tx, context, room, exceptId)
   const written = await write()
   await onGivenWay(tx, context, changes)
   return written
@@ -61,12 +65,18 @@ async function lockedLines(tx: Transaction, invoiceIds: readonly InvoiceId[]): P
   return rows.map((row) => ({ ...row, allocations: allocations.filter(({ givenId }) => givenId === row.id) }))
 }
 
-async function makeRoom(tx: Transaction, context: Context, room: readonly Room[]): Promise<GivenWay[]> {
+async function makeRoom(
+  tx: Transaction,
+  context: Context,
+  room: readonly Room[],
+  exceptId: Id | undefined,
+): Promise<GivenWay[]> {
   const lines = await lockedLines(
     tx,
     room.map(({ invoiceId }) => invoiceId),
   )
-  return lowerLines(tx, context, lines, room)
+  const others = lines.filter(({ id }) => id !== exceptId)
+  return lowerLines(tx, context, others, room)
 }
 
 /** Part of an allocation that gives way. */

@@ -201,13 +201,13 @@ async function writeChange(
     edited.method === before.method &&
     isSameList(before.allocations, plan.allocations)
   const payment = { ...edited, givesWay: before.givesWay && isSame }
-  await withRoom(tx, context, plan.room, () =>
+  const write = () =>
     writeEdit(tx, context, {
       before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
       after: { ...payment, postings: postingsOfPayment(postedPayment(payment)), allocations: plan.allocations },
       writeRow: async () => sendPaymentUpdate(tx, payment),
-    }),
-  )
+    })
+  await withRoom(tx, context, plan.room, write, before.id)
   return recordWritten(tx, context, 'payment.updated', payment.id)
 }
 
