@@ -66,7 +66,17 @@ async function firm(customer: object = {}) {
     expect(status).toBe(200)
     return text
   }
-  return { ...shop, customerID, addMethod, editMethod, batch, addLine, submit, fileOf }
+  return {
+    ...shop,
+    gatewayID: gateway.gatewayID as number,
+    customerID,
+    addMethod,
+    editMethod,
+    batch,
+    addLine,
+    submit,
+    fileOf,
+  }
 }
 
 describe('a batch', () => {
@@ -182,4 +192,24 @@ describe('a payer outside of the European Economic Area', () => {
       BuildError: expect.stringContaining('no city and country'),
     })
   })
+})
+
+test('an invoice whose payer has given no mandate is not planned to be debited; it is once the mandate is there', async () => {
+  const { client, must, customerID, gatewayID, addMethod, editMethod } = await firm({ PaymentMethod: 'debit_order' })
+  const method = await addMethod({})
+  const { invoiceID } = await must('post', '/v1/invoices', {
+    customerID,
+    CollectionMethod: 'debit_order',
+    gatewayID,
+    DueDate: '2027-01-01',
+    Charges: [{ UnitCostEx: 115 }],
+  })
+  const invoice = async () => (await client.get(`/v1/invoices/${invoiceID}`)).body
+  await client.put('/v1/clock', { Now: '2027-01-03T12:00:00Z' })
+  expect(await invoice()).toMatchObject({ customerPaymentMethodID: method, NextTryDate: null, NumTries: 0 })
+  expect((await client.get('/v1/batches')).body).toEqual([])
+  expect(await editMethod(method, MANDATE)).toBe(204)
+  await client.put('/v1/clock', { Now: '2027-01-05T12:00:00Z' })
+  expect((await invoice()).NextTryDate).not.toBeNull()
+  expect((await client.get('/v1/batches')).body).toMatchObject([{ State: 'open', PaymentsTotal: '115.00' }])
 })

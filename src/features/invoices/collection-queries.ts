@@ -1,3 +1,4 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -11,10 +12,14 @@ export interface MethodFacts {
   isRejected: boolean
   /** Of a card: the gateway that keeps it. */
   gatewayId: Id | null
+  /** Of a sepa account: its mandate, as far as it is known. */
+  mandateReference: string | null
+  mandateDate: IsoDate | null
 }
 
 const METHOD = fragment`
-  m.payment_method_id as "id", m.customer_id as "customerId", m.kind, m.state = 'rejected' as "isRejected", m.gateway_id as "gatewayId"`
+  m.payment_method_id as "id", m.customer_id as "customerId", m.kind, m.state = 'rejected' as "isRejected", m.gateway_id as "gatewayId",
+  m.mandate_reference as "mandateReference", m.mandate_date as "mandateDate"`
 
 export const findMethodFacts = (db: Queryable, account: Id, id: Id) =>
   firstRow<MethodFacts>(

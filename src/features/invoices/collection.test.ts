@@ -96,7 +96,7 @@ describe('an invoice that names nothing', () => {
       CollectionMethod: 'debit_order',
       gatewayID,
       customerPaymentMethodID: account,
-      NextTryDate: '2027-01-31T00:00:00Z',
+      NextTryDate: DUE,
     })
   })
 

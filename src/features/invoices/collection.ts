@@ -8,6 +8,7 @@ import type { PaymentMethod } from '../customers/fields.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { currenciesOf, isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
+import { mandateProblem } from '../payment-methods/rules.ts'
 import { type CustomerChoice, findMethodFacts, listCustomerChoices, type MethodFacts } from './collection-queries.ts'
 
 /** Collection details of invoices, and of what makes them: by which way, gateway and method they are collected. */
@@ -70,9 +71,16 @@ function defaultOf(
   return gateway && { gateway, method: primary }
 }
 
-/** Returns whether a method is tried through a gateway. Rule: bank accounts where the gateway collects in batches; none that was rejected. */
-const isUsable = ({ kind, isRejected }: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean =>
-  !isRejected && (kind === 'credit_card' || gatewayFactsOf(type).batches !== undefined)
+/**
+ * Returns whether a method is tried through a gateway. Rule: bank accounts where the gateway collects in batches, with a mandate where it names
+ * one to the bank; none that was rejected. A mandate that has lapsed is found when the line of a day is built.
+ */
+function isUsable(method: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean {
+  const { batches, needsMandates } = gatewayFactsOf(type)
+  if (method.isRejected) return false
+  if (method.kind === 'credit_card') return true
+  return batches !== undefined && (!needsMandates || mandateProblem(method, null, method.mandateDate ?? '') === null)
+}
 
 /** An invoice about to be issued, or kept as a draft, as far as its collection goes. */
 export interface ToCollect extends CollectionDetails {

@@ -314,7 +314,7 @@ test('money held without a refund, and a payment that waits for a gateway which 
     ),
   )
   expect(waiting).toEqual([
-    'payments: payment # of customer #: its outcome says pending, should say known, for no try of it is open',
+    'payments: payment # of customer #: its outcome says pending, should say known, for no try or line of it is open',
   ])
 })
 
