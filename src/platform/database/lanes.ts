@@ -27,6 +27,9 @@ const OF_ACCOUNT = 32
 const WEIGHTS = { record: 1, page: 2 }
 export type LookupSize = keyof typeof WEIGHTS
 
+/** Accounts whose look-ups come within this time share the event loop: a page of one must not keep the other waiting. */
+const TOGETHER_MS = 1000
+
 /** The statements of a look-up. */
 interface Lookup {
   account: AccountId
@@ -46,6 +49,9 @@ export class Lanes {
   /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
   readonly #lines = new Map<AccountId, { sent: number; waiting: Lookup[] }>()
   readonly #pagesInTurn: (() => void)[] = []
+  /** The account of the newest look-up, and when the one before it was another's. */
+  #newest: AccountId | undefined
+  #togetherMs = -TOGETHER_MS
   #turn = 0
   #isClosed = false
 
@@ -79,6 +85,10 @@ export class Lanes {
 
   #sendInTurn(lookup: Lookup): void {
     const { account } = lookup
+    if (account !== this.#newest) {
+      this.#newest = account
+      this.#togetherMs = performance.now()
+    }
     const weight = WEIGHTS[lookup.size]
     const line = this.#lines.get(account)
     if (line && (line.waiting.length > 0 || line.sent + weight > OF_ACCOUNT)) {
@@ -122,12 +132,16 @@ export class Lanes {
           for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
           this.#ended(lookup)
         }
-        if (lookup.size === 'page') this.#handOnInTurn(handOn)
+        if (lookup.size === 'page' && this.#areTogether()) this.#handOnInTurn(handOn)
         else handOn()
       })
     } catch (error) {
       refuse(error)
     }
+  }
+
+  #areTogether(): boolean {
+    return performance.now() - this.#togetherMs < TOGETHER_MS
   }
 
   /** Hands the rows of one page on in a turn of the event loop: its answer is written and sent there, which takes as long as many records. */
