@@ -52,7 +52,9 @@ export default defineConfig({
           include: EMBEDDED,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

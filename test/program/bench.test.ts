@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { ROOT, startProcess } from './program.ts'
 
 /**
@@ -28,17 +28,18 @@ const PROGRAMS = [
   'seed',
 ]
 
-test.each(PROGRAMS)(
+test.concurrent.for(PROGRAMS)(
   'the benchmark %s runs to its end in its small form',
-  async (name) => {
+  { timeout: 300_000 },
+  async (name, { expect, onTestFinished }) => {
     const { code, err, out } = await startProcess(
       process.execPath,
       ['--import', 'tsx', `${ROOT}/bench/main.ts`, name, '--smoke'],
       {},
+      onTestFinished,
     ).ended
     expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/not judged: |pgbench is missing|killed 2 times: \d+ acknowledged writes, 0 lost/)
     // The key of a clock move that was killed is free again after half a minute, and its caller waits for that.
   },
-  300_000,
 )

@@ -33,7 +33,13 @@ export function startProgram(args: readonly string[], env: Env): Running {
   return startProcess(process.execPath, [join(ROOT, 'bin', 'perennial.js'), ...args], env)
 }
 
-export function startProcess(command: string, args: readonly string[], env: Env): Running {
+/** Starts a process that ends with its test at the latest; tests that run at once hand in their own `atEnd`. */
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  env: Env,
+  atEnd: (stop: () => Promise<void>) => void = onTestFinished,
+): Running {
   const child = spawn(command, args, {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], HOST: '127.0.0.1', PORT: '0', ...env },
@@ -70,7 +76,7 @@ export function startProcess(command: string, args: readonly string[], env: Env)
       listeners.add(look)
       look()
     })
-  onTestFinished(async () => {
+  atEnd(async () => {
     if (!isOver) child.kill('SIGKILL')
     await ended
   })
