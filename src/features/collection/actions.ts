@@ -17,7 +17,7 @@ import {
   wakeDebits,
 } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { type CollectionDetails, type Way, wayOf } from '../invoices/collection.ts'
+import { type CollectionDetails, type Way, wayOf, waysOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
 import { collectionMail, type DunningKind } from '../outbox/collection-templates.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
@@ -102,9 +102,13 @@ async function moveAll(
   move: (invoice: DunnedInvoice, way: Way | undefined) => Dunning,
 ): Promise<void> {
   const { today } = context.moment
-  const rules = await getCollectionRules(tx, tx.account)
-  for (const invoice of await listDunnedOfCustomer(tx, customerId)) {
-    const way = await wayOf(tx, invoice)
+  const [rules, invoices, wayOfInvoice] = await Promise.all([
+    getCollectionRules(tx, tx.account),
+    listDunnedOfCustomer(tx, customerId),
+    waysOf(tx, customerId),
+  ])
+  for (const invoice of invoices) {
+    const way = await wayOfInvoice(invoice)
     const facts = dayFactsOf(invoice, { today, rules, way })
     await saveDunning(tx, { ...invoice, dunning: move(invoice, way) }, facts, false)
   }

@@ -31,7 +31,7 @@ export async function settleByHand(
   checkSilent(t, now)
   const on = result.Date ?? today
   checkDay(t, on, today)
-  await finishTry(tx, context, id, knownOf(result, on))
+  await finishTry(tx, context, t, knownOf(result, on))
 }
 
 const knownOf = ({ Success, Reason }: ResultByHand, on: IsoDate): Known =>

@@ -1,10 +1,10 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Moment, RequestContext } from '../../kernel/context.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { ChargeState, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
-import { findGateway } from '../gateways/queries.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { findMethod } from '../payment-methods/queries.ts'
 import { finishTry, type Known } from './outcome.ts'
 import { claimTry, putOffTry, type Try } from './try-queries.ts'
@@ -30,26 +30,42 @@ const ASK_AGAIN_SECONDS = 60
 /** Tries are written one customer at a time: plans for lists of identifiers would be made anew each time. */
 export const ONE_BY_ONE = { plans: 'lasting' } as const
 
+/** Gateway of a try, and the gateway's name of its card. */
+export interface Charged {
+  gateway: Gateway
+  method: { gatewayToken: string | null }
+}
+
+async function chargedBy({ db }: CallDeps, account: AccountId, t: Try): Promise<Charged> {
+  const reader = db.reader(account)
+  const [gateway, method] = await Promise.all([
+    findGateway(reader, account, t.gatewayId),
+    findMethod(reader, account, t.paymentMethodId),
+  ])
+  assert(gateway && method, `try ${t.paymentId} has its gateway and its card`)
+  return { gateway, method }
+}
+
 /**
  * Makes the call of a try, or asks what became of one that was made. Rule: nothing is charged under another key, and what may have reached the
- * gateway is asked for before it is sent again.
+ * gateway is asked for before it is sent again. `begun` is what a try that was just begun charges; any other may have been called before.
  */
 export async function callTry(
   deps: CallDeps,
   context: Pick<RequestContext, 'account' | 'moment'>,
   t: Try,
-  isFirst: boolean,
+  begun?: Charged,
 ): Promise<Answered> {
-  const reader = deps.db.reader(context.account.id)
-  const gateway = await findGateway(reader, context.account.id, t.gatewayId)
-  const method = await findMethod(reader, context.account.id, t.paymentMethodId)
-  assert(gateway && method?.gatewayToken, `try ${t.paymentId} has its gateway and its card`)
-  const token = method.gatewayToken
+  const {
+    gateway,
+    method: { gatewayToken: token },
+  } = begun ?? (await chargedBy(deps, context.account.id, t))
+  assert(token !== null, `try ${t.paymentId} is by card`)
   const reference = String(t.paymentId)
   const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent: false }
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.charge && adapter.askCharge, `a gateway of type ${gateway.type} charges cards`)
-    if (!isFirst && t.wasCalled) {
+    if (!begun && t.wasCalled) {
       const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, reference)
       if (!('outcome' in found)) return found.kind === 'not_sent' ? { kind: 'unknown' } : found
       if (found.outcome.kind !== 'none') return found.outcome
@@ -103,7 +119,7 @@ export async function writeAnswer(
 ): Promise<'succeeded' | 'failed' | 'open'> {
   if (answered.known) {
     const { known } = answered
-    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t.paymentId, known), ONE_BY_ONE)
+    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t, known), ONE_BY_ONE)
     return known.kind
   }
   const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
@@ -124,5 +140,5 @@ export async function resumeTry(
 ): Promise<'succeeded' | 'failed' | 'open' | undefined> {
   const t = await deps.db.transaction(context.account.id, (tx) => claimTry(tx, paymentId, isAll))
   if (!t) return undefined
-  return writeAnswer(deps, context, t, await callTry(deps, context, t, false))
+  return writeAnswer(deps, context, t, await callTry(deps, context, t))
 }

@@ -27,8 +27,8 @@ import { findTry, listTries, putOffTry, type ReplacedLine, type Try } from './tr
 
 export interface CollectCall {
   t: Try
-  /** The intent was begun before: the gateway is first asked what became of it. */
-  isBegun: boolean
+  /** Left out where the intent was begun before: the gateway is first asked what became of it. */
+  way?: Way
 }
 
 const refused = (code: string, message: string) => conflict(code, message, 'invoiceID')
@@ -45,7 +45,7 @@ export async function beginCollect(
   asked: AskedKey,
 ): Promise<Begun<CollectCall>> {
   const begun = asked.begunIntent === null ? undefined : await findTry(tx, tx.account, asked.begunIntent)
-  if (begun?.state === 'open') return { intent: begun.paymentId, call: { t: begun, isBegun: true } }
+  if (begun?.state === 'open') return { intent: begun.paymentId, call: { t: begun } }
   if (begun) return { answer: await answerOf(tx, context, begun.paymentId) }
   const { id } = invoice
   if (invoice.isDraft) throw refused('invoice_draft', `Invoice ${id} is a draft; issue it first.`)
@@ -75,7 +75,7 @@ export async function beginCollect(
   const { replaced = null } = standing ?? {}
   const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced })
   if (!t) throw paid()
-  return { intent: t.paymentId, call: { t, isBegun: false } }
+  return { intent: t.paymentId, call: { t, way } }
 }
 
 /**
@@ -119,7 +119,7 @@ export async function finishCollect(
   { t }: CollectCall,
   answered: Answered,
 ): Promise<Answer> {
-  if (answered.known) return paymentAnswer(await finishTry(tx, context, t.paymentId, answered.known), context)
+  if (answered.known) return paymentAnswer(await finishTry(tx, context, t, answered.known), context)
   const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
   const attempts = t.attempts + (isNotSent ? 1 : 0)
   await putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds: 60 })

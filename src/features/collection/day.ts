@@ -11,7 +11,7 @@ import { lockCustomer } from '../customers/queries.ts'
 import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer, listDunned } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
-import { isDebit, wayOf } from '../invoices/collection.ts'
+import { isDebit, type Way, wayOf, waysOf } from '../invoices/collection.ts'
 import { type RunAction, runActions } from './actions.ts'
 import { handOverBatches, prepareBatches } from './batch-day.ts'
 import { type CallDeps, callTry, ONE_BY_ONE, resumeTry, writeAnswer } from './calls.ts'
@@ -67,8 +67,8 @@ export async function collectDay(
       ONE_BY_ONE,
     )
     await Promise.all(
-      tries.map(async (t) => {
-        const result = await writeAnswer(deps, context, t, await callTry(deps, context, t, true))
+      tries.map(async ({ t, way }) => {
+        const result = await writeAnswer(deps, context, t, await callTry(deps, context, t, way))
         if (result === 'open') unknown.add(t.paymentId)
         else count(totals, result)
       }),
@@ -115,6 +115,22 @@ async function forCustomers(
   }
 }
 
+/** A try that was begun, to be called. */
+interface Begun {
+  t: Try
+  way: Way
+}
+
+/** Reads what a day may bring to a customer, in one exchange: behind his lock, where that was just sent. */
+async function dueOf(tx: Transaction, customerId: CustomerId, today: IsoDate) {
+  const [rules, invoices, wayOfInvoice] = await Promise.all([
+    getCollectionRules(tx, tx.account),
+    listDueOfCustomer(tx, customerId, today),
+    waysOf(tx, customerId),
+  ])
+  return { rules, invoices, wayOfInvoice }
+}
+
 /** Begins the tries of a customer that are due: those by card are to be called, those by bank account are lines of batches by then. */
 async function beginTries(
   tx: Transaction,
@@ -122,14 +138,16 @@ async function beginTries(
   deps: GatewayDeps,
   customerId: CustomerId,
   daysOf: DaysOf,
-): Promise<Try[]> {
+): Promise<Begun[]> {
   const { today } = context.moment
-  await lockCustomer(tx, tx.account, customerId)
-  const rules = await getCollectionRules(tx, tx.account)
-  const begun: Try[] = []
+  const [, { rules, invoices, wayOfInvoice }] = await Promise.all([
+    lockCustomer(tx, tx.account, customerId),
+    dueOf(tx, customerId, today),
+  ])
+  const begun: Begun[] = []
   const lines: MadeLine[] = []
-  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
-    const way = await wayOf(tx, invoice)
+  for (const invoice of invoices) {
+    const way = await wayOfInvoice(invoice)
     const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
     const found = way && tryOf(invoice.dunning, facts)
     if (way && found && isDebit(way)) {
@@ -137,7 +155,7 @@ async function beginTries(
       if (line) lines.push(line)
     } else if (way && found) {
       const t = await beginTry(tx, context, invoice, way, { step: found.step, isByHand: false })
-      if (t) begun.push(t)
+      if (t) begun.push({ t, way })
     } else await saveDunning(tx, { ...invoice, dunning: afterUntriedDay(invoice.dunning, facts) }, facts, false)
   }
   await announceLines(tx, context, deps, customerId, lines)
@@ -156,8 +174,10 @@ async function actFor(
   daysOf: DaysOf,
 ): Promise<boolean> {
   const { today } = context.moment
-  await lockCustomer(tx, tx.account, customerId)
-  const found = await actionsOfCustomer(tx, customerId, today, daysOf)
+  const [, found] = await Promise.all([
+    lockCustomer(tx, tx.account, customerId),
+    actionsOfCustomer(tx, customerId, today, daysOf),
+  ])
   const isPaid = found.some(({ actions }) => actions.length > 0) && (await payPastDue(tx, context, customerId))
   const due: RunAction[] = []
   const acted: InvoiceId[] = []
@@ -194,10 +214,10 @@ async function beginAfterActions(
 
 /** Lists the invoices of a customer that something may come to, each with the actions of the day and its dunning once they have run. */
 async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today: IsoDate, daysOf: DaysOf) {
-  const rules = await getCollectionRules(tx, tx.account)
+  const { rules, invoices, wayOfInvoice } = await dueOf(tx, customerId, today)
   const found: { invoice: DunnedInvoice; facts: KnownDay; actions: Action[] }[] = []
-  for (const invoice of await listDueOfCustomer(tx, customerId, today)) {
-    const way = await wayOf(tx, invoice)
+  for (const invoice of invoices) {
+    const way = await wayOfInvoice(invoice)
     const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
     let { dunning } = invoice
     const actions: Action[] = []

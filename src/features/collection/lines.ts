@@ -2,17 +2,18 @@ import { afterLeft, type DueTry } from '../../engine/collection/dunning.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { CustomerId, Id } from '../../kernel/ids.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { addServiceLine, lockUnsubmitted, openBatchFor, removeWaitingLine } from '../batches/of-service.ts'
 import { lockBatch } from '../batches/queries.ts'
 import { LINES_MAX } from '../batches/rules.ts'
 import { findWaitingLine, listWaitingLines, type WaitingLine } from '../batches/waiting-queries.ts'
 import { type DunnedInvoice, listDunned } from '../dunning/queries.ts'
+import { replan } from '../dunning/save.ts'
 import { type Way, wayOf } from '../invoices/collection.ts'
 import { findMethodFacts } from '../invoices/collection-queries.ts'
-import { countTry, updateNextTry } from '../invoices/issue-queries.ts'
-import { afterUnallocated, refOf, savePlan, writeTry } from './tries.ts'
+import { sendTried } from '../invoices/issue-queries.ts'
+import { afterUnallocated, refOf, writeTry } from './tries.ts'
 import { deleteTry, findMailedCustomer, lockTry, markSubmitted, type ReplacedLine, type Try } from './try-queries.ts'
 
 /** Tries of invoices by lines of batches, from their making to their results. Each works on a locked customer. */
@@ -44,7 +45,7 @@ export async function beginLine(
   const { method } = way
   const line = { customerId, method, invoice, ref: refOf(invoice), announcedOn: isAnnounced ? on : null }
   const payment = await addServiceLine(tx, context, batch, line)
-  const written = { paymentId: payment.id, isLine: true, nextTryOn: on }
+  const written = { paymentId: payment.id, lineOn: on }
   await writeTry(tx, context, invoice, way, written, { step, isByHand })
   return { paymentId: payment.id, invoice, way, actionDate: on }
 }
@@ -54,8 +55,7 @@ export async function lineSubmitted(tx: Transaction, paymentId: Id): Promise<voi
   const t = await lockTry(tx, paymentId)
   if (t?.state !== 'open') return
   await markSubmitted(tx, paymentId)
-  countTry(tx, t.invoiceId, 1)
-  updateNextTry(tx, t.invoiceId, null)
+  sendTried(tx, t.invoiceId)
 }
 
 /**
@@ -71,11 +71,20 @@ export async function lineGone(
   const t = await lockTry(tx, paymentId)
   if (t?.state !== 'open') return
   await deleteTry(tx, paymentId)
-  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
-  assert(invoice, `invoice ${t.invoiceId} is dunned`)
-  const dunning = t.isByHand ? invoice.dunning : afterLeft(invoice.dunning, t, from)
-  await savePlan(tx, context, { ...invoice, dunning })
+  await planWithout(tx, context, t.invoiceId, t, from)
 }
+
+/** Plans the step of a line anew, from a day on, because the line was never made after all; one by hand was no step. */
+const planWithout = (
+  tx: Transaction,
+  context: RequestContext,
+  invoiceId: InvoiceId,
+  was: Pick<Try, 'isExtra' | 'isByHand'>,
+  from: IsoDate,
+) =>
+  replan(tx, context, [invoiceId], ({ dunning }) => ({
+    dunning: was.isByHand ? dunning : afterLeft(dunning, was, from),
+  }))
 
 /** Takes the lines of a customer out of their batches that collect what is now collected otherwise, or not at all. */
 export async function reviewLines(
@@ -145,14 +154,14 @@ export async function remakeLine(
   const way = { gateway: { id: BigInt(gatewayId) }, method: { id: BigInt(paymentMethodId), kind } }
   const isOpen = batch?.state === 'open' && batch.lineCount < LINES_MAX
   if (!batch || !isOpen || !invoice.isOpen || invoice.isHeld || invoice.customer !== 'active') {
-    const dunning = was.isByHand ? invoice.dunning : afterLeft(invoice.dunning, was, context.moment.today)
-    return savePlan(tx, context, { ...invoice, dunning })
+    await planWithout(tx, context, t.invoiceId, was, context.moment.today)
+    return
   }
   const { customerId } = invoice
   const line = { customerId, method: way.method, invoice, ref: refOf(invoice), announcedOn }
   const { id: paymentId } = await addServiceLine(tx, context, batch, line)
   const step = was.step === null || was.action === null ? null : { daysAfterDue: was.step, action: was.action }
-  const written = { paymentId, isLine: true, nextTryOn: batch.actionDate }
+  const written = { paymentId, lineOn: batch.actionDate }
   const { isByHand, isExtra } = was
   await writeTry(tx, context, invoice, way, written, { step, isByHand, isExtra })
 }

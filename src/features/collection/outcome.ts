@@ -5,15 +5,14 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listDunned } from '../dunning/queries.ts'
-import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { countTry, holdInvoice } from '../invoices/issue-queries.ts'
+import type { DunnedInvoice } from '../dunning/queries.ts'
+import { replan } from '../dunning/save.ts'
+import { countTry } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
-import { failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
+import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
-import type { PaymentRecord } from '../money/records.ts'
+import { lockedRecord, type PaymentRecord } from '../money/records.ts'
 import { remakeLine } from './lines.ts'
-import { savePlan } from './tries.ts'
 import { closeTry, lockTry, type Try } from './try-queries.ts'
 
 /** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
@@ -27,13 +26,15 @@ export type Known =
 export async function finishTry(
   tx: Transaction,
   context: RequestContext,
-  paymentId: Id,
+  begun: Pick<Try, 'paymentId' | 'customerId'>,
   known: Known,
 ): Promise<PaymentRecord> {
-  const payment = await lockedPayment(tx, paymentId)
-  assert(payment, `payment ${paymentId} exists`)
-  const t = await lockTry(tx, paymentId)
-  assert(t, `payment ${paymentId} is of a try`)
+  const { paymentId } = begun
+  const [payment, t] = await Promise.all([
+    lockedRecord(tx, begun, () => loadPayment(tx, tx.account, paymentId)),
+    lockTry(tx, paymentId),
+  ])
+  assert(payment && t, `payment ${paymentId} is of a try`)
   if (t.state !== 'open') return payment
   const written =
     known.kind === 'succeeded'
@@ -52,23 +53,18 @@ async function followOutcome(
   known: Known,
   on: IsoDate,
 ): Promise<void> {
-  const [before] = await listDunned(tx, tx.account, [t.invoiceId])
-  assert(before, `invoice ${t.invoiceId} is dunned`)
   const step: Step | null = t.step === null || t.action === null ? null : { daysAfterDue: t.step, action: t.action, on }
   const tried = { step, isExtra: t.isExtra }
-  const after =
-    known.kind === 'succeeded'
-      ? { dunning: afterPaid(before.dunning, tried, known.on), isHeld: false }
-      : afterFailed(before.dunning, tried, known.class, known.on)
   closeTry(tx, t.paymentId, outcomeOf(known))
   // A line is counted once its batch was handed over.
   const wasCounted = !t.isLine || t.wasCalled
   if (known.kind === 'failed' && known.class === 'not_sent' && wasCounted) countTry(tx, t.invoiceId, -1)
-  if (after.isHeld) await hold(tx, context, t, known)
-  const [present] = await listDunned(tx, tx.account, [t.invoiceId])
-  assert(present, `invoice ${t.invoiceId} is dunned`)
-  await savePlan(tx, context, { ...present, dunning: after.dunning }, known.kind === 'succeeded')
-  if (known.kind === 'failed' && t.replaced) await remakeLine(tx, context, t, t.replaced)
+  const isPaid = known.kind === 'succeeded'
+  const afterOutcome = ({ dunning }: DunnedInvoice) =>
+    isPaid ? { dunning: afterPaid(dunning, tried, known.on) } : afterFailed(dunning, tried, known.class, known.on)
+  const heldIds = await replan(tx, context, [t.invoiceId], afterOutcome, { isPaid })
+  if (heldIds.length > 0) await recordHold(tx, context, t, known)
+  if (!isPaid && t.replaced) await remakeLine(tx, context, t, t.replaced)
 }
 
 /** Writes what the result of a line means for its invoice; its payment is settled or has failed already. A line by hand moves no step. */
@@ -91,14 +87,9 @@ export async function lineNeverSent(tx: Transaction, context: RequestContext, pa
   const message = 'The line was never sent to the bank.'
   closeTry(tx, paymentId, { state: 'not_sent', class: 'not_sent', code: null, message, knownOn: on })
   countTry(tx, t.invoiceId, -1)
-  const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
-  assert(invoice, `invoice ${t.invoiceId} is dunned`)
-  const rules = await getCollectionRules(tx, tx.account)
-  const { dunning } =
-    t.step === null
-      ? { dunning: { ...invoice.dunning, isSettled: false } }
-      : afterLost(invoice.dunning, rules, 'not_sent', on)
-  await savePlan(tx, context, { ...invoice, dunning })
+  await replan(tx, context, [t.invoiceId], ({ dunning }, rules) =>
+    t.step === null ? { dunning: { ...dunning, isSettled: false } } : afterLost(dunning, rules, 'not_sent', on),
+  )
 }
 
 const outcomeOf = (known: Known): Pick<Try, 'state' | 'class' | 'code' | 'message' | 'knownOn'> =>
@@ -112,9 +103,8 @@ const outcomeOf = (known: Known): Pick<Try, 'state' | 'class' | 'code' | 'messag
         knownOn: known.on,
       }
 
-/** Puts the invoice on hold, with an event: a person has to look before anything else is tried. */
-async function hold(tx: Transaction, context: RequestContext, t: Try, known: Known): Promise<void> {
-  await holdInvoice(tx, t.invoiceId, context.moment.now)
+/** Records that the invoice was put on hold: a person has to look before anything else is tried. */
+async function recordHold(tx: Transaction, context: RequestContext, t: Try, known: Known): Promise<void> {
   const reason = known.kind === 'failed' ? `Payment ${t.paymentId} was declined as ${known.class}.` : null
   await recordInvoice(tx, context, 'invoice.updated', await rereadInvoice(tx, context, t.invoiceId), reason)
 }

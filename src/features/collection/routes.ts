@@ -41,7 +41,7 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     record: (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) =>
       lockedInvoice(tx, context, invoiceKind.pathId(params)),
     begin: (tx, context, _input, { invoice }, _found, asked) => beginCollect(tx, context, deps, invoice, asked),
-    call: (context, _input, { t, isBegun }) => callTry(deps, context, t, !isBegun),
+    call: (context, _input, { t, way }) => callTry(deps, context, t, way),
     finish: (tx, context, _input, call, answered) => finishCollect(tx, context, call, answered),
   }),
   readOperation({

@@ -5,13 +5,13 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type DunnedInvoice, listDunned, updateDunning } from '../dunning/queries.ts'
-import { getCollectionRules } from '../dunning/rules-queries.ts'
-import { dayFactsOf, saveDunning } from '../dunning/save.ts'
-import { type Way, wayOf } from '../invoices/collection.ts'
-import { countTry, updateNextTry } from '../invoices/issue-queries.ts'
-import { applyUnallocated } from '../money/apply-unallocated.ts'
+import type { Way } from '../invoices/collection.ts'
+import { sendTried, updateNextTry } from '../invoices/issue-queries.ts'
+import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
+import { listOwed } from '../money/open-queries.ts'
+import { drawPaymentIds } from '../money/payment-queries.ts'
 import { addPayment } from '../money/payments.ts'
-import { insertTry, lockTry, type ReplacedLine, type Try } from './try-queries.ts'
+import { insertTry, type ReplacedLine, type Try } from './try-queries.ts'
 
 /** Tries: the intent that is written before a gateway is asked, and what lines of batches share with it. Each works on a locked customer. */
 
@@ -38,6 +38,8 @@ export async function beginTry(
   const invoice = await afterUnallocated(tx, context, given)
   if (!invoice) return undefined
   const { moment } = context
+  const target = { kind: 'invoice', id: invoice.id } as const
+  const [drawn, owed] = await Promise.all([drawPaymentIds(tx, 1), listOwed(tx, tx.account, [target])])
   const payment = await addPayment(
     tx,
     context,
@@ -52,14 +54,10 @@ export async function beginTry(
       ref: refOf(invoice),
       memo: null,
     },
-    {
-      list: [{ id: null, target: { kind: 'invoice', id: invoice.id }, amountMinor: invoice.openMinor }],
-      isServiceMade: true,
-    },
-    { charge: { gatewayId: way.gateway.id } },
+    { list: [{ id: null, target, amountMinor: invoice.openMinor }], owed, isServiceMade: true },
+    { drawn, charge: { gatewayId: way.gateway.id } },
   )
-  countTry(tx, invoice.id, 1)
-  return writeTry(tx, context, invoice, way, { paymentId: payment.id, isLine: false, nextTryOn: null }, asking)
+  return writeTry(tx, context, invoice, way, { paymentId: payment.id, lineOn: null }, asking)
 }
 
 /** Writes what a try by the service pays, for people: "Invoices 702". */
@@ -71,7 +69,7 @@ export async function afterUnallocated(
   context: RequestContext,
   given: DunnedInvoice,
 ): Promise<DunnedInvoice | undefined> {
-  await applyUnallocated(tx, context, { invoices: [given], unapplied: [given], isManual: false })
+  if (!(await applyUnallocatedTo(tx, context, [given]))) return given.isOpen ? given : undefined
   const [invoice] = await listDunned(tx, tx.account, [given.id])
   assert(invoice, `invoice ${given.id} is dunned`)
   return invoice.isOpen ? invoice : undefined
@@ -80,9 +78,8 @@ export async function afterUnallocated(
 /** A payment that a try is written for. */
 interface Written {
   paymentId: Id
-  isLine: boolean
-  /** The day of the line that waits. */
-  nextTryOn: IsoDate | null
+  /** Day of the line that waits in a batch; null of a try by card, which is made now. */
+  lineOn: IsoDate | null
 }
 
 /** Writes the try that a payment is, and that nothing else comes by itself while it is open: its outcome wakes the invoice. */
@@ -91,10 +88,10 @@ export async function writeTry(
   { moment }: RequestContext,
   invoice: DunnedInvoice,
   way: { gateway: { id: Id }; method: { id: Id } },
-  { paymentId, isLine, nextTryOn }: Written,
+  { paymentId, lineOn }: Written,
   { step, isByHand, replaced = null, isExtra = isExtraDue(invoice, isByHand, moment.today) }: Asking,
 ): Promise<Try> {
-  await insertTry(tx, {
+  const t = await insertTry(tx, {
     paymentId,
     invoiceId: invoice.id,
     customerId: invoice.customerId,
@@ -108,28 +105,14 @@ export async function writeTry(
     isByHand,
     begunOn: moment.today,
     begunAt: moment.now,
-    isLine,
+    isLine: lineOn !== null,
     replaced,
   })
   updateDunning(tx, invoice.id, isByHand ? invoice.dunning : afterBegun(invoice.dunning), null)
-  updateNextTry(tx, invoice.id, nextTryOn, isLine)
-  const t = await lockTry(tx, paymentId)
-  assert(t, `try ${paymentId} was written`)
+  if (lineOn === null) sendTried(tx, invoice.id)
+  else updateNextTry(tx, invoice.id, lineOn, true)
   return t
 }
 
 const isExtraDue = ({ dunning }: DunnedInvoice, isByHand: boolean, today: IsoDate): boolean =>
   !isByHand && dunning.extra !== null && dunning.extra.on <= today
-
-/** Writes the dunning of an invoice and when it is looked at next. */
-export async function savePlan(
-  tx: Transaction,
-  { moment }: RequestContext,
-  invoice: DunnedInvoice,
-  isPaid = false,
-): Promise<void> {
-  const rules = await getCollectionRules(tx, tx.account)
-  // What a try has paid is not tried by itself, whatever method there is.
-  const way = isPaid ? undefined : await wayOf(tx, invoice)
-  await saveDunning(tx, invoice, dayFactsOf(invoice, { today: moment.today, rules, way }), false)
-}

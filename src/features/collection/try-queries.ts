@@ -2,7 +2,7 @@ import type { DeclineClass, MethodKind } from '../../kernel/rails.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -122,7 +122,7 @@ export const listAttempts = async (db: Queryable, account: AccountId, invoiceId:
     lost: isLostAgain ? { class: lostClass, code: lostCode, message: lostMessage } : null,
   }))
 
-/** Writes a try. One that is not a line is about to be made by whoever begins it: nobody else takes it while the lease lasts. */
+/** Writes a try, and returns it. One that is not a line is about to be made by whoever begins it: nobody else takes it while the lease lasts. */
 export const insertTry = (
   tx: Transaction,
   t: Omit<
@@ -139,14 +139,18 @@ export const insertTry = (
     | 'isAsked'
   >,
 ) =>
-  tx.rows(sql`
+  oneRow<Try>(
+    tx,
+    sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
       action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, was_called,
       leased_until)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
       ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
       ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${!t.isLine},
-      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
+      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})
+    returning ${COLUMNS}`,
+  )
 
 /** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
 export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean, limit: number) =>

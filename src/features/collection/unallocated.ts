@@ -11,6 +11,5 @@ import { listPayablePastDue } from './unallocated-queries.ts'
 export async function payPastDue(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<boolean> {
   if (!context.account.isAutoApply) return false
   const invoices = await listPayablePastDue(tx, customerId, context.moment.today)
-  await applyUnallocatedTo(tx, context, invoices)
-  return invoices.length > 0
+  return applyUnallocatedTo(tx, context, invoices)
 }

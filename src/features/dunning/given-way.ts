@@ -1,10 +1,7 @@
 import type { Moment } from '../../kernel/context.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { wayOf } from '../invoices/collection.ts'
-import { listDunned } from './queries.ts'
-import { getCollectionRules } from './rules-queries.ts'
-import { dayFactsOf, saveDunning } from './save.ts'
+import { replan } from './save.ts'
 
 /** Part of a line of the service that gave way to other money, to credit, or to the cancelling of its invoice. */
 export interface GivenWay {
@@ -19,13 +16,9 @@ export interface GivenWay {
 /** Plans anew what comes of invoices whose lines gave way. What took their place is allocated by now; the customer is locked. */
 export async function onGivenWay(
   tx: Transaction,
-  { moment }: { moment: Moment },
+  context: { moment: Moment },
   changes: readonly GivenWay[],
 ): Promise<void> {
-  const { today } = moment
-  const invoices = await listDunned(tx, tx.account, [...new Set(changes.map(({ invoiceId }) => invoiceId))])
-  if (invoices.length === 0) return
-  const rules = await getCollectionRules(tx, tx.account)
-  for (const invoice of invoices)
-    await saveDunning(tx, invoice, dayFactsOf(invoice, { today, rules, way: await wayOf(tx, invoice) }), false)
+  const ids = [...new Set(changes.map(({ invoiceId }) => invoiceId))]
+  await replan(tx, context, ids, ({ dunning }) => ({ dunning }))
 }

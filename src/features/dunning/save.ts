@@ -1,10 +1,13 @@
-import { type DayFacts, type DebitDays, nextTryOn, wakesOn } from '../../engine/collection/dunning.ts'
+import { type DayFacts, type DebitDays, type Dunning, nextTryOn, wakesOn } from '../../engine/collection/dunning.ts'
 import type { CollectionRules } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Moment } from '../../kernel/context.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { isDebit, type Way } from '../invoices/collection.ts'
-import { updateNextTry } from '../invoices/issue-queries.ts'
-import { type DunnedInvoice, updateDunning } from './queries.ts'
+import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
+import { holdInvoice, updateNextTry } from '../invoices/issue-queries.ts'
+import { type DunnedInvoice, listDunned, updateDunning } from './queries.ts'
+import { getCollectionRules } from './rules-queries.ts'
 
 /** Facts of a day about an invoice, and writing how far its dunning has come. */
 
@@ -33,6 +36,40 @@ export const dayFactsOf = (invoice: DunnedInvoice, { today, rules, way, batches 
   batches: batches ?? null,
   areDaysUnread: batches === undefined && way !== undefined && isDebit(way),
 })
+
+/** Dunning as it is to be. With `isHeld` the invoice is put on hold. */
+export interface Plan {
+  dunning: Dunning
+  isHeld?: boolean
+}
+
+/**
+ * Plans anew what comes to invoices of a locked customer, by what `planOf` makes of the dunning of each, and returns those that it puts on hold.
+ * Rule: what a try `isPaid` is not tried by itself, whatever method there is.
+ */
+export async function replan(
+  tx: Transaction,
+  { moment }: { moment: Moment },
+  ids: readonly InvoiceId[],
+  planOf: (invoice: DunnedInvoice, rules: CollectionRules) => Plan,
+  { isPaid = false } = {},
+): Promise<InvoiceId[]> {
+  if (ids.length === 0) return []
+  const { today, now } = moment
+  const [invoices, rules] = await Promise.all([listDunned(tx, tx.account, ids), getCollectionRules(tx, tx.account)])
+  const held: InvoiceId[] = []
+  for (const invoice of invoices) {
+    const { dunning, isHeld = false } = planOf(invoice, rules)
+    if (isHeld) {
+      await holdInvoice(tx, invoice.id, now)
+      held.push(invoice.id)
+    }
+    const planned = { ...invoice, dunning, isHeld: invoice.isHeld || isHeld }
+    const way = isPaid ? undefined : await wayOf(tx, invoice)
+    await saveDunning(tx, planned, dayFactsOf(planned, { today, rules, way }), false)
+  }
+  return held
+}
 
 /**
  * Writes how far the dunning of an invoice has come, the day on which it is looked at next, and NextTryDate. Where a day that has come brought

@@ -46,10 +46,17 @@ export async function askGateway<Answer>(
   ask: (adapter: GatewayAdapter, call: GatewayCall) => Promise<Answer>,
 ): Promise<Answer | Unknown> {
   const { adapter, settings } = adapterOf(deps, account.id, gateway)
-  const signal = AbortSignal.timeout(ANSWER_MS)
+  const patience = new AbortController()
+  const { signal } = patience
+  // Not AbortSignal.timeout: that keeps the call in memory until its time is over, however soon it is answered.
+  const timer = setTimeout(() => patience.abort(), ANSWER_MS)
   const late = new Promise<Unknown>((resolve) =>
     signal.addEventListener('abort', () => resolve({ kind: 'unknown' }), { once: true }),
   )
   const call: GatewayCall = { accountId: account.id, gatewayId: gateway.id, settings, ...moment, signal }
-  return Promise.race([ask(adapter, call), late])
+  try {
+    return await Promise.race([ask(adapter, call), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -10,8 +10,9 @@ export interface MethodFacts {
   customerId: CustomerId
   kind: MethodKind
   isRejected: boolean
-  /** Of a card: the gateway that keeps it. */
+  /** Of a card: the gateway that keeps it, and the gateway's name of it, which never leaves the service. */
   gatewayId: Id | null
+  gatewayToken: string | null
   /** Of a sepa account: its mandate, as far as it is known. */
   mandateReference: string | null
   mandateDate: IsoDate | null
@@ -19,7 +20,7 @@ export interface MethodFacts {
 
 const METHOD = fragment`
   m.payment_method_id as "id", m.customer_id as "customerId", m.kind, m.state = 'rejected' as "isRejected", m.gateway_id as "gatewayId",
-  m.mandate_reference as "mandateReference", m.mandate_date as "mandateDate"`
+  m.gateway_token as "gatewayToken", m.mandate_reference as "mandateReference", m.mandate_date as "mandateDate"`
 
 export const findMethodFacts = (db: Queryable, account: Id, id: Id) =>
   firstRow<MethodFacts>(

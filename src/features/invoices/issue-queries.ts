@@ -244,7 +244,12 @@ export const addCredited = (
       from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
      where c.account_id = ${account} and c.charge_id = d.charge`)
 
-/** Counts a try of an invoice that has begun, or takes back one that was never sent, without waiting. */
+/** Counts a try of an invoice that is made now, without waiting: while its outcome is not known there is no next one. */
+export const sendTried = (tx: Transaction, id: InvoiceId): void =>
+  tx.send(sql`
+    update invoices set tries = tries + 1, next_try_date = null, has_line = false where account_id = ${tx.account} and invoice_id = ${id}`)
+
+/** Counts a try of an invoice that was made by hand, or takes back one that was never sent, without waiting. */
 export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1): void =>
   tx.send(sql`update invoices set tries = tries + ${by} where account_id = ${tx.account} and invoice_id = ${id}`)
 

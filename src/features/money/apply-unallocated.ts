@@ -31,16 +31,16 @@ export const applyUnallocated: AfterIssue = async (tx, context, { invoices: made
 
 /**
  * Pays invoices of locked customers with their unallocated money, those of one customer in the order given, as far as it reaches. Lines that give
- * way make room. Not where the account has turned it off.
+ * way make room. Not where the account has turned it off. Returns false where there was nothing to apply.
  */
 export async function applyUnallocatedTo(
   tx: Transaction,
   context: IssueContext,
   paid: readonly PaidInvoice[],
-): Promise<void> {
-  if (paid.length === 0 || !context.account.isAutoApply) return
+): Promise<boolean> {
+  if (paid.length === 0 || !context.account.isAutoApply) return false
   const free = await listFree(tx, [...new Set(paid.map(({ customerId }) => customerId))])
-  if (free.length === 0) return
+  if (free.length === 0) return false
   const owed = await listOwed(
     tx,
     tx.account,
@@ -50,6 +50,7 @@ export async function applyUnallocatedTo(
   const toInvoice = ({ id }: OwedRef) => sumMinor(wanted.filter(({ owedId }) => owedId === id))
   const room = roomFor(owed, () => 0n, toInvoice)
   await withRoom(tx, context, room, () => writeApplied(tx, context, wanted))
+  return true
 }
 
 /** Allocation to be made, in the currency of its documents. */

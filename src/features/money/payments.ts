@@ -41,20 +41,6 @@ export const loadPayment = (db: Queryable, account: AccountId, id: Id): Promise<
 export const lockedPayment = async (tx: Transaction, id: Id): Promise<PaymentRecord | undefined> =>
   lockedRecord(tx, await findPayment(tx, tx.account, id), () => loadPayment(tx, tx.account, id))
 
-/** Loads a payment that was just written and records what happened to it. */
-async function recordWritten(
-  tx: Transaction,
-  context: RequestContext,
-  type: 'payment.updated' | 'payment.failed' | 'payment.settled',
-  id: Id,
-  reason?: string,
-): Promise<PaymentRecord> {
-  const record = await loadPayment(tx, tx.account, id)
-  assert(record, `payment ${id} exists`)
-  await recordMoneyEvent(tx, context, paymentShape, type, record, reason)
-  return record
-}
-
 const givenOf = (
   payment: NewPayment & Pick<Payment, 'id' | 'heldMinor' | 'givesWay'>,
   isWaiting: boolean,
@@ -208,7 +194,10 @@ async function writeChange(
       writeRow: async () => sendPaymentUpdate(tx, payment),
     })
   await withRoom(tx, context, plan.room, write, before.id)
-  return recordWritten(tx, context, 'payment.updated', payment.id)
+  const record = await loadPayment(tx, tx.account, payment.id)
+  assert(record, `payment ${payment.id} exists`)
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.updated', record)
+  return record
 }
 
 /** Deletes a recorded payment: its entries are reversed and its allocations freed. */
@@ -237,14 +226,14 @@ export async function takeBackPayment(
   await recordMoneyEvent(tx, context, paymentShape, 'payment.deleted', payment, reason)
 }
 
-/** Writes that the outcome of a payment is known: its row, its allocations and the difference in the ledger. */
+/** Writes that the outcome of a payment is known: its row, its allocations and the difference in the ledger. Returns it as it then is. */
 async function writeOutcome(
   tx: Transaction,
   context: RequestContext,
   before: PaymentRecord,
   outcome: Pick<Payment, 'failedOn' | 'failReason' | 'memo'> | Pick<Payment, 'settledOn'>,
   after: readonly WantedState[],
-): Promise<void> {
+): Promise<PaymentRecord> {
   const payment: Payment = { ...before, ...outcome, givesWay: false }
   const change: MoneyChange = {
     customerId: payment.customerId,
@@ -253,8 +242,9 @@ async function writeOutcome(
     after: postingsOfPayment(postedPayment(payment)),
     allocations: { before: before.allocations, after },
   }
-  await writeMoney(tx, context, change)
+  const allocations = (await writeMoney(tx, context, change)).filter(({ endedOn }) => endedOn === null)
   sendPaymentUpdate(tx, payment)
+  return { ...payment, appliedMinor: sumMinor(allocations), allocations }
 }
 
 /**
@@ -273,11 +263,12 @@ export async function failPayment(
   const ended = payment.allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) }))
   // A try that was declined shows why; a payment that somebody recorded keeps the Memo it was given.
   const memo = isPending(payment) ? (payment.memo ?? reason) : payment.memo
-  await writeOutcome(tx, context, payment, { failedOn, failReason: reason, memo }, ended)
+  const failed = await writeOutcome(tx, context, payment, { failedOn, failReason: reason, memo }, ended)
   // A payment that was only pending is a try, whose own outcome moves its invoice; what never went out was no try.
   if (!isPending(payment) && declineClass !== 'not_sent')
     await loseMoney(tx, context, invoicesOf(payment), declineClass)
-  return recordWritten(tx, context, 'payment.failed', payment.id, reason)
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.failed', failed, reason)
+  return failed
 }
 
 const invoicesOf = ({ allocations }: PaymentRecord): Id[] =>
@@ -300,6 +291,7 @@ export async function settlePayment(
   assert(isPending(payment), `payment ${payment.id} waits for its outcome`)
   const settledOn = afterLock(later(on, payment.dated), context.account.lockDate)
   const paid = payment.allocations.map((a) => ({ ...a, counts: 'paid' as const }))
-  await writeOutcome(tx, context, payment, { settledOn }, paid)
-  return recordWritten(tx, context, 'payment.settled', payment.id)
+  const settled = await writeOutcome(tx, context, payment, { settledOn }, paid)
+  await recordMoneyEvent(tx, context, paymentShape, 'payment.settled', settled)
+  return settled
 }

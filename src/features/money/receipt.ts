@@ -11,12 +11,15 @@ import { paymentShape } from './shapes.ts'
 
 /** Puts the receipt of a payment into the outbox, with what it paid. A customer without an Email gets none: the money is recorded all the same. */
 export async function sendReceipt(tx: Transaction, context: RequestContext, payment: PaymentRecord): Promise<void> {
-  const customer = await findCustomer(tx, tx.account, payment.customerId)
-  assert(customer, `the customer of payment ${payment.id} exists`)
-  if (customer.email === null) return
   const { allocations } = payment
   const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
-  const numbers = new Map((await listInvoiceNumbers(tx, tx.account, invoices)).map(({ id, number }) => [id, number]))
+  const [customer, numbered] = await Promise.all([
+    findCustomer(tx, tx.account, payment.customerId),
+    listInvoiceNumbers(tx, tx.account, invoices),
+  ])
+  assert(customer, `the customer of payment ${payment.id} exists`)
+  if (customer.email === null) return
+  const numbers = new Map(numbered.map(({ id, number }) => [id, number]))
   const paid = allocations.map(({ owedKind, owedId, amountMinor }) => ({
     number: owedKind === 'invoice' ? (numbers.get(owedId) ?? null) : null,
     amountMinor,

@@ -7,8 +7,8 @@ import {
   type AttachedDocument,
   getSender,
   insertMail,
-  insertMails,
   type Mail,
+  sendMails,
   type Sender,
   type Template,
 } from './queries.ts'
@@ -84,7 +84,7 @@ export async function queueDocumentMails(
     const { subject, text, html } = write({ accountName: sender.name, locale: locale ?? sender.locale })
     return { ...mail, messageId: newMessageId(sender), subject: oneLine(subject), text, html }
   })
-  await insertMails(tx, rows, moment.now)
+  sendMails(tx, rows, moment.now)
 }
 
 /** Returns a mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */

@@ -78,14 +78,18 @@ export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =
     values (${account}, ${mail.customerId}, ${mail.template}, ${mail.to}, ${mail.cc}, ${mail.messageId}, ${mail.subject}, ${mail.text},
       ${mail.html}, ${mail.sealed}, ${mail.document?.kind ?? null}, ${mail.document?.id ?? null}, ${mail.createdAt})`)
 
-/** Writes many mails at once, none of which holds a secret. */
-export const insertMails = (tx: Transaction, mails: readonly Omit<NewMail, 'sealed' | 'createdAt'>[], at: Instant) => {
+/** Writes many mails at once, none of which holds a secret, without waiting. */
+export const sendMails = (
+  tx: Transaction,
+  mails: readonly Omit<NewMail, 'sealed' | 'createdAt'>[],
+  at: Instant,
+): void => {
   const rows = mails.map((mail) => ({
     ...mail,
     documentKind: mail.document?.kind ?? null,
     documentId: mail.document?.id ?? null,
   }))
-  return tx.rows(sql`
+  tx.send(sql`
     insert into outbox (account_id, created_at, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body,
       document_kind, document_id)
     select ${tx.account}, ${at}::timestamptz, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
