@@ -5,6 +5,7 @@ import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
 import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
+import { takeOverLine } from './features/batches/lines.ts'
 import { batchOperations } from './features/batches/routes.ts'
 import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
@@ -143,6 +144,7 @@ const CALLS_BACK = {
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },
   batches: { linesOfService },
+  payments: { onLineChanged: takeOverLine(linesOfService) },
 }
 
 /** Returns every operation of the interface and beside it, in the order in which the documentation shows them. */
@@ -158,7 +160,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...subscriptionComponentOperations(),
   ...usageOperations(),
   ...invoiceOperations(CALLS_BACK.invoices),
-  ...paymentOperations(),
+  ...paymentOperations(CALLS_BACK.payments),
   ...refundOperations(deps),
   ...batchOperations({ ...deps, ...CALLS_BACK.batches }),
   ...resultFileOperations({ ...deps, ...CALLS_BACK.batches }),

@@ -268,7 +268,7 @@ const keyOf = (p: Posting): string =>
 /**
  * Returns the entries that turn a ledger that holds `before` into one that holds `after`: the reverse of each entry that no longer holds,
  * with the date of the entry it reverses, then the new entries. An entry that did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
- * the day after the lock; so is a share of a tax that moves because another allocation did.
+ * the day after the lock; so is a share of a tax that moves because another allocation did, and a pending payment that moves.
  */
 export function postingsOfChange(
   before: readonly Posting[],
@@ -303,8 +303,12 @@ const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
   dated: dayOf(p, lockDate),
 })
 
-const dayOf = ({ recordType, dated }: Posting, lockDate: IsoDate | null): IsoDate =>
-  recordType === 'allocation' ? afterLock(dated, lockDate) : dated
+const dayOf = (posting: Posting, lockDate: IsoDate | null): IsoDate =>
+  movesWithLock(posting) ? afterLock(posting.dated, lockDate) : posting.dated
+
+/** Returns whether an entry whose day is locked is made and taken back on the day after the lock; any other is refused before it is posted. */
+export const movesWithLock = ({ recordType, event }: { recordType: string; event: string }): boolean =>
+  recordType === 'allocation' || event === 'payment_begun'
 
 /** Returns the day itself, or the day after the lock where the books of that day are closed. */
 export const afterLock = (day: IsoDate, lockDate: IsoDate | null): IsoDate =>

@@ -138,7 +138,7 @@ export async function submitBatch(
     throw conflict('batch_empty', `Batch ${batch.token} has no lines; add some first.`, 'BatchToken')
   if (actionDate !== batch.actionDate)
     await moveLines(tx, context, batch.id, { actionDate, gatewayId: batch.gatewayId })
-  await holdLines(tx, context, deps.linesOfService, batch.id)
+  await holdLines(tx, batch.id)
   await updateBatch(tx, {
     ...present,
     actionDate,

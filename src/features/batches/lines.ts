@@ -10,14 +10,14 @@ import { checkCustomerReference } from '../customers/record.ts'
 import { daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import type { Asked } from '../money/allocate.ts'
-import { addPayment, changeLine, takeBackPayment } from '../money/payments.ts'
+import { addPayment, changeLine, type OnLineChanged, takeBackPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { resolveAsked } from '../money/resolve.ts'
 import { checkSameCustomer } from '../money/rules.ts'
 import { refuseMandate } from '../payment-methods/mandates.ts'
 import { findMethod, type StoredMethod } from '../payment-methods/queries.ts'
 import type { LinesOfService } from './hooks.ts'
-import { type BatchLine, insertLine, updateLine } from './line-queries.ts'
+import { type BatchLine, findLine, insertLine, updateLine } from './line-queries.ts'
 import { type AnyLineBody, appliedFromWire, LINE_NAMES, type LineBody } from './line-wire.ts'
 import { type Batch, lockBatch } from './queries.ts'
 import { checkActionDay, checkStep, LINES_MAX, refusalOfMethod, wordOf } from './rules.ts'
@@ -180,6 +180,20 @@ export async function editLine(
   if (line.isServiceMade && !isServiceMade) await deps.linesOfService.gone(tx, context, line.id)
   return written
 }
+
+/**
+ * Makes the function that hands a line of the service to the caller who has changed what it pays. Rule: he can until its batch was handed over;
+ * from then on it is a try of its invoice, whatever its payment is allocated to.
+ */
+export const takeOverLine =
+  (hooks: LinesOfService): OnLineChanged =>
+  async (tx, context, id) => {
+    const line = await findLine(tx, tx.account, id)
+    const batch = line?.isServiceMade ? await lockBatch(tx, line.batchId) : undefined
+    if (!line || !batch || batch.state === 'submitted') return
+    await updateLine(tx, { ...line, isServiceMade: false })
+    await hooks.gone(tx, context, id)
+  }
 
 /** Deletes a line of an open batch with its payment. */
 export async function removeLine(

@@ -7,7 +7,7 @@ import { updateGivesWay } from '../money/payment-queries.ts'
 import { changeLine, failPayment, loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import type { LinesOfService } from './hooks.ts'
-import { listLines, updateLine, updateResult } from './line-queries.ts'
+import { listLines, updateResult } from './line-queries.ts'
 import { lineDatesOf } from './lines.ts'
 import { type Batch, updateBatch } from './queries.ts'
 
@@ -38,23 +38,10 @@ export const makeRoomAgain = async (tx: Transaction, batchId: Id): Promise<void>
   if (ids.length > 0) await updateGivesWay(tx, ids, true)
 }
 
-/** Keeps the lines of the service from giving way from now on. Those that a caller has changed through their payments are his. */
-export async function holdLines(
-  tx: Transaction,
-  context: RequestContext,
-  hooks: LinesOfService,
-  batchId: Id,
-): Promise<void> {
-  const lines = (await listLines(tx, tx.account, batchId)).filter(({ isServiceMade }) => isServiceMade)
-  const kept: Id[] = []
-  for (const line of lines) {
-    if ((await paymentOf(tx, line.id)).givesWay) kept.push(line.id)
-    else {
-      await updateLine(tx, { ...line, isServiceMade: false })
-      await hooks.gone(tx, context, line.id)
-    }
-  }
-  if (kept.length > 0) await updateGivesWay(tx, kept, false)
+/** Keeps the lines of the service from giving way from now on. */
+export const holdLines = async (tx: Transaction, batchId: Id): Promise<void> => {
+  const ids = await idsOfService(tx, batchId)
+  if (ids.length > 0) await updateGivesWay(tx, ids, false)
 }
 
 /** Opens a batch that was submitted and waits. */

@@ -23,11 +23,10 @@ import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { updateNextTry } from '../invoices/issue-queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
-import { lockedPayment } from '../money/payments.ts'
 import { linesOfService } from './line-hooks.ts'
-import { lineGone, reviewLines } from './lines.ts'
+import { reviewLines } from './lines.ts'
 import { announceDebits, creditorOf } from './notice.ts'
-import { listLineTries, listTakenOver } from './try-queries.ts'
+import { listLineTries } from './try-queries.ts'
 
 /** The batches that the service makes, day by day: what leaves them, what pays their invoices instead, when they are submitted, and where they move. */
 
@@ -78,10 +77,6 @@ export async function findBatchDay(
 export async function prepareBatches(deps: BatchDeps, context: RequestContext): Promise<void> {
   const { account } = context
   await moveLate(deps, context)
-  for (const id of await listTakenOver(deps.db.reader(account.id), account.id))
-    await deps.db.transaction(account.id, async (tx) => {
-      if (await lockedPayment(tx, id)) await lineGone(tx, context, id)
-    })
   for (const id of await listWithUnwanted(deps.db.reader(account.id), account.id))
     await deps.db.transaction(account.id, async (tx) => {
       await lockCustomer(tx, tx.account, id)

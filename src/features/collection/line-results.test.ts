@@ -169,6 +169,34 @@ test('a line that a caller has changed is his: it uses no step', async () => {
   await clean(client)
 })
 
+test('a line that a caller has changed through its payment is his at once, and stays his whatever its batch does', async () => {
+  const { client, customerID, gatewayID, invoice, read, move, tokens, submit, batches, attempts } = await debitShop(
+    service,
+    { isManual: true },
+  )
+  expect((await client.put(`/v1/gateways/${gatewayID}`, { isFourEyes: true })).status).toBe(204)
+  const id = await invoice(115)
+  await move('2027-02-01')
+  const [BatchToken] = (await tokens()) as [string]
+  const [paymentID] = (await submit(BatchToken)) as [number]
+  const payment = (await client.get(`/v1/payments/${paymentID}`)).body
+  const put = (more: object) => client.put(`/v1/payments/${paymentID}`, { ...payment, ...more })
+  expect((await put({ Memo: 'Looked at' })).status).toBe(204)
+  expect(await attempts(id)).toMatchObject([{ isByHand: false }])
+  const changed = await put({ Allocations: [{ invoiceID: id, amountApplied: 100 }] })
+  expect(changed.status, changed.text).toBe(204)
+  expect(await attempts(id)).toMatchObject([{ paymentID, isByHand: true, Amount: 100 }])
+  const batch = (await client.get(`/v1/batches/${BatchToken}`)).body
+  expect((await client.put('/v1/batches', batch)).status).toBe(204)
+  expect(await batches()).toEqual(['02-03 open 1 115.00'])
+  const eft = { customerID, Amount: 115, CurrencyCode: 'USD', Method: 'eft', Date: '2027-02-01' }
+  const taken = await client.post('/v1/payments', { ...eft, Allocations: [{ invoiceID: id, amountApplied: 115 }] })
+  expect([taken.status, taken.body.Errors?.[0].Code]).toEqual([409, 'too_little_open'])
+  expect(await read(id)).toMatchObject({ Balance: 15 })
+  expect(await batches()).toEqual(['02-03 open 1 115.00'])
+  await clean(client)
+})
+
 test('a line that a caller deletes is made again from the next day on, unless its invoice is put on hold', async () => {
   const { client, invoice, edit, move, tokens, batches } = await debitShop(service, { isManual: true })
   const id = await invoice(115)

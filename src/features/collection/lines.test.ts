@@ -156,6 +156,55 @@ describe('a batch that nobody submits', () => {
     await clean(client)
   })
 
+  test('of a day whose books are closed leaves that day as it is: what moves takes the day after the lock', async () => {
+    const { client, customerID, invoice, move, batches, tokens } = await debitShop(service, { isManual: true })
+    const id = await invoice(115)
+    await move('2027-02-12')
+    expect(await batches()).toEqual(['02-08 open 1 115.00'])
+    const account = (await client.get('/v1/account')).body
+    expect((await client.put('/v1/account', { ...account, LockDate: '2027-02-10' })).status).toBe(204)
+    const entries = async () =>
+      ((await client.get('/v1/ledger/entries?page_size=100')).body as any[])
+        .slice(15)
+        .map(({ Date, Event, Amount }) => `${Date.slice(5, 10)} ${Event} ${Amount}`)
+    const eft = async (Amount: number) => {
+      const Allocations = [{ invoiceID: id, amountApplied: Amount }]
+      const body = { customerID, Amount, CurrencyCode: 'USD', Method: 'eft', Date: '2027-02-12', Allocations }
+      expect((await client.post('/v1/payments', body)).status).toBe(201)
+    }
+    await eft(40)
+    const lowered = [
+      '02-11 payment_begun_reversed 115',
+      '02-11 allocation_made_reversed 115',
+      '02-11 payment_begun 75',
+      '02-11 allocation_made 75',
+      '02-12 payment_recorded 40',
+      '02-12 allocation_made 40',
+    ]
+    expect(await entries()).toEqual(lowered)
+    await clean(client)
+    const [BatchToken] = await tokens()
+    const batch = (await client.get(`/v1/batches/${BatchToken}`)).body
+    expect((await client.put('/v1/account', { ...account, LockDate: '2027-02-11' })).status).toBe(204)
+    expect((await client.put('/v1/batches', { ...batch, ActionDate: '2027-02-15' })).status).toBe(204)
+    const moved = [
+      '02-12 payment_begun_reversed 75',
+      '02-12 allocation_made_reversed 75',
+      '02-15 payment_begun 75',
+      '02-15 allocation_made 75',
+    ]
+    expect((await entries()).slice(lowered.length)).toEqual(moved)
+    await clean(client)
+    await eft(75)
+    expect((await entries()).slice(lowered.length + moved.length)).toEqual([
+      '02-15 payment_begun_reversed 75',
+      '02-15 allocation_made_reversed 75',
+      '02-12 payment_recorded 75',
+      '02-12 allocation_made 75',
+    ])
+    await clean(client)
+  })
+
   test('is announced anew to sepa payers with each new day', async () => {
     const { invoice, move, mails } = await debitShop(service, {
       kind: 'sepa',

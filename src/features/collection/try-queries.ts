@@ -221,19 +221,6 @@ export const listLineTries = async (tx: Transaction, batchId: Id): Promise<LineT
        where l.account_id = ${tx.account} and l.batch_id = ${batchId} order by l.payment_id`)
   ).map(({ id, number, currency, openMinor, ...t }) => ({ ...t, invoice: { id, number, currency, openMinor } }))
 
-/** Lists the tries of lines that a caller has changed before their batch was submitted: they are his from then on. */
-export const listTakenOver = async (db: Queryable, account: AccountId): Promise<Id[]> =>
-  (
-    await db.rows<{ id: Id }>(sql`
-      select t.payment_id as "id"
-        from collection_tries t
-        join payments p on p.account_id = ${account} and p.payment_id = t.payment_id
-        join batch_lines l on l.account_id = ${account} and l.payment_id = t.payment_id
-        join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
-       where t.account_id = ${account} and t.state = 'open' and t.is_line and not p.gives_way and b.state in ('open', 'failed')
-       order by t.payment_id`)
-  ).map(({ id }) => id)
-
 /** Deletes the try of a line that has left its batch: it was never made. */
 export const deleteTry = (tx: Transaction, paymentId: Id) =>
   tx.rows(

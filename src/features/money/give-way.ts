@@ -1,5 +1,6 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
-import { postingsOfPayment } from '../../engine/money/postings.ts'
+import { afterLock, postingsOfPayment } from '../../engine/money/postings.ts'
+import { later } from '../../kernel/calendar.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
@@ -142,7 +143,19 @@ function cutLine(line: PaymentRecord, cuts: readonly Cut[]): PaymentRecord {
   }
 }
 
-async function lowerLine(tx: Transaction, context: Context, before: PaymentRecord, after: PaymentRecord) {
+/** Returns a pending payment that moves, dated the day after a lock that its own day has come under. */
+export const onOpenDay = <P extends Pick<PaymentRecord, 'dated'>>(
+  payment: P,
+  { account }: Pick<Context, 'account'>,
+): P => ({
+  ...payment,
+  dated: afterLock(payment.dated, account.lockDate),
+})
+
+async function lowerLine(tx: Transaction, context: Context, before: PaymentRecord, lowered: PaymentRecord) {
+  const moved = onOpenDay(lowered, context)
+  const allocations = moved.allocations.map((a) => ({ ...a, dated: later(a.dated, moved.dated) }))
+  const after = { ...moved, allocations }
   await writeEdit(tx, context, {
     before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
     after: { ...after, postings: postingsOfPayment(postedPayment(after)) },

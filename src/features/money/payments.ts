@@ -14,7 +14,7 @@ import { checkNotLocked } from '../accounts/rules.ts'
 import { loseMoney } from '../dunning/lost.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
-import { withRoom } from './give-way.ts'
+import { onOpenDay, withRoom } from './give-way.ts'
 import {
   type ChargeOfPayment,
   type DrawnIds,
@@ -137,6 +137,9 @@ const isSameList = (before: readonly AllocationState[], after: readonly WantedSt
     ),
   )
 
+/** Called when a caller has given a debit that waits in a batch other allocations. */
+export type OnLineChanged = (tx: Transaction, context: RequestContext, paymentId: Id) => Promise<void>
+
 /** Corrects a payment and its allocations: the ledger follows what the payment is now, dated as what is corrected. */
 export async function editPayment(
   tx: Transaction,
@@ -144,6 +147,7 @@ export async function editPayment(
   before: PaymentRecord,
   wanted: NewPayment,
   asked: Asked,
+  onLineChanged: OnLineChanged,
 ): Promise<PaymentRecord> {
   checkEdit(before, wanted, 'list' in asked ? asked.list : null)
   // The day of an instant that stays is the day it was, whatever zone the account is in by now.
@@ -152,7 +156,10 @@ export async function editPayment(
   const isMoved =
     edited.amountMinor !== before.amountMinor || edited.dated !== before.dated || edited.currency !== before.currency
   if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, edited.dated], `payment ${before.id}`)
-  return writeChange(tx, context, before, { ...edited, givesWay: false }, asked)
+  const written = await writeChange(tx, context, before, { ...edited, givesWay: false }, asked)
+  const isLine = before.origin === 'batch' && isPending(before)
+  if (isLine && !isSameList(before.allocations, written.allocations)) await onLineChanged(tx, context, before.id)
+  return written
 }
 
 /** Fields of a line that can change while its batch was not submitted. */
@@ -167,7 +174,11 @@ export const changeLine = (
   before: PaymentRecord,
   to: LineChange,
   asked: Asked,
-): Promise<PaymentRecord> => writeChange(tx, context, before, { ...before, ...to }, asked)
+): Promise<PaymentRecord> => {
+  const edited = { ...before, ...to }
+  const isMoved = edited.amountMinor !== before.amountMinor || edited.dated !== before.dated
+  return writeChange(tx, context, before, isMoved ? onOpenDay(edited, context) : edited, asked)
+}
 
 /** Writes what a payment is to be: one that gave way goes on so where nothing of its amount, method and allocations changes. */
 async function writeChange(

@@ -17,7 +17,14 @@ import {
   type NewPayment,
   type Payment,
 } from '../money/payment-queries.ts'
-import { addPayment, checkFailing, editPayment, failPayment, removePayment } from '../money/payments.ts'
+import {
+  addPayment,
+  checkFailing,
+  editPayment,
+  failPayment,
+  type OnLineChanged,
+  removePayment,
+} from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { resolveAsked } from '../money/resolve.ts'
@@ -51,6 +58,10 @@ const reading: Operation[] = [
   payment.readOperation({ id: 'getPayment', tag, summary: 'Read a payment' }),
 ]
 
+interface PaymentDeps {
+  onLineChanged: OnLineChanged
+}
+
 /** Payment and allocations that a body asks for; undefined where they are wrong. */
 interface Resolved {
   wanted: NewPayment | undefined
@@ -83,7 +94,7 @@ async function resolvePayment(
   return { wanted, asked, ids }
 }
 
-const writing: Operation[] = [
+const writing = ({ onLineChanged }: PaymentDeps): Operation[] => [
   writeOperation({
     id: 'addPayment',
     method: 'POST',
@@ -107,7 +118,7 @@ const writing: Operation[] = [
     body: PaymentIn,
     references: (tx, context, { body }, problems, present) => resolvePayment(tx, context, body, problems, present),
     write: async (tx, context, _input, present, { wanted, asked }: Resolved) =>
-      payment.edited(await editPayment(tx, context, present, wanted as NewPayment, asked as Asked)),
+      payment.edited(await editPayment(tx, context, present, wanted as NewPayment, asked as Asked, onLineChanged)),
   }),
   writeOperation({
     ...payment.editing,
@@ -133,4 +144,4 @@ const writing: Operation[] = [
   }),
 ]
 
-export const paymentOperations = (): Operation[] => [...reading, ...writing]
+export const paymentOperations = (deps: PaymentDeps): Operation[] => [...reading, ...writing(deps)]

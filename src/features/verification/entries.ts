@@ -6,6 +6,7 @@ import {
   LEDGER_EVENTS,
   type LedgerEvent,
   type LedgerRecordType,
+  movesWithLock,
   type Posting,
 } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -118,7 +119,7 @@ function compareRecord(entries: readonly PostedEntry[], expected: Expected | und
 
 /**
  * Returns the entries left after each reversal is matched with the newest earlier entry that it reverses; a reversal without a match is
- * left too. Where books were closed meanwhile, an allocation is taken away on a later day than it was made.
+ * left too. Where books were closed meanwhile, an allocation or a pending payment is taken away on a later day than it was made.
  */
 export function netOf(entries: readonly PostedEntry[]): PostedEntry[] {
   const left: PostedEntry[] = []
@@ -134,7 +135,7 @@ function takenBackBy(reversal: PostedEntry, left: readonly PostedEntry[]): numbe
   const key = sideKey(reversal, reversal.credit, reversal.debit)
   const isSame = (entry: PostedEntry) => !entry.isReversal && sideKey(entry, entry.debit, entry.credit) === key
   const exact = left.findLastIndex((entry) => isSame(entry) && entry.dated === reversal.dated)
-  if (exact >= 0 || reversal.recordType !== 'allocation') return exact
+  if (exact >= 0 || !movesWithLock(reversal)) return exact
   // A share of a tax may itself have been posted late, and be taken back when books are open again.
   const isShare = reversal.event === SHARE
   return left.findLastIndex((entry) => isSame(entry) && (isShare || entry.dated < reversal.dated))

@@ -495,11 +495,15 @@ describe('a reversal', () => {
     expect(netIds([entry(1), entry(2), reversal(3)])).toEqual([1])
   })
 
-  test('of an allocation may be of a later day, where books were closed; of any other record it is of the same day', () => {
+  test('of an allocation or of a pending payment may be of a later day, where books were closed; of any other record it is of the same day', () => {
     expect(netIds([entry(1), reversal(2, { dated: '2027-02-01' })])).toEqual([])
     expect(netIds([entry(1, { dated: '2027-03-01' }), reversal(2, { dated: '2027-02-01' })])).toEqual([1, 2])
     const payment = { recordType: 'payment' } as const
     expect(netIds([entry(1, payment), reversal(2, { ...payment, dated: '2027-02-01' })])).toEqual([1, 2])
+    const pending = { ...payment, event: 'payment_begun' } as const
+    expect(netIds([entry(1, pending), reversal(2, { ...pending, dated: '2027-02-01' })])).toEqual([])
+    const recorded = { ...payment, event: 'payment_recorded' } as const
+    expect(netIds([entry(1, recorded), reversal(2, { ...recorded, dated: '2027-02-01' })])).toEqual([1, 2])
   })
 
   test.each([
