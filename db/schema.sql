@@ -1796,6 +1796,7 @@ create table webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING brin (created_at) WITH (autosummarize='on');
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (account_id, webhook_id, next_try_at, delivery_id) WHERE (state = 'waiting'::text);
+CREATE INDEX webhook_deliveries_failed ON webhook_deliveries USING btree (account_id, webhook_id) WHERE (state = 'failed'::text);
 CREATE INDEX webhook_deliveries_of_record ON webhook_deliveries USING btree (account_id, webhook_id, record_id, event_id) WHERE (state = 'waiting'::text);
 alter table webhook_deliveries enable row level security;
 create policy account on webhook_deliveries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -2422,6 +2423,43 @@ begin
          and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
          and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
      where w.turn <= 20 order by w.turn, w.account_id limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_webhook_figures(at_instant timestamp with time zone, count_max bigint)
+ RETURNS TABLE(name text, label text, value double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  head record;
+  last_account bigint := 0;
+  last_webhook bigint := 0;
+  oldest timestamptz;
+begin
+  loop
+    select d.account_id, d.webhook_id, greatest(d.next_try_at, d.created_at) as due_at into head from webhook_deliveries d
+     where d.state = 'waiting' and (d.account_id, d.webhook_id) > (last_account, last_webhook)
+     order by d.account_id, d.webhook_id, d.next_try_at, d.delivery_id limit 1;
+    exit when head.account_id is null;
+    last_account := head.account_id;
+    last_webhook := head.webhook_id;
+    oldest := least(oldest, head.due_at, (select d.next_try_at from webhook_deliveries d
+      where d.state = 'waiting' and d.account_id = last_account and d.webhook_id = last_webhook and d.next_try_at > '-infinity'
+      order by d.next_try_at limit 1));
+  end loop;
+  return query
+    select 'webhook_oldest_seconds', '', greatest(extract(epoch from at_instant - oldest), 0)::double precision where oldest is not null
+    union all select 'webhook_deliveries', 'waiting', count(*)::double precision
+      from (select from webhook_deliveries where state = 'waiting' limit count_max) as found
+    union all select 'webhook_deliveries', 'failed', count(*)::double precision
+      from (select from webhook_deliveries where state = 'failed' limit count_max) as found
+    -- Whoever switches an endpoint off by hand clears its failing_since; the service, which disables it, does not.
+    union all select 'webhooks', case when w.is_active then case when w.failing_since is null then 'active' else 'failing' end
+      when w.failing_since is null then 'off' else 'disabled' end,
+      count(*)::double precision from webhooks w group by 2;
 end $function$
 ;
 

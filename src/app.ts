@@ -10,6 +10,7 @@ import { batchOperations } from './features/batches/routes.ts'
 import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
+import { instantOf } from './kernel/zone.ts'
 import { readFigures } from './features/billing-run/figures.ts'
 import { listVerificationFigures } from './features/verification/nightly-queries.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
@@ -52,6 +53,7 @@ import { usageOperations } from './features/usage/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
+import { listWebhookFigures } from './features/webhooks/queries.ts'
 import { webhookOperations } from './features/webhooks/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
@@ -206,6 +208,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     readFigures: async () => [
       ...(await readFigures({ unscoped: ofFigures }, realClock, ORDER_OF_DAY)),
       ...(await listVerificationFigures(ofFigures)),
+      ...(await listWebhookFigures(ofFigures, instantOf(realClock()))),
     ],
     clock,
     version: settings.version,

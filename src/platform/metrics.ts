@@ -83,6 +83,23 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
     help: 'How long ago the mail that waits longest should have been tried',
     always: [''],
   },
+  webhook_deliveries: {
+    metric: 'perennial_webhook_deliveries',
+    help: 'Deliveries of the last 30 days that wait for an endpoint or were given up, by state; 10000 means that many or more',
+    label: 'state',
+    always: ['waiting', 'failed'],
+  },
+  webhook_oldest_seconds: {
+    metric: 'perennial_webhook_oldest_wait_seconds',
+    help: 'How long ago the delivery that waits longest should have been tried',
+    always: [''],
+  },
+  webhooks: {
+    metric: 'perennial_webhooks',
+    help: 'Endpoints of webhooks by state: active, failing since their last delivery, disabled by the service, switched off by hand',
+    label: 'state',
+    always: ['active', 'failing', 'disabled', 'off'],
+  },
   verify_differences: {
     metric: 'perennial_verify_differences',
     help: 'Differences that the nightly verification found, each account as it was verified last',

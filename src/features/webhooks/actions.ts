@@ -67,14 +67,17 @@ export async function addWebhook(
   return { ...row, plainSecret }
 }
 
-/** Edits a locked webhook. One that is switched off is sent nothing that waits; one that is switched on, or moved, has failed never. */
+/**
+ * Edits a locked webhook. One that is switched off is sent nothing that waits; one that is switched on or off, or moved, has failed never: only
+ * one that the service has disabled is inactive and failing.
+ */
 export async function editWebhook(
   tx: Transaction,
   context: RequestContext,
   present: Webhook,
   input: WebhookInput,
 ): Promise<Webhook> {
-  const isFresh = input.url !== present.url || (input.isActive && !present.isActive)
+  const isFresh = input.url !== present.url || input.isActive !== present.isActive
   const row = await updateWebhook(tx, present.id, { ...input, failingSince: isFresh ? null : present.failingSince })
   if (present.isActive && !input.isActive) await giveUpDeliveries(tx, present.id)
   await recordChange(tx, context, webhookKind, { type: 'webhook.updated', row })

@@ -3,6 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { Figure } from '../../platform/metrics.ts'
 
 /** Fields of a webhook that a caller can set. */
 export interface WebhookInput {
@@ -93,3 +94,10 @@ export const updateFailingSince = (tx: Transaction, id: Id, since: Instant | nul
 
 export const deleteWebhook = (tx: Transaction, id: Id) =>
   tx.rows(sql`delete from webhooks where account_id = ${tx.account} and webhook_id = ${id}`)
+
+/** Deliveries that /metrics counts; more are reported as this many. */
+const COUNT_MAX = 10_000
+
+/** Lists the figures of deliveries and endpoints of all accounts for /metrics. */
+export const listWebhookFigures = (db: Pick<Queryable, 'rows'>, at: Instant) =>
+  db.rows<Figure>(sql`select name, label, value from list_webhook_figures(${at}::timestamptz, ${COUNT_MAX}::bigint)`)

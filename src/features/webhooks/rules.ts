@@ -80,10 +80,10 @@ export function endpointVerdictOf(
   ended: readonly { state: DeliveryState; status: number | null }[],
   nowMs: number,
 ): EndpointVerdict {
-  if (ended.some(({ status }) => status === GONE)) return { failingSince, disabledFor: 'gone' }
+  const since = failingSince ?? instantOf(nowMs)
+  if (ended.some(({ status }) => status === GONE)) return { failingSince: since, disabledFor: 'gone' }
   if (ended.some(({ state }) => state === 'delivered')) return { failingSince: null, disabledFor: null }
   if (ended.length === 0) return { failingSince, disabledFor: null }
-  const since = failingSince ?? instantOf(nowMs)
   const isLong = nowMs - Date.parse(since) >= FAILING_MS_MAX
   return { failingSince: since, disabledFor: isLong ? 'failing' : null }
 }
