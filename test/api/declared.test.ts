@@ -246,6 +246,18 @@ test('every operation is documented with what any request can be answered', () =
     expect(operation.declared, operation.id).toEqual(expect.arrayContaining([400, 401, 408, 429, 500, 503]))
 })
 
+test('no path asks for a number where answers name its record by a text', () => {
+  const wrong = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).flatMap(({ parameters = [] }) =>
+      parameters
+        .filter((one) => one.in === 'path' && one.schema.type === 'integer')
+        .filter(({ name }) => world.ids.get(name)?.some((id) => typeof id !== 'number'))
+        .map(({ name }) => `${name} of ${path}`),
+    ),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('a missing record is told before what is wrong with the rest of the request', async () => {
   for (const operation of operations) {
     if (operation.pathParams.length === 0 || operation.query.length + Number(operation.body !== undefined) === 0)

@@ -14,7 +14,13 @@ export interface Call {
 const without = (body: Body, name: string): Body =>
   Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
 
-const PATH_WORDS: Record<string, unknown> = { kind: 'renewal', versionno: '1', Key: 'Cost centre', invoiceNum: '1' }
+const PATH_WORDS: Record<string, unknown> = {
+  kind: 'renewal',
+  versionno: '1',
+  Key: 'Cost centre',
+  invoiceNum: '1',
+  BatchToken: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+}
 
 const pathOf = ({ pathParams }: DocumentedOperation) =>
   Object.fromEntries(pathParams.map((name) => [name, PATH_WORDS[name] ?? 1]))

@@ -94,11 +94,25 @@ async function checkLines(
   }
 }
 
+/** Moves the lines of a batch to another day or gateway. */
+async function moveTo(
+  tx: Transaction,
+  context: RequestContext,
+  deps: LineDeps,
+  batch: Batch,
+  { gateway, actionDate }: { gateway: Gateway; actionDate: IsoDate },
+): Promise<void> {
+  if (actionDate === batch.actionDate && gateway.id === batch.gatewayId) return
+  await moveLines(tx, context, batch.id, { actionDate, gatewayId: gateway.id })
+  if (actionDate !== batch.actionDate)
+    await deps.linesOfService.moved(tx, context, deps, { batchId: batch.id, gateway, actionDate })
+}
+
 /** Edits a batch that is not being built: it is open again, whatever it was. */
 export async function editBatch(
   tx: Transaction,
   context: RequestContext,
-  deps: GatewayDeps,
+  deps: LineDeps,
   batch: Batch,
   gateway: Gateway,
   wanted: Pick<Batch, 'currency' | 'actionDate' | 'notes'>,
@@ -109,8 +123,7 @@ export async function editBatch(
   const { id: gatewayId, token: gatewayToken } = gateway
   await updateBatch(tx, { ...batch, ...wanted, ...AS_OPEN, gatewayId, gatewayToken })
   if (isAwaitingRelease(batch)) await makeRoomAgain(tx, batch.id)
-  if (wanted.actionDate !== batch.actionDate || gatewayId !== batch.gatewayId)
-    await moveLines(tx, context, batch.id, { actionDate: wanted.actionDate, gatewayId })
+  await moveTo(tx, context, deps, batch, { gateway, actionDate: wanted.actionDate })
   return recordBatch(tx, context, 'batch.updated', batch.id)
 }
 
@@ -136,8 +149,7 @@ export async function submitBatch(
   const present = (await findBatch(tx, tx.account, batch.id)) ?? batch
   if (present.lineCount === 0)
     throw conflict('batch_empty', `Batch ${batch.token} has no lines; add some first.`, 'BatchToken')
-  if (actionDate !== batch.actionDate)
-    await moveLines(tx, context, batch.id, { actionDate, gatewayId: batch.gatewayId })
+  await moveTo(tx, context, deps, batch, { gateway, actionDate })
   await holdLines(tx, batch.id)
   await updateBatch(tx, {
     ...present,
@@ -162,7 +174,11 @@ export async function releaseBatch(
 ): Promise<BatchView> {
   checkStep(batch, 'release')
   if (context.caller.keyId === batch.submittedBy)
-    throw conflict('same_key', `Batch ${batch.token} was submitted by this key; another one has to release it.`)
+    throw conflict(
+      'same_key',
+      `Batch ${batch.token} was submitted by this key; another one has to release it.`,
+      'BatchToken',
+    )
   const gateway = await gatewayOf(tx, batch)
   checkActionDay(daysOfBatches(deps, tx.account, gateway), batch.actionDate, context)
   await updateBatch(tx, { ...batch, releasedAt: context.moment.now })
@@ -202,14 +218,14 @@ export async function applyResults(
 ): Promise<void> {
   checkStep(batch, 'results')
   const today = later(context.moment.today, batch.actionDate)
-  for (const { paymentId, isSuccess, reason, on } of results) {
+  for (const [index, { paymentId, isSuccess, reason, on }] of results.entries()) {
     const result: LineResult = { isSuccess, reason, on: on ?? today, source: 'hand' }
     const outcome = await applyLineResult(tx, context, paymentId, result, deps.linesOfService)
     if (outcome === 'contradiction')
       throw conflict(
         'result_contradicts',
         `Payment ${paymentId} has failed; a success after that is new money: record it as a payment.`,
-        'Results',
+        `Results[${index}].paymentID`,
       )
   }
 }

@@ -64,11 +64,12 @@ async function handOver(
   deps: BuildDeps,
   context: RequestContext,
   gateway: Gateway,
-  { id, token, currency, actionDate, createdAt }: Batch,
+  { id, token, currency, actionDate, submittedAt }: Batch,
   { lines, refused }: Readied,
 ): Promise<Handed> {
   if (refused.length > 0 || lines.length === 0) return { kind: 'refused', lines: refused }
-  const toBuild: BatchToBuild = { token, batchId: id, currency, actionDate, createdAt, lines }
+  assert(submittedAt, `batch ${id} was submitted`)
+  const toBuild: BatchToBuild = { token, batchId: id, currency, actionDate, submittedAt, lines }
   return askGateway<Handed>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.buildBatch, `a gateway of type ${gateway.type} builds batches`)
     const built = await adapter.buildBatch(call, toBuild)

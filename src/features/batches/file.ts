@@ -8,6 +8,7 @@ import type { Answer } from '../../platform/http/operation.ts'
 import type { BatchFile } from '../gateways/contract.ts'
 import { findFile, updateDownloaded } from './queries.ts'
 import { foundBatch, recordBatch } from './record.ts'
+import { stateWord } from './rules.ts'
 
 /** Files of batches: sealed, each under a data key of its own, and kept byte for byte. */
 
@@ -34,7 +35,7 @@ export async function downloadFile(
       'batch_without_file',
       batch.state === 'submitted' || batch.state === 'completed'
         ? `The gateway of batch ${batch.token} takes it without a file.`
-        : `Batch ${batch.token} is ${batch.state}; its file is made when it is submitted.`,
+        : `Batch ${batch.token} is ${stateWord(batch)}; it has no file before it is submitted.`,
       'BatchToken',
     )
   if (!kept.sealed)

@@ -3,6 +3,8 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { FailureReason } from '../../engine/collection/reasons.ts'
+import type { GatewayDeps } from '../gateways/call.ts'
+import type { Gateway } from '../gateways/queries.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import type { Batch } from './queries.ts'
 
@@ -16,6 +18,13 @@ export type KnownResult = { kind: 'succeeded'; on: IsoDate } | ({ kind: 'failed'
 export interface LinesOfService {
   /** Before a batch is submitted: other money may take the place of its lines. */
   submitting(tx: Transaction, context: RequestContext, batch: Batch): Promise<void>
+  /** A caller has given the batch another day of the debit; its payments have it already. */
+  moved(
+    tx: Transaction,
+    context: RequestContext,
+    deps: GatewayDeps,
+    to: { batchId: Id; gateway: Gateway; actionDate: IsoDate },
+  ): Promise<void>
   /** The batch was handed over to its gateway. */
   submitted(tx: Transaction, paymentId: Id): Promise<void>
   /** The line goes, or is the service's no more: it could not be built, or a caller deletes or changed it. Its payment goes afterwards. */
@@ -29,6 +38,7 @@ export interface LinesOfService {
 /** No room makes lines by itself. */
 export const NO_LINES_OF_SERVICE: LinesOfService = {
   submitting: async () => {},
+  moved: async () => {},
   submitted: async () => {},
   gone: async () => {},
   known: async () => {},

@@ -38,12 +38,15 @@ const WORDS: Readonly<Record<BatchStep, string>> = {
 export const isAwaitingRelease = ({ state, needsRelease, releasedAt }: Batch): boolean =>
   state === 'build' && needsRelease && releasedAt === null
 
+/** Returns the state of a batch as messages name it. */
+export const stateWord = (batch: Batch): string =>
+  isAwaitingRelease(batch) ? 'waiting for its release' : batch.state === 'build' ? 'being built' : batch.state
+
 /** Throws a conflict where the state of a batch does not allow a step. */
 export function checkStep(batch: Batch, step: BatchStep): void {
   const isWaiting = isAwaitingRelease(batch)
   if ((isWaiting ? ALLOWED_WAITING : ALLOWED[batch.state]).includes(step)) return
-  const state = isWaiting ? 'waiting for its release' : batch.state === 'build' ? 'being built' : batch.state
-  throw conflict(`batch_${batch.state}`, `Batch ${batch.token} is ${state}; ${WORDS[step]}.`, 'BatchToken')
+  throw conflict(`batch_${batch.state}`, `Batch ${batch.token} is ${stateWord(batch)}; ${WORDS[step]}.`, 'BatchToken')
 }
 
 /** Notes a day of the debit that is over (400). */

@@ -81,15 +81,18 @@ async function firm(customer: object = {}) {
 
 describe('a batch', () => {
   test('becomes a file that is right, and is sealed where it lies', async () => {
-    const { client, addMethod, batch, addLine, submit, must, customerID } = await firm()
+    const { client, addMethod, batch, addLine, submit, must, move, customerID } = await firm()
     const invoice = await must('post', '/v1/invoices', { customerID, Charges: [{ UnitCostEx: 115, Qty: 1 }] })
     const method = await addMethod(MANDATE)
     const token = await batch('2027-01-05')
     const line = (await addLine(token, method)).body
+    // Batches are made weeks before; banks refuse files whose time of creation is long past.
+    await move('2027-01-02T09:30:00Z')
     expect(await submit(token, '2027-01-05')).toEqual({ State: 'submitted', BuildError: null })
     const file = await client.get(`/v1/batches/${token}/file`)
     expect(checkPain008(file.text)).toEqual([])
     expect(file.headers['content-type']).toContain('xml')
+    expect(file.text).toContain('<CreDtTm>2027-01-02T09:30:00.000Z</CreDtTm>')
     expect(file.text).toContain(`<MsgId>${token.replaceAll('-', '').toLowerCase()}</MsgId>`)
     expect(file.text).toContain(`<EndToEndId>P${client.id}-${line.paymentID}</EndToEndId>`)
     expect(file.text).toContain('<Nm>Zoe Mueller</Nm>')

@@ -133,7 +133,10 @@ describe('a batch that is submitted', () => {
     await build()
     expect(await read()).toMatchObject({ State: 'build', isAwaitingRelease: true })
     const release = (who = client) => who.put('/v1/batches/release', { BatchToken })
-    expect(code(await release())).toEqual([409, 'same_key'])
+    expect((await release()).body.Errors).toMatchObject([{ Code: 'same_key', Field: 'BatchToken' }])
+    expect((await client.get(`/v1/batches/${BatchToken}/file`)).body.Errors).toMatchObject([
+      { Message: `Batch ${BatchToken} is waiting for its release; it has no file before it is submitted.` },
+    ])
     const other = await secondKeyOf(service, client)
     await move('2027-01-06T00:00:00Z')
     expect(await state(BatchToken)).toBe('open')
@@ -255,7 +258,10 @@ describe('results by hand', () => {
     expect((await results({ paymentID: a, Success: true }, { paymentID: b, Success: false })).status).toBe(204)
     expect(await read()).toEqual(before)
     const mixed = await results({ paymentID: a, Success: false, Reason: 'MD06' }, { paymentID: b, Success: true })
-    expect(code(mixed)).toEqual([409, 'result_contradicts'])
+    expect([mixed.status, mixed.body.Errors]).toMatchObject([
+      409,
+      [{ Code: 'result_contradicts', Field: 'Results[1].paymentID' }],
+    ])
     expect(await payment(0)).toMatchObject({ Status: 'Allocated' })
     expect((await results({ paymentID: a, Success: false, Reason: 'MD06' })).status).toBe(204)
     expect(await payment(0)).toMatchObject({ Status: 'Failed' })

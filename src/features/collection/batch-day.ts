@@ -14,19 +14,16 @@ import {
   listPayable,
   listWithUnwanted,
   type OpenOfService,
-  updateAnnounced,
   updateWarned,
 } from '../batches/waiting-queries.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { listDunned } from '../dunning/queries.ts'
 import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
-import { updateNextTry } from '../invoices/issue-queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import { linesOfService } from './line-hooks.ts'
 import { reviewLines } from './lines.ts'
-import { announceDebits, creditorOf } from './notice.ts'
-import { listLineTries } from './try-queries.ts'
+import { announceMoved } from './notice.ts'
 
 /** The batches that the service makes, day by day: what leaves them, what pays their invoices instead, when they are submitted, and where they move. */
 
@@ -125,20 +122,8 @@ function asOfLastMoment(context: RequestContext, { days, actionDate }: OpenBatch
 async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext, batch: OpenBatch): Promise<void> {
   const { account, moment } = context
   const to = nextOpenDay(batch.days, batch.actionDate, { now: moment.now, timeZone: account.timeZone })
-  if (!(await moveBatch(tx, context, batch, to))) return
-  const tries = await listLineTries(tx, batch.id)
-  for (const { invoice } of tries) updateNextTry(tx, invoice.id, to, true)
-  const creditor = creditorOf(deps, account.id, batch.gateway)
-  const debits = tries.filter(({ kind }) => kind === 'sepa').map((t) => ({ ...t, actionDate: to }))
-  for (const [customerId, ofCustomer] of groupBy(debits, (one) => one.customerId)) {
-    const isAnnounced = await announceDebits(tx, context, customerId, ofCustomer, creditor)
-    if (isAnnounced)
-      await updateAnnounced(
-        tx,
-        ofCustomer.map(({ paymentId }) => paymentId),
-        to,
-      )
-  }
+  if (await moveBatch(tx, context, batch, to))
+    await announceMoved(tx, context, deps, { batchId: batch.id, gateway: batch.gateway, actionDate: to })
 }
 
 /** Submits the batches that submit themselves on their last day, and warns of those that somebody has to. */

@@ -11,6 +11,7 @@ import { type DunnedInvoice, insertDunningByHand, listDunned } from '../dunning/
 import type { GatewayDeps } from '../gateways/call.ts'
 import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
+import { reasonUntried } from '../invoices/untried.ts'
 import { loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
@@ -64,7 +65,7 @@ export async function beginCollect(
   if (!way)
     throw refused(
       'payment_method_missing',
-      `Invoice ${id} is collected by ${invoice.collectionMethod}, and there is no usable payment method for it.`,
+      `Invoice ${id} is collected by ${invoice.collectionMethod}, ${await reasonUntried(tx, invoice)}.`,
     )
   const paid = () => refused('nothing_to_collect', `Invoice ${id} was paid by the customer's unallocated money.`)
   if (isDebit(way)) {

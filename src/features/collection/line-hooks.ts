@@ -3,6 +3,7 @@ import { listDunned } from '../dunning/queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { lineGone, lineSubmitted, reviewLines } from './lines.ts'
+import { announceMoved } from './notice.ts'
 import { lineKnown, lineNeverSent } from './outcome.ts'
 import { listLineTries } from './try-queries.ts'
 
@@ -15,6 +16,7 @@ export const linesOfService: LinesOfService = {
     const invoices = await listDunned(tx, tx.account, left)
     await applyUnallocated(tx, context, { invoices, unapplied: invoices, isManual: false })
   },
+  moved: announceMoved,
   submitted: lineSubmitted,
   gone: (tx, context, paymentId) => lineGone(tx, context, paymentId, addDays(context.moment.today, 1)),
   known: lineKnown,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
+import { updateMethodState } from '../payment-methods/queries.ts'
 import { addAccount, bankAccount, debitShop } from './debit-shop.testing.ts'
 import { addCard, CARDS } from './shop.testing.ts'
 
@@ -111,6 +112,28 @@ describe('the notice of a sepa debit', () => {
     await move('2027-02-01')
     expect(await batches()).toEqual(['02-15 open 2 30.00'])
     expect(await mails()).toEqual(['02-01 debit_notice'])
+  })
+
+  test('leaves again, with the invoice at the new day, when a person chooses a later day, by an edit as with the submission', async () => {
+    const { client, invoice, move, mails, read, tokens } = await debitShop(service, { kind: 'sepa' })
+    const id = await invoice(115)
+    await move('2027-02-01')
+    const [BatchToken] = await tokens()
+    const { CurrencyCode, GatewayToken } = (await client.get(`/v1/batches/${BatchToken}`)).body
+    const edit = (ActionDate: string) =>
+      client.put('/v1/batches', { BatchToken, CurrencyCode, GatewayToken, ActionDate })
+    expect((await edit('2027-02-15')).status).toBe(204)
+    expect(await mails()).toEqual(['02-01 debit_notice'])
+    expect((await edit('2027-02-16')).status).toBe(204)
+    expect(await read(id)).toMatchObject({ NextTryDate: '2027-02-16T00:00:00Z' })
+    expect((await edit('2027-02-15')).body.Errors).toMatchObject([{ Code: 'announced_later', Field: 'ActionDate' }])
+    const submitted = await client.put('/v1/batches/submit', { BatchToken, ActionDate: '2027-02-17' })
+    expect([submitted.status, await mails()]).toEqual([204, Array(3).fill('02-01 debit_notice')])
+    const notices = (await client.get('/v1/outbox')).body.filter(({ Template }: any) => Template === 'debit_notice')
+    expect(notices.map(({ Text }: any) => /on (February \d+)/.exec(Text)?.[1])).toEqual(
+      expect.arrayContaining(['February 15', 'February 16', 'February 17']),
+    )
+    await clean(client)
   })
 
   test('without an Email the debit goes on, with an event', async () => {
@@ -339,4 +362,42 @@ describe('collecting at once', () => {
     await move('2027-02-02')
     expect(await batches()).toEqual(['02-03 open 1 115.00'])
   })
+})
+
+test('collecting names what is missing: the first choice among gateways, any gateway, a mandate, a method', async () => {
+  const { client, gatewayID, invoice } = await debitShop(service)
+  const collect = async (id: number) => {
+    const { status, body } = await client.post(`/v1/invoices/${id}/collect`)
+    return [status, body.Errors?.[0]?.Message.replace(/^Invoice \d+ is collected by /, '')]
+  }
+  const id = await invoice(115)
+  expect(await collect(await invoice(1, { CollectionMethod: 'cash' }))).toEqual([409, 'cash, which is never tried.'])
+  const { gatewayID: other } = (await client.post('/v1/gateways', { GatewayType: 'manual' })).body
+  const none = 'and none of the gateways that take debit_order in USD is the first choice'
+  expect(await collect(id)).toEqual([409, `debit_order, ${none}: make one primary (isPrimary).`])
+  for (const one of [gatewayID, other]) await client.put(`/v1/gateways/${one}`, { isActive: false })
+  const inactive = 'debit_order, and no gateway that is active and enabled takes debit_order in USD.'
+  expect(await collect(id)).toEqual([409, inactive])
+  await client.put(`/v1/gateways/${gatewayID}`, { isActive: true })
+  expect((await collect(id))[0]).toBe(202)
+
+  const { customerID } = (
+    await client.post('/v1/customers', { Name: 'Eve', isCompany: true, PaymentMethod: 'bank_account' })
+  ).body
+  await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
+  const Settings = {
+    CreditorName: 'Perennial',
+    CreditorIBAN: 'DE89370400440532013000',
+    CreditorBIC: 'COBADEFFXXX',
+    CreditorIdentifier: 'DE98ZZZ09999999999',
+  }
+  await client.post('/v1/gateways', { GatewayType: 'sepa-file', isPrimary: true, Settings })
+  const body = { customerID, CurrencyCode: 'EUR', Charges: [{ UnitCostEx: 1 }] }
+  const ofEve = (await client.post('/v1/invoices', body)).body.invoiceID
+  expect(await collect(ofEve)).toEqual([409, 'debit_order, and the customer has no primary payment method for that.'])
+  const paymentMethodID = await addAccount(client, customerID, bankAccount('sepa'))
+  const unsigned = `and payment method ${paymentMethodID} cannot be debited: it has no MandateReference and MandateDate`
+  expect(await collect(ofEve)).toEqual([409, `debit_order, ${unsigned}.`])
+  await service.db.transaction(client.id, (tx) => updateMethodState(tx, BigInt(paymentMethodID), 'rejected'))
+  expect(await collect(ofEve)).toEqual([409, `debit_order, and payment method ${paymentMethodID} was rejected.`])
 })

@@ -3,15 +3,17 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { updateAnnounced } from '../batches/waiting-queries.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
 import type { Gateway } from '../gateways/queries.ts'
+import { updateNextTry } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { collectionMail, DEBIT_NOTICE } from '../outbox/collection-templates.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
 import { findMethod } from '../payment-methods/queries.ts'
 import type { MadeLine } from './lines.ts'
-import { findMailedCustomer } from './try-queries.ts'
+import { findMailedCustomer, listLineTries } from './try-queries.ts'
 
 /** Announces debits of sepa accounts to their payers. */
 
@@ -83,6 +85,24 @@ export async function announceLines(
     const [{ way }] = ofGateway as [MadeLine]
     const debits = ofGateway.map((line) => ({ ...line, paymentMethodId: line.way.method.id }))
     await announceDebits(tx, context, customerId, debits, creditorOf(deps, tx.account, way.gateway))
+  }
+}
+
+/** Gives the invoices that a batch debits its new day, and announces that day to the payers of sepa accounts. */
+export async function announceMoved(
+  tx: Transaction,
+  context: RequestContext,
+  deps: GatewayDeps,
+  { batchId, gateway, actionDate }: { batchId: Id; gateway: Gateway; actionDate: IsoDate },
+): Promise<void> {
+  const tries = await listLineTries(tx, batchId)
+  for (const { invoice } of tries) updateNextTry(tx, invoice.id, actionDate, true)
+  const creditor = creditorOf(deps, tx.account, gateway)
+  const debits = tries.filter(({ kind }) => kind === 'sepa').map((t) => ({ ...t, actionDate }))
+  for (const [customerId, ofCustomer] of groupBy(debits, (one) => one.customerId)) {
+    const isAnnounced = await announceDebits(tx, context, customerId, ofCustomer, creditor)
+    const paymentIds = ofCustomer.map(({ paymentId }) => paymentId)
+    if (isAnnounced) await updateAnnounced(tx, paymentIds, actionDate)
   }
 }
 

@@ -114,7 +114,7 @@ const BATCH: BatchToBuild = {
   batchId: 1n,
   currency: 'EUR',
   actionDate: '2027-02-03',
-  createdAt: '2027-01-31T08:00:00.000Z',
+  submittedAt: '2027-01-31T08:00:00.000Z',
   lines: [lineOf(1n), lineOf(2n)],
 }
 

@@ -178,7 +178,7 @@ export interface BatchToBuild {
   batchId: Id
   currency: string
   actionDate: IsoDate
-  createdAt: Instant
+  submittedAt: Instant
   lines: readonly LineToBuild[]
 }
 

@@ -49,7 +49,7 @@ const batchOf = (lines: LineToBuild[], rest: Partial<BatchToBuild> = {}): BatchT
   batchId: 1n,
   currency: 'EUR',
   actionDate: '2027-01-07',
-  createdAt: '2027-01-04T08:00:00.000Z',
+  submittedAt: '2027-01-04T08:00:00.000Z',
   lines,
   ...rest,
 })

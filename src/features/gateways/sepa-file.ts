@@ -48,7 +48,7 @@ function build({ settings: kept }: Pick<GatewayCall, 'settings'>, batch: Omit<Ba
   const lines = batch.lines.filter(({ paymentId }) => !reasons.has(paymentId))
   const xml = writePain008({
     ...settings,
-    createdAt: batch.createdAt,
+    createdAt: batch.submittedAt,
     messageId: messageIdOf(batch.token),
     paymentInformationId: paymentInformationIdOf(batch.token),
     collectionDate: batch.actionDate,
@@ -93,7 +93,7 @@ const PROBE: LineToBuild = {
 function check(call: GatewayCall): AccountAnswer {
   const missing = SEPA_FILE.needed.filter((name) => call.settings[name] === undefined)
   if (missing.length > 0) return { kind: 'refused', reason: `Settings.${missing[0]} is not set.` }
-  const days = { actionDate: '2027-01-07', createdAt: call.now, currency: 'EUR' }
+  const days = { actionDate: '2027-01-07', submittedAt: call.now, currency: 'EUR' }
   const built = build(call, { ...days, token: '00000000-0000-4000-8000-000000000000', lines: [PROBE] })
   if (built.kind === 'built') return { kind: 'accepted' }
   return { kind: 'refused', reason: built.reason ?? built.lines[0]?.reason ?? '' }

@@ -37,10 +37,10 @@ export interface CollectionDetails {
 
 const isTried = (method: CollectionMethod): boolean => method === 'credit_card' || method === 'debit_order'
 
-const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
+export const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
   isTried(way) && (way === 'credit_card') === (kind === 'credit_card')
 
-const takes = (gateway: Gateway, kind: MethodKind, currency: string): boolean =>
+export const takes = (gateway: Gateway, kind: MethodKind, currency: string): boolean =>
   isReady(gateway) && kindsOf(gateway).includes(kind) && currenciesOf(gateway).includes(currency)
 
 /**

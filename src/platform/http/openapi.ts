@@ -92,6 +92,7 @@ const PATH_WORDS: Record<string, Schema> = {
     enum: ['renewal', 'norefund', 'prorata', 'fullcredit'],
     description: 'How to cancel; any letter case',
   },
+  BatchToken: { type: 'string', format: 'uuid' },
   Key: { type: 'string' },
   invoiceNum: { type: 'string' },
   versionno: { type: 'string' },
