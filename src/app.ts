@@ -60,7 +60,7 @@ import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
 import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
-import { Bodies } from './platform/http/body-bounds.ts'
+import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
@@ -251,7 +251,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       publicUrl: settings.publicUrl,
       trustProxy: settings.trustProxy,
       bounds: settings.bounds,
-      bodies: new Bodies(),
+      bodies: new Bodies(BODY_BOUNDS, db.turns),
       corsOrigins: settings.corsOrigins,
       secrets: idempotencySecrets(envelope),
       authenticate: authenticator.authenticate,

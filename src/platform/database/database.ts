@@ -3,6 +3,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
+import { Turns } from '../turns.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
@@ -78,6 +79,8 @@ export interface Database {
   transaction<T>(account: AccountId, work: (tx: Transaction) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** Statements that belong to no account: the owner's narrow functions, and health checks. */
   unscoped: Unscoped
+  /** Turns of the event loop, which large reads take while requests of several accounts come. */
+  turns: Turns
   /** Waits for notifications of a channel until the returned function is called; a lost connection is taken up again, and `missed` called then. */
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed by itself. */
@@ -179,9 +182,14 @@ export function openDatabase(
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
     patienceMs: PATIENCE_MS,
   })
-  const lanes = new Lanes(ofReads, options.lanes ?? LANES)
-  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES)
-  const reads = new Reads(ofReads, { size: options.reads ?? READS, snapshotMs: options.snapshotMs ?? SNAPSHOT_MS })
+  const turns = new Turns()
+  const lanes = new Lanes(ofReads, options.lanes ?? LANES, turns)
+  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, turns)
+  const reads = new Reads(ofReads, {
+    size: options.reads ?? READS,
+    snapshotMs: options.snapshotMs ?? SNAPSHOT_MS,
+    turns,
+  })
 
   async function withClient<T>(
     work: (client: pg.PoolClient) => Promise<T>,
@@ -209,9 +217,16 @@ export function openDatabase(
   }
 
   return {
-    lookup: (account, size) => lanes.lookup(account, size),
+    turns,
+    lookup: (account, size) => {
+      turns.note(account)
+      return lanes.lookup(account, size)
+    },
     credentials: (account) => credentialLanes.lookup(account),
-    snapshot: (account, gone, rowsMax) => reads.snapshot(account, gone, rowsMax),
+    snapshot: (account, gone, rowsMax) => {
+      turns.note(account)
+      return reads.snapshot(account, gone, rowsMax)
+    },
     reader: (account) => ({
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
@@ -219,7 +234,9 @@ export function openDatabase(
     transaction: (account, work, settings) => {
       const once = () => withClient((client) => transact(client, account, work, settings), settings?.statementMs)
       const done = () => guarded(() => retried(once))
-      return settings?.isShared ? writes.run(account, done) : done()
+      if (!settings?.isShared) return done()
+      turns.note(account)
+      return writes.run(account, done)
     },
     unscoped: {
       rows: <Row>(statement: Statement, answerMs?: number) =>

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { Turns } from '../turns.ts'
 import type { Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
@@ -27,9 +28,6 @@ const OF_ACCOUNT = 32
 const WEIGHTS = { record: 1, page: 2 }
 export type LookupSize = keyof typeof WEIGHTS
 
-/** Accounts whose look-ups come within this time share the event loop: a page of one must not keep the other waiting. */
-const TOGETHER_MS = 1000
-
 /** The statements of a look-up. */
 interface Lookup {
   account: AccountId
@@ -45,18 +43,16 @@ interface Asked {
 
 export class Lanes {
   readonly #config: pg.ClientConfig
+  readonly #turns: Turns
   readonly #lanes: (Promise<pg.Client> | undefined)[]
   /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
   readonly #lines = new Map<AccountId, { sent: number; waiting: Lookup[] }>()
-  readonly #pagesInTurn: (() => void)[] = []
-  /** The account of the newest look-up, and when the one before it was another's. */
-  #newest: AccountId | undefined
-  #togetherMs = -TOGETHER_MS
   #turn = 0
   #isClosed = false
 
   /** The connections are repeatable read by their settings: an exchange, being one implicit transaction, is one snapshot. */
-  constructor(config: pg.ClientConfig, lanes: number) {
+  constructor(config: pg.ClientConfig, lanes: number, turns: Turns) {
+    this.#turns = turns
     this.#config = { ...config, pipeline: true } as pg.ClientConfig
     this.#lanes = Array.from({ length: lanes }, () => undefined)
   }
@@ -85,10 +81,6 @@ export class Lanes {
 
   #sendInTurn(lookup: Lookup): void {
     const { account } = lookup
-    if (account !== this.#newest) {
-      this.#newest = account
-      this.#togetherMs = performance.now()
-    }
     const weight = WEIGHTS[lookup.size]
     const line = this.#lines.get(account)
     if (line && (line.waiting.length > 0 || line.sent + weight > OF_ACCOUNT)) {
@@ -132,29 +124,13 @@ export class Lanes {
           for (let place = 0; place < asked.length; place += 1) asked[place]?.resolve(found[place] ?? [])
           this.#ended(lookup)
         }
-        if (lookup.size === 'page' && this.#areTogether()) this.#handOnInTurn(handOn)
+        // The answer of a page is written and sent in that turn, which takes as long as many records.
+        if (lookup.size === 'page') this.#turns.handOn(account, handOn)
         else handOn()
       })
     } catch (error) {
       refuse(error)
     }
-  }
-
-  #areTogether(): boolean {
-    return performance.now() - this.#togetherMs < TOGETHER_MS
-  }
-
-  /** Hands the rows of one page on in a turn of the event loop: its answer is written and sent there, which takes as long as many records. */
-  #handOnInTurn(handOn: () => void): void {
-    if (this.#pagesInTurn.push(handOn) === 1) this.#handOnFirst()
-  }
-
-  #handOnFirst(): void {
-    this.#pagesInTurn[0]?.()
-    setImmediate(() => {
-      this.#pagesInTurn.shift()
-      if (this.#pagesInTurn.length > 0) this.#handOnFirst()
-    })
   }
 
   async #lane(): Promise<pg.Client> {

@@ -122,6 +122,24 @@ test.each([
   },
 )
 
+test('many rows are handed on in turns of the event loop of their own while several accounts read', async () => {
+  const many = (count: number) => sql`select n from generate_series(1, ${count}::int) as n`
+  let turn = 0
+  let counting = setImmediate(function count() {
+    turn += 1
+    counting = setImmediate(count)
+  })
+  const turnsOf = (reads: Promise<unknown>[]) => Promise.all(reads.map((read) => read.then(() => turn)))
+  await db.lookup(THEIRS).rows(many(1))
+  const pages = [100, 101, 102].map((count) => db.lookup(MINE, 'page').rows(many(count)))
+  expect(new Set(await turnsOf(pages)).size).toBe(3)
+  await db.lookup(THEIRS).rows(many(1))
+  const snapshot = db.snapshot(MINE)
+  expect(new Set(await turnsOf([100, 101, 102].map((count) => snapshot.rows(many(count))))).size).toBe(3)
+  snapshot.end()
+  clearImmediate(counting)
+})
+
 describe('a look-up of many rows', () => {
   const numbers = (count: number) => sql`select n from generate_series(1, ${count}::int) as n`
 

@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { Places } from '../places.ts'
+import type { Turns } from '../turns.ts'
 import { quieten } from './cancel.ts'
 import { readFault, tooExpensive, TooManyRows } from './failures.ts'
 import type { Queryable } from './database.ts'
@@ -29,6 +30,9 @@ export interface Snapshot extends Queryable {
  */
 export const PORTION_ROWS = 250
 
+/** Rows of a statement that what is made of them takes a turn of the event loop of its own for. */
+const TURN_ROWS = 25
+
 /** Of one statement, or one fetch of its rows. An operator's own limit holds where it is stricter. */
 export const READ_STATEMENT_MS = 15_000
 /** Of a snapshot: an answer that is streamed to a slow caller breaks off then. */
@@ -51,8 +55,13 @@ export class Reads {
   readonly #pool: pg.Pool
   readonly #places: Places
   readonly #snapshotMs: number
+  readonly #turns: Turns
 
-  constructor(config: pg.ClientConfig, { size, snapshotMs }: { size: number; snapshotMs: number }) {
+  constructor(
+    config: pg.ClientConfig,
+    { size, snapshotMs, turns }: { size: number; snapshotMs: number; turns: Turns },
+  ) {
+    this.#turns = turns
     this.#snapshotMs = snapshotMs
     this.#pool = new pg.Pool({
       ...config,
@@ -69,7 +78,7 @@ export class Reads {
   }
 
   snapshot(account: AccountId, gone?: AbortSignal, rowsMax?: number): Snapshot {
-    const lending = { pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs }
+    const lending = { pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs, turns: this.#turns }
     return new LentSnapshot(lending, account, gone, rowsMax)
   }
 
@@ -121,6 +130,7 @@ class LentSnapshot implements Snapshot {
   readonly #account: AccountId
   readonly #gone: AbortSignal | undefined
   readonly #boundMs: number
+  readonly #turns: Turns
   readonly #leave = () => this.#stop(this.#gone?.aborted ? (this.#gone.reason as Fault) : tooExpensive())
   #lending: Promise<Lent> | undefined
   #limit: NodeJS.Timeout | undefined
@@ -132,7 +142,7 @@ class LentSnapshot implements Snapshot {
   #portals = 0
 
   constructor(
-    { pool, places, boundMs }: { pool: pg.Pool; places: Places; boundMs: number },
+    { pool, places, boundMs, turns }: { pool: pg.Pool; places: Places; boundMs: number; turns: Turns },
     account: AccountId,
     gone: AbortSignal | undefined,
     rowsMax: number | undefined,
@@ -141,6 +151,7 @@ class LentSnapshot implements Snapshot {
     this.#pool = pool
     this.#places = places
     this.#boundMs = boundMs
+    this.#turns = turns
     this.#account = account
     this.#gone = gone
   }
@@ -175,9 +186,12 @@ class LentSnapshot implements Snapshot {
       sendTogether(client)
       return await new Promise((resolve, reject) => {
         const exchange = { before, statements: [statement], ...bound }
-        sendExchange(client, exchange, (error, [rows], hasMore) =>
-          error ? reject(error) : resolve({ rows: rows as Row[], hasMore }),
-        )
+        sendExchange(client, exchange, (error, [rows = []], hasMore) => {
+          const handOn = () => resolve({ rows: rows as Row[], hasMore })
+          if (error) reject(error)
+          else if (rows.length < TURN_ROWS) handOn()
+          else this.#turns.handOn(this.#account, handOn)
+        })
       })
     } catch (error) {
       this.#hasFailed = true

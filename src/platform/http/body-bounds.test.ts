@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { probeServer } from '../../../test/support/probe.ts'
 import { objectOf } from '../wire/read.ts'
-import { Bodies, LARGE_BYTES } from './body-bounds.ts'
+import { Turns } from '../turns.ts'
+import { Bodies, BODY_BOUNDS, LARGE_BYTES } from './body-bounds.ts'
 import { writeOperation } from './operation.ts'
+import { collectBody } from './request-body.ts'
 
 /** Large bodies: what they may take of the memory, and whose turn it is to be read. */
 
@@ -89,6 +92,21 @@ test('a large body is read in slices, between which the event loop has its turns
   clearImmediate(immediate)
   expect('json' in body && (body.json as unknown[]).length).toBe(200_000)
   expect(turns).toBeGreaterThanOrEqual(4)
+})
+
+test('a large body arrives in turns of the event loop while requests of several accounts come', async () => {
+  const parts = Array.from({ length: 10 }, (_, part) => Buffer.alloc(LARGE_BYTES, part))
+  const sharedTurns = new Turns()
+  for (const account of [1n, 2n]) sharedTurns.note(account)
+  const counted = new Bodies(BODY_BOUNDS, sharedTurns).count(1n)
+  let turns = 0
+  let immediate = setImmediate(function count() {
+    turns += 1
+    immediate = setImmediate(count)
+  })
+  const bytes = await collectBody(Readable.from(parts), 10 * LARGE_BYTES, undefined, counted)
+  clearImmediate(immediate)
+  expect([bytes?.equals(Buffer.concat(parts)), turns >= 9]).toEqual([true, true])
 })
 
 test('large bodies are read one at a time, accounts in turns', async () => {

@@ -1,7 +1,7 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { AccountId } from '../../kernel/ids.ts'
 import { Fault } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
+import { Turns } from '../turns.ts'
 import { readSentBodyInSlices, type SentBody } from './request-body.ts'
 
 /** Bounds on large bodies: what they take of the memory while they arrive and are worked on, and of the event loop while they are read. */
@@ -33,6 +33,8 @@ const SLICE = 128 * 1024
 export interface CountedBody {
   /** Counts bytes that have arrived. Throws unavailable (503) where there is no room for them. */
   add(bytes: number): void
+  /** Returns when more may be read; undefined: at once. While other accounts wait, each part that has arrived takes a turn of the event loop. */
+  next(): Promise<void> | undefined
   /** Forgets the bytes: the request is answered, or its caller is gone. */
   end(): void
 }
@@ -40,11 +42,13 @@ export interface CountedBody {
 export class Bodies {
   readonly #bounds: BodyBounds
   readonly #bytesOf = new Map<AccountId, number>()
+  readonly #turns: Turns
   readonly #reading = new Places({ running: 1 })
   #bytes = 0
 
-  constructor(bounds = BODY_BOUNDS) {
+  constructor(bounds = BODY_BOUNDS, turns = new Turns()) {
     this.#bounds = bounds
+    this.#turns = turns
   }
 
   /** Bytes of all bodies at present. */
@@ -65,6 +69,7 @@ export class Bodies {
         this.#bytes += bytes
         this.#bytesOf.set(account, ofAccount)
       },
+      next: () => (this.#turns.areShared ? this.#turns.next(account) : undefined),
       end: () => {
         if (isEnded) return
         isEnded = true
@@ -81,7 +86,7 @@ export class Bodies {
     return this.#reading.run(account, async () => {
       const reading = readSentBodyInSlices(bytes, SLICE)
       for (;;) {
-        await turn()
+        await this.#turns.next(account)
         const { done, value } = reading.next()
         if (done) return value
       }

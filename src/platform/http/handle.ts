@@ -141,7 +141,7 @@ function readSnapshot(
       try {
         const { pieces, ...answer } = await answerFrom(snapshot)
         if (!pieces) return answer
-        const { body, over } = await bodyOf(pieces)
+        const { body, over } = await bodyOf(pieces, deps.db.turns.of(id))
         answered({ ...answer, body })
         await over
         return undefined

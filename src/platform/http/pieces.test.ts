@@ -3,9 +3,11 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turned } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { Turns } from '../turns.ts'
 import { bodyOf } from './pieces.ts'
 
 const KILOBYTE = 'x'.repeat(1024)
+const turns = new Turns().of(1n)
 
 /** Pieces of a kilobyte, and how many were asked for. */
 function kilobytes(count: number, failsAt = Infinity) {
@@ -25,13 +27,13 @@ function kilobytes(count: number, failsAt = Infinity) {
 }
 
 async function streamOf(pieces: AsyncGenerator<string>) {
-  const { body, over } = await bodyOf(pieces)
+  const { body, over } = await bodyOf(pieces, turns)
   return { stream: body as Readable, over }
 }
 
 describe('the pieces of an answer', () => {
   test('are one text where they are short', async () => {
-    const { body, over } = await bodyOf(kilobytes(256).pieces)
+    const { body, over } = await bodyOf(kilobytes(256).pieces, turns)
     expect(body).toBe(KILOBYTE.repeat(256))
     await over
   })
@@ -63,10 +65,24 @@ describe('the pieces of an answer', () => {
   })
 
   test('that fail at first fail as a whole, later ones break the stream off', async () => {
-    await expect(bodyOf(kilobytes(1000, 10).pieces)).rejects.toThrow('broken')
+    await expect(bodyOf(kilobytes(1000, 10).pieces, turns)).rejects.toThrow('broken')
     const { stream, over } = await streamOf(kilobytes(1000, 500).pieces)
     await expect(text(stream)).rejects.toThrow('broken')
     await over
+  })
+
+  test('that are short leave others their turns too, while there are others', async () => {
+    const shared = new Turns()
+    for (const account of [1n, 2n]) shared.note(account)
+    let turns = 0
+    const count = () => {
+      turns += 1
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const { body } = await bodyOf(kilobytes(256).pieces, shared.of(1n))
+    clearImmediate(counting)
+    expect([body, turns >= 7]).toEqual([KILOBYTE.repeat(256), true])
   })
 
   test('leave the event loop its turns', async () => {

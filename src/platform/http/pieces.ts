@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import type { TurnsOf } from '../turns.ts'
 
 /** Answers that are written while they are read: what is short leaves whole, with its length; what is long leaves in pieces. */
 
 /** In characters: an answer within these is known whole before its first byte leaves, and fails as any other does. */
 const WHOLE_MAX = 256 * 1024
+
+/** In characters that are written in one turn of the event loop while other accounts wait for theirs: a millisecond. */
+const TURN = 32 * 1024
 
 /** Body that leaves in pieces, and a promise for the moment after which nothing more is read for it, however it ends. */
 export interface PiecedBody {
@@ -17,16 +20,20 @@ export interface PiecedBody {
  * Collects the pieces of an answer: their text where it is short, else a stream of them that goes on only as fast as it is read and stops
  * when it is destroyed. Rejects with what the first pieces throw.
  */
-export async function bodyOf(pieces: AsyncGenerator<string>): Promise<PiecedBody> {
+export async function bodyOf(pieces: AsyncGenerator<string>, turns: TurnsOf): Promise<PiecedBody> {
   const begun: string[] = []
+  let nextTurn = TURN
   for (let length = 0; length <= WHOLE_MAX;) {
     const { done, value } = await pieces.next()
     if (done) return { body: begun.join(''), over: Promise.resolve() }
     begun.push(value)
     length += value.length
+    if (length < nextTurn || !turns.areShared) continue
+    nextTurn = length + TURN
+    await turns.next()
   }
   // Bytes and not objects: the stream then asks for more only while little waits.
-  const body = Readable.from(inTurns(begun, pieces), { objectMode: false })
+  const body = Readable.from(inTurns(begun, pieces, turns), { objectMode: false })
   // Also where the caller has gone, perhaps before the first byte: whoever reads for it then stops.
   const over = once(body, 'close').then(
     () => pieces.return(undefined),
@@ -53,10 +60,10 @@ export async function* someAtATime<Row, Item>(
 /**
  * Passes pieces on in turns. A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn.
  */
-async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>) {
+async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>, turns: TurnsOf) {
   yield* begun
   for await (const piece of pieces) {
     yield piece
-    await turn()
+    await turns.next()
   }
 }

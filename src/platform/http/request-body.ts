@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
+import type { CountedBody } from './body-bounds.ts'
 import { type Json, readJsonInSlices } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
@@ -13,14 +14,14 @@ const broken = () =>
 
 /**
  * Returns the bytes of a body. 'ignore' reads to the end and keeps nothing: clients send empty JSON and left-over bodies with every method.
- * `arrived` counts bytes, and throws where there is no room for them. What is refused is read to its end as well, so that the connection
+ * A large one is counted, refused where there is no room for it, and read as fast as others allow. What is refused is read to its end as well, so that the connection
  * stays usable for the answer and the next request.
  */
 export function collectBody(
   payload: Readable,
   max: number | 'ignore',
   lengthHeader: string | undefined,
-  arrived: (bytes: number) => void = () => {},
+  counted?: CountedBody | null,
 ): Promise<Buffer | undefined> {
   if (max === 'ignore') {
     payload.resume()
@@ -38,10 +39,15 @@ export function collectBody(
     if (size > max) refuse(tooLarge(max))
     payload.on('data', (chunk: Buffer) => {
       size += chunk.length
+      const next = counted?.next()
+      if (next) {
+        payload.pause()
+        void next.then(() => payload.resume())
+      }
       if (isRefused) return
       if (size > max) return refuse(tooLarge(max))
       try {
-        arrived(chunk.length)
+        counted?.add(chunk.length)
         chunks.push(chunk)
       } catch (refusal) {
         refuse(refusal)

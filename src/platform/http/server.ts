@@ -100,7 +100,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
         operation?.rawBody?.bytesMax ??
         (operation?.body ? (operation.bodyBytesMax ?? BODY_BYTES_MAX) : 'ignore'),
       request.headers['content-length'],
-      request.countedBody?.add,
+      request.countedBody,
     ).then(
       (body) => done(null, body),
       // Handed on as if it were the body: a parser's error would make Fastify end the connection while the rest of the body arrives.

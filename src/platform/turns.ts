@@ -1,0 +1,80 @@
+import type { AccountId } from '../kernel/ids.ts'
+
+/** Turns of the event loop for large pieces of work, while several accounts want it. */
+
+/** Accounts whose requests come within this time share the event loop: a large piece of work of one must not keep the other waiting. */
+const TOGETHER_MS = 1000
+
+/** The turns of one account. */
+export interface TurnsOf {
+  readonly areShared: boolean
+  next(): Promise<void>
+}
+
+export class Turns {
+  /** The account of the newest request, and when it came after another's. */
+  #newest: AccountId | undefined
+  #togetherMs = -TOGETHER_MS
+  /** Pieces that wait, by account, in the order of the accounts' turns. */
+  readonly #waiting = new Map<AccountId, (() => void)[]>()
+  #isTaken = false
+
+  /** Notes a request of an account. */
+  note(account: AccountId): void {
+    if (account === this.#newest) return
+    this.#newest = account
+    this.#togetherMs = performance.now()
+  }
+
+  /** Returns whether requests of several accounts come at present. An account that is alone needs no turns, which cost it time. */
+  get areShared(): boolean {
+    return performance.now() - this.#togetherMs < TOGETHER_MS
+  }
+
+  /** Does a large piece of work: at once where its account is alone, else in a turn of the event loop in which no other one is done. */
+  handOn(account: AccountId, piece: () => void): void {
+    if (this.areShared) this.#queue(account, piece)
+    else piece()
+  }
+
+  /** Returns when the account may do its next large piece of work: in another turn of the event loop than any other one. */
+  next(account: AccountId): Promise<void> {
+    return new Promise((resolve) => this.#queue(account, resolve))
+  }
+
+  /** Returns the turns of one account. */
+  of(account: AccountId): TurnsOf {
+    const areShared = () => this.areShared
+    return {
+      get areShared() {
+        return areShared()
+      },
+      next: () => this.next(account),
+    }
+  }
+
+  #queue(account: AccountId, piece: () => void): void {
+    const waiting = this.#waiting.get(account)
+    if (waiting) waiting.push(piece)
+    else this.#waiting.set(account, [piece])
+    if (this.#isTaken) return
+    this.#isTaken = true
+    setImmediate(() => this.#doOne())
+  }
+
+  /** Does a piece of the account whose turn it is; its other pieces go behind those of other accounts. */
+  #doOne(): void {
+    const [entry] = this.#waiting
+    if (!entry) {
+      this.#isTaken = false
+      return
+    }
+    const [account, waiting] = entry
+    const piece = waiting.shift()
+    this.#waiting.delete(account)
+    if (waiting.length > 0) this.#waiting.set(account, waiting)
+    // The turn is over when all is done that follows from the piece.
+    setImmediate(() => this.#doOne())
+    piece?.()
+  }
+}
