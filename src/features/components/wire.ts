@@ -1,6 +1,5 @@
 import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { TermType } from '../../kernel/calendar.ts'
-import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { currencyCode, flag, longText, price, requiredReference, text, whole } from '../../platform/wire/fields.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -9,6 +8,7 @@ import {
   described,
   type Field,
   listOf,
+  namesOfInputs,
   objectOf,
   optional,
   type Properties,
@@ -21,9 +21,7 @@ import {
   outFlag,
   outId,
   outInteger,
-  outList,
   outNumber,
-  outObject,
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
@@ -44,41 +42,42 @@ const CURRENCIES_MAX = 200
 const BRACKETS_MAX = 100
 const QUANTITY_MAX = 999_999_999_999
 
-const BracketOut = outObject(
-  {
-    componentBracketID: outId(),
-    componentVersionCurrencyID: outId(),
-    Price: outNumber('Price per unit, for stairstep of the bracket, up to 8 decimals'),
-    QtyFrom: outInteger({ format: 'int64' }),
-    QtyTill: orNull(outInteger({ format: 'int64' })),
-  },
-  'ComponentBracketPrice',
-)
+interface ShownCurrency {
+  currency: VersionCurrency
+  version: ComponentVersion
+}
 
-const VersionCurrencyOut = outObject(
-  {
-    componentVersionCurrencyID: outId(),
-    componentVersionID: outId(),
-    CurrencyCode: outText(),
-    ComponentBracketPrices: outList(BracketOut),
-  },
-  'ComponentVersionCurrency',
-)
+interface ShownBracket {
+  bracket: ComponentBracket
+  currency: VersionCurrency
+}
 
-const bracketToWire = (bracket: ComponentBracket, currencyId: bigint) => ({
-  componentBracketID: bracket.id,
-  componentVersionCurrencyID: currencyId,
-  Price: decimalDigits(bracket.price),
-  QtyFrom: Number(bracket.from),
-  QtyTill: bracket.till === null ? null : Number(bracket.till),
+const bracketShape = recordShape<ShownBracket>()('ComponentBracketPrice', {
+  componentBracketID: [outId(), ({ bracket }) => bracket.id],
+  componentVersionCurrencyID: [outId(), ({ currency }) => currency.id],
+  Price: [
+    outNumber('Price per unit, for stairstep of the bracket, up to 8 decimals'),
+    ({ bracket }) => decimalDigits(bracket.price),
+  ],
+  QtyFrom: [outInteger({ format: 'int64' }), ({ bracket }) => Number(bracket.from)],
+  QtyTill: [
+    orNull(outInteger({ format: 'int64' })),
+    ({ bracket }) => (bracket.till === null ? null : Number(bracket.till)),
+  ],
 })
 
-const currencyToWire = ({ id, currency, brackets }: VersionCurrency, version: ComponentVersion) => ({
-  componentVersionCurrencyID: id,
-  componentVersionID: version.id,
-  CurrencyCode: currency,
-  ComponentBracketPrices: brackets.map((bracket) => bracketToWire(bracket, id)),
+const bracketsOf = ({ currency }: ShownCurrency): ShownBracket[] =>
+  currency.brackets.map((bracket) => ({ bracket, currency }))
+
+const currencyShape = recordShape<ShownCurrency>()('ComponentVersionCurrency', {
+  componentVersionCurrencyID: [outId(), ({ currency }) => currency.id],
+  componentVersionID: [outId(), ({ version }) => version.id],
+  CurrencyCode: [outText(), ({ currency }) => currency.currency],
+  ComponentBracketPrices: recordsColumn(bracketShape, bracketsOf),
 })
+
+const currenciesOf = (version: ComponentVersion): ShownCurrency[] =>
+  version.currencies.map((currency) => ({ currency, version }))
 
 export const componentVersionShape = recordShape<ComponentVersion>()('ComponentVersion', {
   componentVersionID: [outId(), ({ id }) => id],
@@ -87,10 +86,7 @@ export const componentVersionShape = recordShape<ComponentVersion>()('ComponentV
   VersionName: [outText(), ({ name }) => name],
   isDefault: [outFlag(), ({ isDefault }) => isDefault],
   isActive: [outFlag(), ({ isActive }) => isActive],
-  ComponentVersionCurrencies: [
-    outList(VersionCurrencyOut),
-    (version) => version.currencies.map((currency) => currencyToWire(currency, version)),
-  ],
+  ComponentVersionCurrencies: recordsColumn(currencyShape, currenciesOf),
 })
 
 export const componentShape = recordShape<ComponentTree>()('Component', {
@@ -107,22 +103,6 @@ export const componentShape = recordShape<ComponentTree>()('Component', {
   Scheme: [outWord(SCHEMES), ({ owner }) => owner.scheme],
   ComponentVersions: recordsColumn(componentVersionShape, ({ versions }) => versions),
 })
-
-/** Changes with whatever a PUT would replace: the versions have tags of their own. */
-export const componentEtag = (c: Component): string =>
-  etagOf(c.id, c.groupId, c.code, c.name, c.description, c.isActive, c.unitName, c.term, c.termType, c.type, c.scheme)
-
-export const componentVersionEtag = (version: ComponentVersion): string =>
-  etagOf(
-    version.id,
-    version.name,
-    version.isDefault,
-    version.isActive,
-    version.currencies.map(({ currency, brackets }) => [
-      currency,
-      brackets.map(({ price: unit, from, till }) => [decimalText(unit), from, till]),
-    ]),
-  )
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
 
@@ -208,6 +188,22 @@ export const ComponentIn = objectOf(componentFields, {
   name: 'ComponentEdit',
   ignored: ['componentID', 'ComponentVersions', 'ComponentVersion'],
 })
+
+const textOfSet = componentShape.writerOf(namesOfInputs(componentFields))
+
+/** Changes with whatever a PUT would replace: the versions have tags of their own. */
+export const componentEtag = (owner: Component): string => etagOf(owner.id, textOfSet({ owner, versions: [] }))
+
+const textOfVersion = componentVersionShape.writerOf(namesOfInputs(versionFields, 'ComponentVersionCurrencies'))
+const textOfCurrency = currencyShape.writerOf(namesOfInputs(keptBrackets, 'ComponentBracketPrices'))
+const textOfBracket = bracketShape.writerOf(namesOfInputs(bracketFields))
+
+export const componentVersionEtag = (version: ComponentVersion): string =>
+  etagOf(
+    version.id,
+    textOfVersion(version),
+    currenciesOf(version).map((shown) => [textOfCurrency(shown), bracketsOf(shown).map(textOfBracket)]),
+  )
 
 export type BracketBody = BodyOf<typeof bracketFields>
 export type CurrencyBody = BodyOf<typeof keptBrackets>

@@ -1,6 +1,14 @@
 import { etagOf } from '../../platform/http/etag.ts'
 import { longText, requiredReference } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  namesOfInputs,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type Note, NOTE_TYPES, type NoteInput } from './queries.ts'
@@ -28,5 +36,7 @@ export const noteFromWire = (body: NoteBody): NoteInput => ({
   type: body.NoteType ?? 'General',
 })
 
+const textOfSet = noteShape.writerOf(namesOfInputs(inputs))
+
 /** Changes with whatever a PUT would replace. */
-export const noteEtag = ({ id, customerId, text, type }: Note): string => etagOf(id, customerId, text, type)
+export const noteEtag = (note: Note): string => etagOf(note.id, textOfSet(note))

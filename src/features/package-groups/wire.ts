@@ -1,6 +1,6 @@
 import { etagOf } from '../../platform/http/etag.ts'
 import { text } from '../../platform/wire/fields.ts'
-import { objectOf, required } from '../../platform/wire/read.ts'
+import { namesOfInputs, objectOf, type Properties, required } from '../../platform/wire/read.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { outId, outText } from '../../platform/wire/write.ts'
 import type { PackageGroup } from './queries.ts'
@@ -10,10 +10,11 @@ export const packageGroupShape = recordShape<PackageGroup>()('PackageGroup', {
   GroupName: [outText(), ({ name }) => name],
 })
 
-export const PackageGroupIn = objectOf(
-  { GroupName: required(text()) },
-  { name: 'PackageGroupInput', ignored: ['packageGroupID'] },
-)
+const inputs = { GroupName: required(text()) } satisfies Properties
+
+export const PackageGroupIn = objectOf(inputs, { name: 'PackageGroupInput', ignored: ['packageGroupID'] })
+
+const textOfSet = packageGroupShape.writerOf(namesOfInputs(inputs))
 
 /** Changes with whatever a PUT would replace. */
-export const packageGroupEtag = ({ id, name }: PackageGroup): string => etagOf(id, name)
+export const packageGroupEtag = (group: PackageGroup): string => etagOf(group.id, textOfSet(group))

@@ -1,6 +1,5 @@
 import type { TermType } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import {
   amount,
@@ -13,16 +12,23 @@ import {
   whole,
 } from '../../platform/wire/fields.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
-import { type BodyOf, listOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
+import {
+  type BodyOf,
+  listOf,
+  namesOfInputs,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+  word,
+} from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   minorDigits,
   outFlag,
   outId,
   outInteger,
-  outList,
   outNumber,
-  outObject,
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
@@ -32,52 +38,41 @@ const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const RATES_MAX = 200
 const TERMS_MAX = 100
 
-const RateTermOut = outObject(
-  {
-    packageRateTermID: outId(),
-    packageRateID: outId(),
-    ChargePrice: outNumber('Price of one term, up to 8 decimals'),
-    ChargeTerm: outInteger(),
-    ChargeTermType: outWord(TERM_TYPES),
-  },
-  'PackageRateTerm',
-)
-
-const RateOut = outObject(
-  {
-    packageRateID: outId(),
-    packageID: outId(),
-    CurrencyCode: outText(),
-    SetupFee: outNumber(),
-    TrialFee: outNumber(),
-    TrialPeriod: outInteger(),
-    TrialPeriodType: outWord(TERM_TYPES),
-    PackageRateTerms: outList(RateTermOut),
-  },
-  'PackageVersionRate',
-)
-
 /** A hundred years: dates that far still fit the calendar of the interface. */
 export const DAYS_MAX = 36_500
 
-const termToWire = (term: RateTerm, rate: Rate) => ({
-  packageRateTermID: term.id,
-  packageRateID: rate.id,
-  ChargePrice: decimalDigits(term.price),
-  ChargeTerm: term.term,
-  ChargeTermType: term.termType,
+interface ShownTerm {
+  term: RateTerm
+  rate: Rate
+}
+
+const termShape = recordShape<ShownTerm>()('PackageRateTerm', {
+  packageRateTermID: [outId(), ({ term }) => term.id],
+  packageRateID: [outId(), ({ rate }) => rate.id],
+  ChargePrice: [outNumber('Price of one term, up to 8 decimals'), ({ term }) => decimalDigits(term.price)],
+  ChargeTerm: [outInteger(), ({ term }) => term.term],
+  ChargeTermType: [outWord(TERM_TYPES), ({ term }) => term.termType],
 })
 
-const rateToWire = (rate: Rate, version: PackageVersion) => ({
-  packageRateID: rate.id,
-  packageID: version.packageId,
-  CurrencyCode: rate.currency,
-  SetupFee: minorDigits(rate.setupFeeMinor, digitsOf(rate.currency)),
-  TrialFee: minorDigits(rate.trialFeeMinor, digitsOf(rate.currency)),
-  TrialPeriod: rate.trialPeriod,
-  TrialPeriodType: rate.trialPeriodType,
-  PackageRateTerms: rate.terms.map((term) => termToWire(term, rate)),
+interface ShownRate {
+  rate: Rate
+  version: PackageVersion
+}
+
+const termsOf = ({ rate }: ShownRate): ShownTerm[] => rate.terms.map((term) => ({ term, rate }))
+
+const rateShape = recordShape<ShownRate>()('PackageVersionRate', {
+  packageRateID: [outId(), ({ rate }) => rate.id],
+  packageID: [outId(), ({ version }) => version.packageId],
+  CurrencyCode: [outText(), ({ rate }) => rate.currency],
+  SetupFee: [outNumber(), ({ rate }) => minorDigits(rate.setupFeeMinor, digitsOf(rate.currency))],
+  TrialFee: [outNumber(), ({ rate }) => minorDigits(rate.trialFeeMinor, digitsOf(rate.currency))],
+  TrialPeriod: [outInteger(), ({ rate }) => rate.trialPeriod],
+  TrialPeriodType: [outWord(TERM_TYPES), ({ rate }) => rate.trialPeriodType],
+  PackageRateTerms: recordsColumn(termShape, termsOf),
 })
+
+const ratesOf = (version: PackageVersion): ShownRate[] => version.rates.map((rate) => ({ rate, version }))
 
 export const packageVersionShape = recordShape<PackageVersion>()('PackageVersion', {
   packageVersionID: [outId(), ({ id }) => id],
@@ -87,7 +82,7 @@ export const packageVersionShape = recordShape<PackageVersion>()('PackageVersion
   isDefault: [outFlag(), ({ isDefault }) => isDefault],
   isActive: [outFlag(), ({ isActive }) => isActive],
   SubscriptionCount: [outInteger(), ({ subscriptionCount }) => subscriptionCount],
-  packageVersionRates: [outList(RateOut), (version) => version.rates.map((rate) => rateToWire(rate, version))],
+  packageVersionRates: recordsColumn(rateShape, ratesOf),
 })
 
 export const packageShape = recordShape<PackageTree>()('Package', {
@@ -99,25 +94,6 @@ export const packageShape = recordShape<PackageTree>()('Package', {
   isActive: [outFlag(), ({ owner }) => owner.isActive],
   PackageVersions: recordsColumn(packageVersionShape, ({ versions }) => versions),
 })
-
-/** Changes with whatever a PUT would replace: the versions have tags of their own. */
-export const packageEtag = (p: Package): string => etagOf(p.id, p.groupId, p.code, p.name, p.description, p.isActive)
-
-export const packageVersionEtag = (version: PackageVersion): string =>
-  etagOf(
-    version.id,
-    version.name,
-    version.isDefault,
-    version.isActive,
-    version.rates.map((rate) => [
-      rate.currency,
-      rate.setupFeeMinor,
-      rate.trialFeeMinor,
-      rate.trialPeriod,
-      rate.trialPeriodType,
-      rate.terms.map(({ price: unit, term, termType }) => [decimalText(unit), term, termType]),
-    ]),
-  )
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
 
@@ -180,6 +156,22 @@ export const PackageIn = objectOf(packageFields, {
   name: 'PackageEdit',
   ignored: ['packageID', 'PackageVersions', 'PackageVersion'],
 })
+
+const textOfSet = packageShape.writerOf(namesOfInputs(packageFields))
+
+/** Changes with whatever a PUT would replace: the versions have tags of their own. */
+export const packageEtag = (owner: Package): string => etagOf(owner.id, textOfSet({ owner, versions: [] }))
+
+const textOfVersion = packageVersionShape.writerOf(namesOfInputs(versionFields))
+const textOfRate = rateShape.writerOf(namesOfInputs(rateFields))
+const textOfTerm = termShape.writerOf(namesOfInputs(termFields))
+
+export const packageVersionEtag = (version: PackageVersion): string =>
+  etagOf(
+    version.id,
+    textOfVersion(version),
+    ratesOf(version).map((shown) => [textOfRate(shown), termsOf(shown).map(textOfTerm)]),
+  )
 
 export type TermBody = BodyOf<typeof termFields>
 export type RateBody = BodyOf<typeof keptTerms>

@@ -1,45 +1,33 @@
-import { decimalText } from '../../kernel/decimal.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { rate, reference, text } from '../../platform/wire/fields.ts'
-import { type BodyOf, listOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
-import { recordShape } from '../../platform/wire/columns.ts'
-import { decimalDigits, orNull, outId, outList, outNumber, outObject, outText } from '../../platform/wire/write.ts'
+import {
+  type BodyOf,
+  listOf,
+  namesOfInputs,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+} from '../../platform/wire/read.ts'
+import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
+import { decimalDigits, orNull, outId, outNumber, outText } from '../../platform/wire/write.ts'
 import type { SettingRule, TaxSetting } from './queries.ts'
 
 const RULES_MAX = 500
 
-const TaxRuleOut = outObject(
-  {
-    taxRuleID: outId(),
-    Perc: outNumber('A fraction from 0 to 1'),
-    countryID: orNull(outId('ISO 3166-1 numeric code; null: every country')),
-    countryStateID: orNull(outId('Null: the whole country')),
-    TaxNumber: orNull(outText()),
-  },
-  'TaxRule',
-)
-
-const ruleToWire = (rule: SettingRule) => ({
-  taxRuleID: rule.id,
-  Perc: decimalDigits(rule.rate),
-  countryID: rule.countryId,
-  countryStateID: rule.countryStateId,
-  TaxNumber: rule.taxNumber,
+const ruleShape = recordShape<SettingRule>()('TaxRule', {
+  taxRuleID: [outId(), ({ id }) => id],
+  Perc: [outNumber('A fraction from 0 to 1'), ({ rate: fraction }) => decimalDigits(fraction)],
+  countryID: [orNull(outId('ISO 3166-1 numeric code; null: every country')), ({ countryId }) => countryId],
+  countryStateID: [orNull(outId('Null: the whole country')), ({ countryStateId }) => countryStateId],
+  TaxNumber: [orNull(outText()), ({ taxNumber }) => taxNumber],
 })
 
 export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
   taxSettingID: [outId(), ({ id }) => id],
   Name: [outText(), ({ name }) => name],
-  rules: [outList(TaxRuleOut), ({ rules }) => rules.map(ruleToWire)],
+  rules: recordsColumn(ruleShape, ({ rules }) => rules),
 })
-
-/** Changes with whatever a PUT would replace. */
-export const taxSettingEtag = ({ id, name, rules }: TaxSetting): string =>
-  etagOf(
-    id,
-    name,
-    rules.map((rule) => [rule.id, decimalText(rule.rate), rule.countryId, rule.countryStateId, rule.taxNumber]),
-  )
 
 const ruleFields = {
   taxRuleID: optional(reference()),
@@ -55,6 +43,13 @@ const settingFields = {
 } satisfies Properties
 
 export const TaxSettingIn = objectOf(settingFields, { name: 'TaxSettingInput', ignored: ['taxSettingID'] })
+const textOfSet = taxSettingShape.writerOf(namesOfInputs(settingFields, 'rules'))
+const textOfRule = ruleShape.writerOf(namesOfInputs(ruleFields))
+
+/** Changes with whatever a PUT would replace. */
+export const taxSettingEtag = (setting: TaxSetting): string =>
+  etagOf(setting.id, textOfSet(setting), setting.rules.map(textOfRule))
+
 export type TaxRuleBody = BodyOf<typeof ruleFields>
 
 /** Rules without an identifier are new ones. */
