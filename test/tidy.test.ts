@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { EVENT_TYPES } from '../src/features/events/queries.ts'
+import { GATEWAY_TYPES, gatewayFactsOf } from '../src/features/gateways/facts.ts'
+import { ibanProblem } from '../src/kernel/bank-numbers.ts'
 
 /** The house rules that a machine can see. Each test lists what breaks its rule, so an empty list is a kept rule. */
 
@@ -378,6 +380,20 @@ describe('plain English', () => {
 
 describe('documents', () => {
   const DOCUMENTS = ALL.filter((path) => path.endsWith('.md'))
+
+  test('docs/domain/sandbox.md lists just the cards and accounts that the sandbox treats in ways of their own', () => {
+    const manual = read('docs/domain/sandbox.md')
+    const listed = [...manual.matchAll(/^\| (\d{4}|\d{16}) \|/gm)].map(([, number]) => number)
+    const source = read('src/sandbox/conduct.ts')
+    expect(listed.sort()).toEqual([...source.matchAll(/'(\d{4}|\d{16})'/g)].map(([, number]) => number).sort())
+    for (const [iban] of manual.matchAll(/DE\d{20}/g)) expect(ibanProblem(iban), iban).toBe(null)
+  })
+
+  test('docs/domain/gateways.md lists every Setting of gateways that sepa.md does not', () => {
+    const manual = read('docs/domain/gateways.md') + read('docs/operate/sepa.md')
+    const names = GATEWAY_TYPES.flatMap((type) => Object.keys(gatewayFactsOf(type).settings))
+    expect(names.filter((name) => !new RegExp(`\\| [^|]*\\b${name}\\b[^|]* \\|`).test(manual))).toEqual([])
+  })
 
   test('docs/events.md lists just the types of events that there are', () => {
     const listed = [...read('docs/events.md').matchAll(/^\| `?([a-z_]+\.[a-z_]+)`? \|/gm)].map(([, type]) => type)

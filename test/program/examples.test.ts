@@ -33,18 +33,22 @@ test('first-invoice: a year on a monthly package is thirteen invoices, each expl
   )
 })
 
-test.each(['first-invoice.ts', 'import-customers.ts', 'receive-webhooks.ts', 'first-invoice.sh', 'card.sh'])(
-  '%s: where nothing answers, one sentence says so',
-  async (name) => {
-    // The discard port: nobody listens on it.
-    const env = { PERENNIAL_URL: 'http://127.0.0.1:9', PERENNIAL_ACCOUNT: '1', PERENNIAL_KEY: 'test_none' }
-    const { code, out, err } = await example(name, env)
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(err).toBe(
-      'Nothing answers at http://127.0.0.1:9: start the service with npm start, or set PERENNIAL_URL to where it runs.\n',
-    )
-  },
-)
+test.each([
+  'first-invoice.ts',
+  'import-customers.ts',
+  'receive-webhooks.ts',
+  'first-invoice.sh',
+  'card.sh',
+  'debit.sh',
+])('%s: where nothing answers, one sentence says so', async (name) => {
+  // The discard port: nobody listens on it.
+  const env = { PERENNIAL_URL: 'http://127.0.0.1:9', PERENNIAL_ACCOUNT: '1', PERENNIAL_KEY: 'test_none' }
+  const { code, out, err } = await example(name, env)
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toBe(
+    'Nothing answers at http://127.0.0.1:9: start the service with npm start, or set PERENNIAL_URL to where it runs.\n',
+  )
+})
 
 test('import-customers: the second time makes nobody, and the pages show everybody', async () => {
   const { code, out, err } = await example('import-customers.ts', await environmentOf())
@@ -81,6 +85,27 @@ test('card.sh: a card is declined, replaced and charged, and what was given back
     expect(JSON.parse(attempts).map(({ Outcome }: { Outcome: string }) => Outcome)).toEqual(['declined', 'succeeded'])
     expect(JSON.parse(refunds)).toMatchObject([{ Amount: 40, State: 'succeeded' }])
     expect(Number(tries)).toBe(2)
+  }
+})
+
+test('debit.sh: a SEPA debit is filed, booked and returned, and paid by the transfer that a file of the bank proposes', async () => {
+  const env = await environmentOf()
+  for (const run of [1, 2]) {
+    const { code, out, err } = await example('debit.sh', env)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const lines = out.trim().split('\n')
+    const [attempts = '', proposed = ''] = lines.filter((line) => /^[[{]/.test(line))
+    expect(lines.filter((line) => !/^[[{]/.test(line))).toEqual([
+      'issued: Due',
+      'in a batch: Pending',
+      '<InstdAmt Ccy="EUR">115.00<',
+      `<MndtId>M-${run}`,
+      'booked by the bank: Paid',
+      'returned: Past Due',
+      'paid by transfer: Paid',
+    ])
+    expect(JSON.parse(attempts)).toMatchObject([{ Outcome: 'returned', Class: 'insufficient_funds', Code: 'AM04' }])
+    expect(JSON.parse(proposed)).toMatchObject({ Kind: 'credit', Amount: 115, invoiceID: run })
   }
 })
 
