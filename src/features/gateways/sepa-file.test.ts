@@ -172,6 +172,8 @@ describe('the gateway', () => {
 
   test.each([
     ['CreditorName', 'x'.repeat(71)],
+    ['CreditorName', '日本電気株式会社'],
+    ['CreditorName', '++++'],
     ['CreditorIBAN', 'DE88370400440532013000'],
     ['CreditorIBAN', 'TR330006100519786457841326'],
     ['CreditorBIC', 'COBADE'],
@@ -192,6 +194,20 @@ describe('the gateway', () => {
     // Bounds are named, which a value may happen to be part of.
     if (String(value).length > 3) expect(problems.found[0]?.message).not.toContain(String(value))
   })
+
+  test.each(['CreditorName', 'CreditorIBAN', 'CreditorBIC', 'CreditorIdentifier'])(
+    'is not enabled with a blank %s: no file leaves without it',
+    async (name) => {
+      const client = await service.newAccount({ currency: 'EUR' })
+      const { body } = await add(client, { Settings: { ...SETTINGS, [name]: ' ' } })
+      expect(body.isEnabled).toBe(false)
+      const path = `/v1/gateways/${body.gatewayID}`
+      expect((await client.put(path, { Settings: SETTINGS })).status).toBe(204)
+      expect((await client.get(path)).body.isEnabled).toBe(true)
+      expect((await client.put(path, { Settings: { [name]: '' } })).status).toBe(204)
+      expect((await client.get(path)).body.isEnabled).toBe(false)
+    },
+  )
 
   test('keeps a SettleAfterDays of null, which is no default', async () => {
     const daysOf = (settings: Record<string, string | null>) => settleAfterDays(callWith(settings).settings)

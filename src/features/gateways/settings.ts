@@ -9,17 +9,23 @@ import type { GatewayFacts } from './facts.ts'
 
 export type SentSettings = { [name: string]: Json }
 
-/** Returns the Settings after those sent: each name replaces its present value, null takes it away where it is no value of its own. */
+/**
+ * Returns the Settings after those sent: each name replaces its present value, null or a blank text takes it away where null is no value of its
+ * own.
+ */
 export function mergedSettings(
-  { nullable = [] }: Pick<GatewayFacts, 'nullable'>,
+  { nullable = [], settings }: Pick<GatewayFacts, 'nullable' | 'settings'>,
   present: SentSettings,
   sent: SentSettings,
 ): SentSettings {
   const merged = Object.entries({ ...present, ...sent }).filter(
-    ([name, value]) => value !== null || nullable.includes(name),
+    ([name, value]) =>
+      nullable.includes(name) || (value !== null && !(settings[name]?.field.isBlankNull && isBlank(value))),
   )
   return Object.fromEntries(merged)
 }
+
+const isBlank = (value: Json): boolean => typeof value === 'string' && value.trim() === ''
 
 /** Notes what is wrong with Settings, each under `Settings.<name>`; a name that the type does not have too. */
 export function checkGatewaySettings(

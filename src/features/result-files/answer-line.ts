@@ -18,6 +18,7 @@ import { listSentPayments } from './match-queries.ts'
 import { type ListedLine, updateListedLine } from './queries.ts'
 import type { ResultDeps } from './receive.ts'
 import { resultLineKind } from './record.ts'
+import { dayOfResult } from './rules.ts'
 import type { ResultLineBody } from './wire.ts'
 
 /** Answers of a person to a line that waits: the payment that it returns, the customer whose money it is, or that it is none of these. */
@@ -94,7 +95,8 @@ async function returned(
     throw refuse(
       `is ${amountText(payment.amountMinor, payment.currency)}, and the line ${amountText(amountMinor, currency ?? payment.currency)}`,
     )
-  const { code: reason, dated: on } = line
+  const { code: reason } = line
+  const on = dayOfResult(line.dated, { actionDate: payment.actionDate, today: context.moment.today })
   const result = { isSuccess: false, reason, on, source: 'file' as const }
   const outcome = await applyLineResult(tx, context, paymentId, result, linesOfService)
   if (outcome !== 'applied') throw refuse('has failed already')

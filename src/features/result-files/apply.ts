@@ -20,6 +20,7 @@ import { fileBusy, type ResultDeps } from './receive.ts'
 import {
   bankReferenceOf,
   batchTokenOf,
+  dayOfResult,
   isAboutBatch,
   type MoneyLine,
   paymentIdOf,
@@ -190,7 +191,10 @@ async function applyToBatch(reading: Reading, line: MoneyLine): Promise<void> {
     await inTransaction(reading, async (tx) => {
       await lockCustomers(tx, [...new Set(some.map(({ customerId }) => customerId))], true)
       for (const payment of some)
-        if ((await applyOne(tx, reading, line, payment, isSuccess)) === 'applied') sendLineBegun(tx, reading.file.id)
+        if (
+          (await applyOne(tx, reading, line, { id: payment.id, actionDate: batch.actionDate }, isSuccess)) === 'applied'
+        )
+          sendLineBegun(tx, reading.file.id)
     })
   }
   await inTransaction(reading, (tx) =>
@@ -202,7 +206,9 @@ const applyOne = (
   tx: Transaction,
   { deps, context }: Reading,
   line: MoneyLine,
-  { id }: Pick<SentPayment, 'id'>,
+  { id, actionDate }: Pick<SentPayment, 'id' | 'actionDate'>,
   isSuccess: boolean,
-) =>
-  applyLineResult(tx, context, id, { isSuccess, reason: line.code, on: line.on, source: 'file' }, deps.linesOfService)
+) => {
+  const on = dayOfResult(line.on, { actionDate, today: context.moment.today })
+  return applyLineResult(tx, context, id, { isSuccess, reason: line.code, on, source: 'file' }, deps.linesOfService)
+}

@@ -64,7 +64,10 @@ export async function writeListedLines(
 ): Promise<void> {
   if (lines.length === 0) return
   const hash = deps.envelope.keyedHash('result likeness')
-  const likenesses = lines.map(({ line, kind }) => hash(`${tx.account}\n${likenessOf(line, kind)}`))
+  // A fee is like other fees, not like the rest of its entry.
+  const likenesses = lines.map(({ line, kind, amount }) =>
+    hash(`${tx.account}\n${likenessOf(line, kind)}${amount === null ? '' : `\n${FEE}`}`),
+  )
   const [ids, alike, payments, invoices] = await Promise.all([
     drawLineIds(tx, lines.length),
     listAlike(tx, likenesses),
@@ -77,9 +80,8 @@ export async function writeListedLines(
     const id = ids[index] as Id
     const likeness = likenesses[index] as Buffer
     const key = likeness.toString('hex')
-    // A reference of the bank distinguishes entries, and a fee is a part of its entry.
-    const isDistinct = amount !== null || bankReferenceOf(line) !== null
-    const sameAs = isDistinct ? null : (earlier.get(key) ?? null)
+    // A reference of the bank distinguishes entries.
+    const sameAs = bankReferenceOf(line) === null ? (earlier.get(key) ?? null) : null
     if (!earlier.has(key)) earlier.set(key, id)
     const texts = { reference: cut(referenceOf(line, kind), REFERENCE_MAX), name: cut(line.name, NAME_MAX) }
     return {

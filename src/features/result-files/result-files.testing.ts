@@ -25,8 +25,12 @@ export interface SentLine {
 }
 
 /** An account with a gateway whose batch of some lines of EUR 115.00 was submitted for 25 January 2027. */
-export async function bank(service: TestService, lines = 1, more: { mandates?: boolean; settings?: object } = {}) {
-  const client = await service.newAccount({ clockAt: '2027-01-20T12:00:00.000Z' })
+export async function bank(
+  service: TestService,
+  lines = 1,
+  more: { mandates?: boolean; settings?: object; clockAt?: string } = {},
+) {
+  const client = await service.newAccount({ clockAt: more.clockAt ?? '2027-01-20T12:00:00.000Z' })
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
   const wanted = more.settings
     ? { GatewayType: 'sepa-file', Settings: { ...CREDITOR, ...more.settings } }

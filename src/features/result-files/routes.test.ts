@@ -63,7 +63,7 @@ describe('a file', () => {
   })
 
   test('returns what was settled before, and an older settlement that comes later changes nothing', async () => {
-    const shop = await bank(service)
+    const shop = await bank(service, 1, { clockAt: '2027-02-24T12:00:00.000Z' })
     const reference = shop.reference(shop.sent[0]!)
     const settled = entryXml({ reference, isCredit: true, on: '2027-01-26' })
     await shop.send(statementXml([settled]))
@@ -72,6 +72,23 @@ describe('a file', () => {
     expect(await statusOf(shop)).toEqual(['Failed'])
     expect(counts((await shop.send(statementXml([settled], { message: 'camt.054' }))).body)).toEqual([1, 0, 0, 0])
     expect(await statusOf(shop)).toEqual(['Failed'])
+    await clean(shop)
+  })
+
+  test('dated on a day that is still to come is a result of today, by itself and by a person', async () => {
+    const shop = await bank(service, 2, { clockAt: '2027-02-24T12:00:00.000Z' })
+    const [one, two] = shop.sent as [any, any]
+    const dated = { code: 'MD06', on: '2099-01-01' }
+    await shop.send(statementXml([entryXml({ reference: shop.reference(one), ...dated })]))
+    const { body } = await shop.send(statementXml([entryXml({ name: 'Ada', family: 'IDDT', ...dated })]))
+    const [line] = await linesOf(shop, body.resultFileID)
+    expect(line.Date).toBe('2099-01-01T00:00:00Z')
+    const path = `/v1/resultfiles/${body.resultFileID}/lines/${line.lineID}`
+    expect((await shop.client.put(path, { paymentID: Number(two.paymentId) })).status).toBe(204)
+    for (const { customerID } of [one, two]) {
+      const entries = (await shop.client.get(`/v1/ledger/entries?customerID=${customerID}`)).body
+      expect(entries.at(-1)).toMatchObject({ Date: '2027-02-24T00:00:00Z' })
+    }
     await clean(shop)
   })
 
@@ -110,6 +127,34 @@ describe('a file', () => {
       },
     ])
     await clean(shop)
+  })
+})
+
+describe('without a bank reference', () => {
+  test('a fee that another file shows again is listed as the same, one with a reference is known', async () => {
+    const shop = await bank(service, 2)
+    const [plain, referenced] = shop.sent.map((line, index) =>
+      entryXml({
+        reference: shop.reference(line),
+        code: 'AC04',
+        amount: 11_850n,
+        original: 11_500n,
+        ...(index === 1 && { bankReference: 'A' }),
+      }),
+    ) as [string, string]
+    const first = await shop.send(statementXml([plain, referenced], { message: 'camt.054' }))
+    const [fee] = await linesOf(shop, first.body.resultFileID)
+    const second = await shop.send(statementXml([plain, referenced]))
+    expect(counts(second.body)).toEqual([1, 0, 1, 1])
+    expect(await linesOf(shop, second.body.resultFileID)).toMatchObject([{ Amount: 3.5, sameAs: fee.lineID }])
+  })
+
+  test('a fee is not the same as an entry that was listed', async () => {
+    const shop = await bank(service)
+    const about = { reference: shop.reference(shop.sent[0]!), code: 'AC04', amount: 11_850n }
+    await shop.send(statementXml([entryXml(about)]))
+    const { body } = await shop.send(statementXml([entryXml({ ...about, original: 11_500n })]))
+    expect(await linesOf(shop, body.resultFileID)).toMatchObject([{ Code: 'CHRG', sameAs: null }])
   })
 })
 

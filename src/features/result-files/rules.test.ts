@@ -10,6 +10,7 @@ import {
   referenceOf,
   type SentBatch,
   type SentPayment,
+  dayOfResult,
   decisionOn,
 } from './rules.ts'
 
@@ -222,4 +223,14 @@ test('two lines are alike in account, day, direction, amount, reference and name
     { name: 'Bob' },
   ]
   expect(new Set(others.map(likeness)).add(likeness({})).size).toBe(others.length + 1)
+})
+
+test.each([
+  ['2027-01-29', '2027-02-01', '2027-01-29', 'its own'],
+  ['2027-02-01', '2027-02-01', '2027-02-01', 'today'],
+  ['2099-01-01', '2027-02-01', '2027-02-01', 'none that is still to come'],
+  ['2027-01-29', '2027-01-20', '2027-01-25', 'the day of the debit, where that is still to come'],
+  ['2027-01-21', '2027-01-22', '2027-01-21', 'a rejection before the debit'],
+])('a line of %s that is read on %s is of %s: %s', (on, today, expected) => {
+  expect(dayOfResult(on, { actionDate: '2027-01-25', today })).toBe(expected)
 })

@@ -174,6 +174,15 @@ export function referenceOf(line: MoneyLine, kind: LineKind): string | null {
 /** Returns the bank's own reference of a line; a status has none. */
 export const bankReferenceOf = (line: MoneyLine): string | null => (line.kind === 'entry' ? line.bankReference : null)
 
+/**
+ * Returns the day of a result that a line brings: its own, but none that is still to come. A bank may book on a later day than the account's, and a
+ * result before the day of the debit is one of that day.
+ */
+export const dayOfResult = (on: IsoDate, { actionDate, today }: { actionDate: IsoDate; today: IsoDate }): IsoDate => {
+  const last = today < actionDate ? actionDate : today
+  return on < last ? on : last
+}
+
 /** Digits of an invoice's number; longer ones are accounts and references. */
 const NUMBER = /(?<![\d])0*([1-9]\d{0,14})(?![\d])/g
 const NUMBERS_MAX = 20
