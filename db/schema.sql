@@ -180,7 +180,6 @@ create table batch_lines (
   returned_reason text,
   returned_source text,
   constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
-  constraint batch_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint batch_lines_payment_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),
   constraint batch_lines_check1 CHECK ((((returned_on IS NULL) = (returned_source IS NULL)) AND ((returned_on IS NULL) OR (result = 'success'::text)))),
@@ -374,7 +373,6 @@ create table collection_tries (
   is_line boolean default false not null,
   replaced jsonb,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
-  constraint collection_tries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint collection_tries_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),
   constraint collection_tries_check CHECK (((state = 'open'::text) = (finished_at IS NULL))),
@@ -675,8 +673,7 @@ create table dunning (
   is_stopped boolean default false not null,
   is_untried boolean default false not null,
   is_settled boolean default false not null,
-  constraint dunning_pkey PRIMARY KEY (account_id, invoice_id),
-  constraint dunning_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+  constraint dunning_pkey PRIMARY KEY (account_id, invoice_id)
 );
 CREATE INDEX dunning_by_customer ON dunning USING btree (account_id, customer_id);
 CREATE INDEX dunning_due ON dunning USING btree (account_id, due_on, customer_id) WHERE (due_on IS NOT NULL);
@@ -1002,7 +999,6 @@ create table outbox (
   document_kind text,
   document_id bigint,
   constraint outbox_pkey PRIMARY KEY (account_id, outbox_id),
-  constraint outbox_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint outbox_check CHECK (((status <> 'sent'::text) OR ((sent_at IS NOT NULL) AND (sealed_bodies IS NULL)))),
   constraint outbox_check1 CHECK (((status = 'queued'::text) = (next_try_at IS NOT NULL))),
   constraint outbox_document_check CHECK (((document_kind IS NULL) = (document_id IS NULL))),
@@ -1512,7 +1508,6 @@ create table sandbox_charges (
   won_on date,
   settles_on date,
   constraint sandbox_charges_pkey PRIMARY KEY (account_id, gateway_id, reference),
-  constraint sandbox_charges_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint sandbox_charges_amount_minor_check CHECK ((amount_minor > 0)),
   constraint sandbox_charges_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'declined'::text, 'requires_action'::text, 'lost'::text, 'cancelled'::text])))
 );

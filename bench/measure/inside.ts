@@ -2,11 +2,13 @@ import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { basename } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { BroadcastChannel, isMainThread, type Worker, type WorkerOptions } from 'node:worker_threads'
 
 /**
  * Loaded into the service before it starts: answers, to whoever started it, how late its event loop was and how little memory its threads had
- * in use, each since it was last asked.
+ * in use, each since it was last asked, and how much the collector of garbage leaves in the event loop now.
  */
 
 /** How late, in milliseconds. */
@@ -29,6 +31,12 @@ port.unref()
 const used = (): number => {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
+}
+
+let collectGarbage = (): void => {
+  setFlagsFromString('--expose-gc')
+  collectGarbage = runInNewContext('gc') as () => void
+  collectGarbage()
 }
 
 /** Gives the threads that the service starts this file too; their own options load nothing. */
@@ -55,6 +63,11 @@ function answerQuestions(): void {
   })
   let looking: NodeJS.Timeout | undefined
   process.on('message', (question) => {
+    if (question === 'leftByCollector') {
+      collectGarbage()
+      process.send?.(used())
+      return
+    }
     // From the first question on: benchmarks that do not ask are not to measure this.
     if (question === 'leastInUse') {
       looking ??= setInterval(() => note(NAME, used()), LOOK_EVERY_MS).unref()

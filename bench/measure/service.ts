@@ -32,6 +32,8 @@ export interface Service {
   loopDelay(): Promise<LoopDelay>
   /** How little memory its threads had in use since this was last asked. */
   leastInUse(): Promise<LeastInUse>
+  /** MB of JavaScript and buffers that the collector of garbage leaves in the event loop, when it has collected everything. */
+  leftByCollector(): Promise<number>
   /** Kills the program, or its database, as `kill -9` does, and waits until the program has ended. */
   kill(victim: 'service' | 'database'): Promise<void>
   stop(): Promise<void>
@@ -92,6 +94,7 @@ export async function startService(settings: Record<string, string> = {}, given?
     memory: () => memoryOf(child.pid ?? 0),
     loopDelay: () => ask<LoopDelay>('loopDelay'),
     leastInUse: () => ask<LeastInUse>('leastInUse'),
+    leftByCollector: async () => (await ask<number>('leftByCollector')) / 1e6,
     kill: async (victim) => {
       process.kill(victim === 'service' ? (child.pid ?? 0) : database, 'SIGKILL')
       await ended

@@ -120,19 +120,17 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
   async function charge(call: SandboxCall, request: ChargeRequest): Promise<ChargeView> {
     const token = rootOf(request.token)
     const { amountMinor, isCustomerPresent } = request
-    const write = async (tx: Tx) => {
-      const card = await findCard(tx, call, token)
-      const usable = card && card.removedAt === null ? card : undefined
-      const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(tx, call, token))
-      const fate = usable
-        ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
-        : UNKNOWN_CARD
-      const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
-      const days = { chargedOn: call.today, settlesOn: null, knownFrom }
-      return writeCharge(call, tx, { ...request, ...fate, token, ...days })
-    }
-    const charged = await db.transaction(call.account, write, { plans: 'lasting' })
+    // Looked up together with those of other charges of this moment.
+    const card = await findCard(db.lookup(call.account), call, token)
+    const usable = card && card.removedAt === null ? card : undefined
     const read = db.reader(call.account)
+    const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(read, call, token))
+    const fate = usable
+      ? chargeFateOf({ conduct: usable.conduct, amountMinor, today: call.today, isCustomerPresent, hasAsked })
+      : UNKNOWN_CARD
+    const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
+    const entry = { ...request, ...fate, token, chargedOn: call.today, settlesOn: null, knownFrom }
+    const charged = await db.transaction(call.account, (tx) => writeCharge(call, tx, entry), { plans: 'lasting' })
     return shown(call, read, charged ?? (await findCharge(read, call, request.reference)))
   }
 

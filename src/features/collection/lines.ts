@@ -46,7 +46,7 @@ export async function beginLine(
   const line = { customerId, method, invoice, ref: refOf(invoice), announcedOn: isAnnounced ? on : null }
   const payment = await addServiceLine(tx, context, batch, line)
   const written = { paymentId: payment.id, lineOn: on }
-  await writeTry(tx, context, invoice, way, written, { step, isByHand })
+  writeTry(tx, context, invoice, way, written, { step, isByHand })
   return { paymentId: payment.id, invoice, way, actionDate: on }
 }
 
@@ -163,5 +163,5 @@ export async function remakeLine(
   const step = was.step === null || was.action === null ? null : { daysAfterDue: was.step, action: was.action }
   const written = { paymentId, lineOn: batch.actionDate }
   const { isByHand, isExtra } = was
-  await writeTry(tx, context, invoice, way, written, { step, isByHand, isExtra })
+  writeTry(tx, context, invoice, way, written, { step, isByHand, isExtra })
 }

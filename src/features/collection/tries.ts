@@ -11,7 +11,7 @@ import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
 import { listOwed } from '../money/open-queries.ts'
 import { drawPaymentIds } from '../money/payment-queries.ts'
 import { addPayment } from '../money/payments.ts'
-import { insertTry, type ReplacedLine, type Try } from './try-queries.ts'
+import { type ReplacedLine, sendTry, type Try } from './try-queries.ts'
 
 /** Tries: the intent that is written before a gateway is asked, and what lines of batches share with it. Each works on a locked customer. */
 
@@ -82,16 +82,16 @@ interface Written {
   lineOn: IsoDate | null
 }
 
-/** Writes the try that a payment is, and that nothing else comes by itself while it is open: its outcome wakes the invoice. */
-export async function writeTry(
+/** Writes the try that a payment is, without waiting, and that nothing else comes by itself while it is open: its outcome wakes the invoice. */
+export function writeTry(
   tx: Transaction,
   { moment }: RequestContext,
   invoice: DunnedInvoice,
   way: { gateway: { id: Id }; method: { id: Id } },
   { paymentId, lineOn }: Written,
   { step, isByHand, replaced = null, isExtra = isExtraDue(invoice, isByHand, moment.today) }: Asking,
-): Promise<Try> {
-  const t = await insertTry(tx, {
+): Try {
+  const t = sendTry(tx, {
     paymentId,
     invoiceId: invoice.id,
     customerId: invoice.customerId,

@@ -2,7 +2,7 @@ import type { DeclineClass, MethodKind } from '../../kernel/rails.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -122,35 +122,38 @@ export const listAttempts = async (db: Queryable, account: AccountId, invoiceId:
     lost: isLostAgain ? { class: lostClass, code: lostCode, message: lostMessage } : null,
   }))
 
-/** Writes a try, and returns it. One that is not a line is about to be made by whoever begins it: nobody else takes it while the lease lasts. */
-export const insertTry = (
-  tx: Transaction,
-  t: Omit<
-    Try,
-    | 'state'
-    | 'class'
-    | 'code'
-    | 'message'
-    | 'knownOn'
-    | 'wasCalled'
-    | 'wasUnanswered'
-    | 'attempts'
-    | 'silentSince'
-    | 'isAsked'
-  >,
-) =>
-  oneRow<Try>(
-    tx,
-    sql`
+/** Try that begins: how far it has come is the same of all. */
+export type NewTry = Omit<
+  Try,
+  | 'state'
+  | 'class'
+  | 'code'
+  | 'message'
+  | 'knownOn'
+  | 'wasCalled'
+  | 'wasUnanswered'
+  | 'attempts'
+  | 'silentSince'
+  | 'isAsked'
+>
+
+/**
+ * Writes a try without waiting, and returns it as it then is. One that is not a line is about to be made by whoever begins it: nobody else takes
+ * it while the lease lasts.
+ */
+export function sendTry(tx: Transaction, t: NewTry): Try {
+  tx.send(sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
       action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, was_called,
       leased_until)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
       ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
       ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${!t.isLine},
-      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})
-    returning ${COLUMNS}`,
-  )
+      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
+  const unknown = { state: 'open', class: null, code: null, message: null, knownOn: null } as const
+  const uncalled = { wasUnanswered: false, attempts: 0, silentSince: t.begunAt }
+  return { ...t, ...unknown, ...uncalled, wasCalled: !t.isLine, isAsked: !t.isLine }
+}
 
 /** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
 export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean, limit: number) =>

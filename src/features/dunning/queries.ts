@@ -23,6 +23,9 @@ export interface DunnedInvoice {
   gatewayId: Id | null
   paymentMethodId: Id | null
   isMethodRequested: boolean
+  /** NextTryDate as it is written; with `hasLine` the day of a line that waits. */
+  nextTryDate: IsoDate | null
+  hasLine: boolean
   dueOn: IsoDate | null
   dunning: Dunning
 }
@@ -43,7 +46,7 @@ const COLUMNS = (account: AccountId): Fragment => fragment`
        when c.is_suspended_by_rule then 'suspended_by_rule' else 'suspended_by_hand' end as "customer",
   exists (select 1 from collection_tries t where t.account_id = ${account} and t.invoice_id = d.invoice_id and t.state = 'open') as "hasOpenTry",
   i.collection_method as "collectionMethod", i.gateway_id as "gatewayId", i.payment_method_id as "paymentMethodId",
-  i.is_method_requested as "isMethodRequested", d.due_on as "dueOn", d.newest_step as "newest", d.counted_from as "countedFrom",
+  i.is_method_requested as "isMethodRequested", i.next_try_date as "nextTryDate", i.has_line as "hasLine", d.due_on as "dueOn", d.newest_step as "newest", d.counted_from as "countedFrom",
   d.not_before as "notBefore", d.extra_on as "extraOn", d.is_extra_for_method as "isExtraForMethod",
   d.pending_actions as "pendingActions", d.pending_on as "pendingOn", d.was_tried as "wasTried", d.was_unknown as "wasUnknown",
   d.is_stopped as "isStopped", d.is_untried as "isUntried", d.is_settled as "isSettled"`

@@ -85,5 +85,7 @@ export async function saveDunning(
   const dueOn = facts.areDaysUnread ? facts.today : wakesOn(invoice.dunning, facts, isPassed ? facts.today : null)
   updateDunning(tx, invoice.id, invoice.dunning, dueOn)
   // While a line waits it is the day of that, and while a gateway is asked there is none.
-  if (!facts.hasOpenTry) updateNextTry(tx, invoice.id, nextTryOn(invoice.dunning, facts))
+  if (facts.hasOpenTry) return
+  const nextTryDate = nextTryOn(invoice.dunning, facts)
+  if (invoice.hasLine || invoice.nextTryDate !== nextTryDate) updateNextTry(tx, invoice.id, nextTryDate)
 }

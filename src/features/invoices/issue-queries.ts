@@ -256,8 +256,7 @@ export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1): void =>
 /** Writes the day of the next try, without waiting. With `hasLine` it is the day of a line that waits in a batch. */
 export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null, hasLine = false): void =>
   tx.send(sql`
-    update invoices set next_try_date = ${on}, has_line = ${hasLine}
-     where account_id = ${tx.account} and invoice_id = ${id} and (next_try_date is distinct from ${on} or has_line <> ${hasLine})`)
+    update invoices set next_try_date = ${on}, has_line = ${hasLine} where account_id = ${tx.account} and invoice_id = ${id}`)
 
 /** Keeps an invoice out of collection until a person has looked. */
 export const holdInvoice = (tx: Transaction, id: InvoiceId, at: Instant) =>

@@ -2,9 +2,10 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { queueDocumentMails } from '../outbox/mail.ts'
+import { sendDocumentMails } from '../outbox/mail.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { receiptMail } from '../outbox/money-templates.ts'
+import { getSender } from '../outbox/queries.ts'
 import { listInvoiceNumbers } from './open-queries.ts'
 import { type PaymentRecord, recordMoneyEvent } from './records.ts'
 import { paymentShape } from './shapes.ts'
@@ -13,9 +14,10 @@ import { paymentShape } from './shapes.ts'
 export async function sendReceipt(tx: Transaction, context: RequestContext, payment: PaymentRecord): Promise<void> {
   const { allocations } = payment
   const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
-  const [customer, numbered] = await Promise.all([
+  const [customer, numbered, sender] = await Promise.all([
     findCustomer(tx, tx.account, payment.customerId),
     listInvoiceNumbers(tx, tx.account, invoices),
+    getSender(tx, tx.account, null),
   ])
   assert(customer, `the customer of payment ${payment.id} exists`)
   if (customer.email === null) return
@@ -26,7 +28,7 @@ export async function sendReceipt(tx: Transaction, context: RequestContext, paym
   }))
   const customerName = customerNameOf(customer)
   const { dated: date, currency, amountMinor, ref: reference } = payment
-  await queueDocumentMails(tx, context, [
+  sendDocumentMails(tx, context, sender, [
     {
       customerId: customer.id,
       locale: customer.locale,
@@ -34,7 +36,7 @@ export async function sendReceipt(tx: Transaction, context: RequestContext, paym
       cc: customer.emailCc,
       template: 'payment_receipt',
       document: null,
-      write: (sender) => receiptMail({ ...sender, customerName, date, currency, amountMinor, reference, paid }),
+      write: (from) => receiptMail({ ...from, customerName, date, currency, amountMinor, reference, paid }),
     },
   ])
   await recordMoneyEvent(tx, context, paymentShape, 'payment.receipt_queued', payment)

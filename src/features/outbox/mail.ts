@@ -75,11 +75,19 @@ export interface DocumentMail {
 /** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
 export async function queueDocumentMails(
   tx: Transaction,
-  { moment }: Pick<RequestContext, 'moment'>,
+  context: Pick<RequestContext, 'moment'>,
   mails: readonly DocumentMail[],
 ): Promise<void> {
-  if (mails.length === 0) return
-  const sender = await getSender(tx, tx.account, null)
+  if (mails.length > 0) sendDocumentMails(tx, context, await getSender(tx, tx.account, null), mails)
+}
+
+/** Puts mails about documents into the outbox without waiting, for those who have read the sender with other facts. */
+export function sendDocumentMails(
+  tx: Transaction,
+  { moment }: Pick<RequestContext, 'moment'>,
+  sender: Sender,
+  mails: readonly DocumentMail[],
+): void {
   const rows = mails.map(({ write, locale, ...mail }) => {
     const { subject, text, html } = write({ accountName: sender.name, locale: locale ?? sender.locale })
     return { ...mail, messageId: newMessageId(sender), subject: oneLine(subject), text, html }
