@@ -1,5 +1,5 @@
 import { setImmediate as turned } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Turns } from './turns.ts'
 
 /** Notes in which turn of the event loop each piece was done. */
@@ -12,13 +12,15 @@ function noted() {
   return { done, piece: (name: string) => () => void done.push({ name, turn }), wait }
 }
 
-/** Turns that two accounts share. */
-function shared(): Turns {
-  const turns = new Turns()
+/** Turns that two accounts share, by a clock that stands still. */
+function shared(nowMs = () => 0): Turns {
+  const turns = new Turns(nowMs)
   turns.note(1n)
   turns.note(2n)
   return turns
 }
+
+afterEach(() => vi.useRealTimers())
 
 describe('a large piece of work', () => {
   test('is done at once while its account is alone', () => {
@@ -48,6 +50,21 @@ describe('a large piece of work', () => {
     await wait(30)
     expect(done.findIndex(({ name }) => name === 'little')).toBe(1)
     expect(done.length).toBe(11)
+  })
+
+  test('that took long is followed by a rest as long, but a bounded one', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    let now = 0
+    const { done, piece, wait } = noted()
+    const turns = shared(() => now)
+    for (const tookMs of [3, 900, 0]) turns.handOn(1n, () => (piece(`${tookMs}`)(), (now += tookMs)))
+    const doneAfter = async (ms: number) => {
+      vi.advanceTimersByTime(ms)
+      await wait(10)
+      return done.length
+    }
+    expect([await doneAfter(0), await doneAfter(2), await doneAfter(1)]).toEqual([1, 1, 2])
+    expect([await doneAfter(4), await doneAfter(1)]).toEqual([2, 3])
   })
 
   test('shares turns with what waits for its next one', async () => {

@@ -5,6 +5,11 @@ import type { AccountId } from '../kernel/ids.ts'
 /** Accounts whose requests come within this time share the event loop: a large piece of work of one must not keep the other waiting. */
 const TOGETHER_MS = 1000
 
+/** A piece that took less needs no rest after it; a timer waits a millisecond at least. */
+const REST_MS_MIN = 0.5
+/** A process that has to wait for a processor measures that as well. */
+const REST_MS_MAX = 5
+
 /** The turns of one account. */
 export interface TurnsOf {
   readonly areShared: boolean
@@ -18,17 +23,22 @@ export class Turns {
   /** Pieces that wait, by account, in the order of the accounts' turns. */
   readonly #waiting = new Map<AccountId, (() => void)[]>()
   #isTaken = false
+  readonly #nowMs: () => number
+
+  constructor(nowMs = () => performance.now()) {
+    this.#nowMs = nowMs
+  }
 
   /** Notes a request of an account. */
   note(account: AccountId): void {
     if (account === this.#newest) return
     this.#newest = account
-    this.#togetherMs = performance.now()
+    this.#togetherMs = this.#nowMs()
   }
 
   /** Returns whether requests of several accounts come at present. An account that is alone needs no turns, which cost it time. */
   get areShared(): boolean {
-    return performance.now() - this.#togetherMs < TOGETHER_MS
+    return this.#nowMs() - this.#togetherMs < TOGETHER_MS
   }
 
   /** Does a large piece of work: at once where its account is alone, else in a turn of the event loop in which no other one is done. */
@@ -62,6 +72,12 @@ export class Turns {
     setImmediate(() => this.#doOne())
   }
 
+  /** Leaves the event loop to others for as long as a piece took, where that was long: they have half of the time at least. */
+  #rest(tookMs: number): void {
+    if (tookMs < REST_MS_MIN || !this.areShared) this.#doOne()
+    else setTimeout(() => this.#doOne(), Math.min(tookMs, REST_MS_MAX))
+  }
+
   /** Does a piece of the account whose turn it is; its other pieces go behind those of other accounts. */
   #doOne(): void {
     const [entry] = this.#waiting
@@ -73,8 +89,9 @@ export class Turns {
     const piece = waiting.shift()
     this.#waiting.delete(account)
     if (waiting.length > 0) this.#waiting.set(account, waiting)
+    const begunMs = this.#nowMs()
     // The turn is over when all is done that follows from the piece.
-    setImmediate(() => this.#doOne())
+    setImmediate(() => this.#rest(this.#nowMs() - begunMs))
     piece?.()
   }
 }
