@@ -80,6 +80,8 @@ export async function openHostile(service: Service, { isSmoke }: { isSmoke: bool
 /** Figures of a part of the soak, in MB. */
 interface Part {
   resident: number
+  /** The least at any look: what stays when neither a document is drawn nor garbage waits for its collector. */
+  leastResident: number
   /** Least in use of each thread: as much as the collector of garbage leaves. */
   main: number
   drawing: number
@@ -101,7 +103,10 @@ async function watchMemory(service: Service, minutes: number): Promise<Part[]> {
       resident.push(service.memory())
     }
     const { main = Number.NaN, drawing = Number.NaN } = await service.leastInUse()
-    parts.push({ resident: median(resident), main: main / MB, drawing: drawing / MB })
+    parts.push({
+      ...{ resident: median(resident), leastResident: Math.min(...resident) },
+      ...{ main: main / MB, drawing: drawing / MB },
+    })
     const { resident: now, main: least } = parts.at(-1) as Part
     process.stderr.write(`part ${part + 1} of ${count}: ${now.toFixed(0)} MB resident, ${least.toFixed(0)} MB in use\n`)
   }
@@ -188,10 +193,10 @@ export async function benchSoak({ minutes, isSmoke }: { minutes: number; isSmoke
 
 function tellParts(parts: readonly Part[], minutes: number): void {
   tellTable(
-    ['to minute', 'resident, MB (median)', 'least in use: event loop', 'thread that draws'],
-    parts.map(({ resident, main, drawing }, part) => [
+    ['to minute', 'resident, MB (median)', 'least', 'least in use: event loop', 'thread that draws'],
+    parts.map(({ resident, leastResident, main, drawing }, part) => [
       (((part + 1) * minutes) / parts.length).toFixed(parts.length > minutes ? 2 : 0),
-      ...[resident, main, drawing].map((figure) => figure.toFixed(1)),
+      ...[resident, leastResident, main, drawing].map((figure) => figure.toFixed(1)),
     ]),
   )
 }
