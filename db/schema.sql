@@ -75,8 +75,10 @@ create table accounts (
   lock_date date,
   collects_since date default '0001-01-01'::date not null,
   debits_since date default '0001-01-01'::date not null,
+  colour text,
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_check CHECK (((mode = 'test'::text) OR (clock_at IS NULL))),
+  constraint accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
   constraint accounts_lead_days_check CHECK (((lead_days >= 0) AND (lead_days <= 90))),
   constraint accounts_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
   constraint accounts_payment_term_days_check CHECK ((payment_term_days >= 0))

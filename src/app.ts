@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
 import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
-import { ACCOUNT_CHANNEL, getAccount } from './features/accounts/queries.ts'
+import { ACCOUNT_CHANNEL, findAccount, findLogo, getAccount, getLook } from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { takeOverLine } from './features/batches/lines.ts'
@@ -59,7 +59,7 @@ import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
-import { type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
+import { backgroundContext, type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
@@ -70,6 +70,8 @@ import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
 import { addIntake } from './platform/http/intake.ts'
+import { makePages } from './platform/http/pages.ts'
+import { makeLinks } from './platform/page/links.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
@@ -196,6 +198,9 @@ const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
 /** Of the process; beyond those that wait it is 503. */
 const EXPENSIVE_READS = { running: 4, waiting: 100 }
 
+/** Public pages that are made at a time: nobody who floods them takes the connections that others need. */
+const PAGES = { running: 4, waiting: 200, patienceMs: 10_000 }
+
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
@@ -240,6 +245,27 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     hasMailServer: settings.hasMailServer,
     publicUrl: settings.publicUrl,
   })
+  const links = makeLinks(envelope, settings.publicUrl)
+  const pages = makePages(
+    {
+      db,
+      links,
+      clock,
+      places: new Places(PAGES),
+      publicUrl: settings.publicUrl,
+      findAccount,
+      contextOf: (account) => ({
+        ...backgroundContext(account, momentOf(account, realClock), {
+          actor: 'page',
+          hasMailServer: settings.hasMailServer,
+        }),
+        publicUrl: settings.publicUrl,
+      }),
+      findLook: getLook,
+      findLogo,
+    },
+    [],
+  )
   const server = buildServer(
     {
       db,
@@ -264,6 +290,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       measured: metrics.measured,
     },
     operations,
+    pages,
   )
   addServicePages(server, { db, operations, metrics, settings })
   addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))

@@ -6,6 +6,7 @@ export type FaultKind =
   | 'missing'
   | 'method'
   | 'conflict'
+  | 'gone'
   | 'stale'
   | 'too_large'
   | 'not_json'

@@ -51,6 +51,7 @@ const VALUES: Record<string, () => unknown> = {
   Email: () => 'someone@example.org',
   EmailCC: () => 'other@example.org',
   MailFrom: () => 'billing@example.org',
+  Colour: () => '#1d4f73',
   TimeZone: () => 'Africa/Johannesburg',
   Locale: () => 'en',
   countryID: () => 710,

@@ -10,9 +10,18 @@ import { KnownLong } from '../../src/platform/http/known-long.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
 import { OUTWARD } from '../../src/platform/http/outward.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
+import type { Pages } from '../../src/platform/http/pages.ts'
 import { buildServer } from '../../src/platform/http/server.ts'
 import { type TestClient, clientOf } from './app.ts'
 import { testEnvelope } from './envelope.ts'
+
+const NO_PAGES: Pages = {
+  operations: [],
+  add: () => {},
+  covers: () => false,
+  visit: () => {},
+  refuse: (_fault, _request, reply) => reply,
+}
 
 /** A server with operations made for a test: what no real operation shows, such as answers that hold secrets. */
 export function probeServer(
@@ -20,6 +29,7 @@ export function probeServer(
   account: bigint,
   operations: readonly Operation[],
   overrides: Partial<HttpDeps> = {},
+  pages: Pages = NO_PAGES,
 ) {
   const now = '2027-01-01T00:00:00.000Z'
   const caller: Caller = {
@@ -70,6 +80,7 @@ export function probeServer(
       ...overrides,
     },
     operations,
+    pages,
   )
   const client: TestClient = clientOf({ server } as Parameters<typeof clientOf>[0], account, 'any')
   return { server, client }

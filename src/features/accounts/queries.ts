@@ -22,6 +22,8 @@ export interface AccountSettings extends Account {
   notes: string | null
   terms: string | null
   mailFrom: string | null
+  /** What pages and mails show of it beside its logo: # and six digits. */
+  colour: string | null
   nextInvoiceNumber: bigint
 }
 
@@ -32,7 +34,7 @@ const FACTS = fragment`
 
 const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPage", a.address1, a.address2, a.city, a.state, a.country,
   a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms,
-  a.mail_from as "mailFrom", c.next_invoice_number as "nextInvoiceNumber"`
+  a.mail_from as "mailFrom", a.colour, c.next_invoice_number as "nextInvoiceNumber"`
 
 export const getAccount = (db: Queryable, account: AccountId) =>
   oneRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
@@ -79,7 +81,8 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
       web_page = ${to.webPage}, address1 = ${to.address1}, address2 = ${to.address2}, city = ${to.city}, state = ${to.state},
       country = ${to.country}, zip_code = ${to.zipCode}, vat_number = ${to.vatNumber}, bank_details = ${to.bankDetails},
       locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms}, payment_term_days = ${to.paymentTermDays},
-      lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom}, version = ${to.version}
+      lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom},
+      colour = ${to.colour}, version = ${to.version}
     where account_id = ${account}`)
 
 /** Channel on which a process learns which account another process changed. */
@@ -120,6 +123,15 @@ export const insertAccountVersion = (tx: Transaction, account: AccountId, versio
 
 export const updateClock = (tx: Transaction, account: AccountId, clockAt: Instant) =>
   tx.rows(sql`update accounts set clock_at = ${clockAt} where account_id = ${account}`)
+
+/** Finds the face that pages show of an account. */
+export const getLook = (db: Queryable, account: AccountId) =>
+  oneRow<{ name: string; colour: string | null; locale: string; hasLogo: boolean }>(
+    db,
+    sql`select name, colour, locale,
+               exists (select 1 from account_logos where account_id = ${account}) as "hasLogo"
+          from accounts where account_id = ${account}`,
+  )
 
 export interface Logo {
   mediaType: string

@@ -45,6 +45,7 @@ describe('GET /v1/account', () => {
       NextInvoiceNum: 1,
       isAutoApplyUnallocated: true,
       MailFrom: null,
+      Colour: null,
       LockDate: null,
     })
   })

@@ -1,5 +1,6 @@
 import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
+import { isColour } from '../../platform/page/colour.ts'
 import { currencyCode, date, email, flag, languageTag, longText, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
 import {
@@ -45,6 +46,7 @@ export const AccountOut = outObject(
     NextInvoiceNum: outId('The number that the next issued invoice gets'),
     isAutoApplyUnallocated: outFlag(),
     MailFrom: orNull(outText()),
+    Colour: orNull(outText({ description: 'Behind white letters, on pages; ours where they could not be read on it' })),
     LockDate: orNull(outDate('Calendar date')),
   },
   'Account',
@@ -89,6 +91,7 @@ export const accountToWire = (a: AccountSettings): ShapeOf<typeof AccountOut> =>
   NextInvoiceNum: a.nextInvoiceNumber,
   isAutoApplyUnallocated: a.isAutoApply,
   MailFrom: a.mailFrom,
+  Colour: a.colour,
   LockDate: a.lockDate === null ? null : dateWithOffset(a.lockDate, a.timeZone),
 })
 
@@ -126,6 +129,7 @@ const inputs = {
   NextInvoiceNum: optional(whole(1, INVOICE_NUMBER_MAX)),
   isAutoApplyUnallocated: optional(flag()),
   MailFrom: optional(email()),
+  Colour: optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
   LockDate: optional(date()),
 } satisfies Properties
 
@@ -159,6 +163,7 @@ export function accountFromWire(body: AccountBody, present: AccountSettings): Ac
     nextInvoiceNumber: body.NextInvoiceNum == null ? present.nextInvoiceNumber : BigInt(body.NextInvoiceNum),
     isAutoApply: to(body.isAutoApplyUnallocated, present.isAutoApply, true),
     mailFrom: to(body.MailFrom, present.mailFrom, null),
+    colour: to(body.Colour?.toLowerCase() ?? body.Colour, present.colour, null),
     lockDate: to(body.LockDate, present.lockDate, null),
   }
 }

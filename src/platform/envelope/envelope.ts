@@ -17,6 +17,7 @@ export const PURPOSES = [
   'sandbox',
   'result line',
   'result likeness',
+  'link',
 ] as const
 export type Purpose = (typeof PURPOSES)[number]
 

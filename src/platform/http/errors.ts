@@ -8,6 +8,7 @@ export const STATUS: Record<FaultKind, number> = {
   missing: 404,
   method: 405,
   conflict: 409,
+  gone: 410,
   stale: 412,
   too_large: 413,
   not_json: 415,

@@ -18,6 +18,7 @@ import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
 import { type Answer, type Operation, permissionOf } from './operation.ts'
+import type { Pages } from './pages.ts'
 import { collectBody } from './request-body.ts'
 import { loggedPath, sentTexts } from './sent-texts.ts'
 
@@ -64,8 +65,8 @@ function cardPaths(operations: readonly Operation[]): (url: string) => boolean {
   return (url) => paths.has((url.split('?', 1)[0] ?? '').toLowerCase().replace(/\/+$/, ''))
 }
 
-/** Builds the server with all operations; plain routes (pages, health) may be added before it listens. */
-export function buildServer(deps: HttpDeps, operations: readonly Operation[]): FastifyInstance {
+/** Builds the server with all operations and public pages; plain routes (reference, health) may be added before it listens. */
+export function buildServer(deps: HttpDeps, operations: readonly Operation[], pages: Pages): FastifyInstance {
   const isForCards = cardPaths(operations)
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
@@ -81,7 +82,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: 64 * 1024 * 1024,
-    frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply, deps),
+    frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply, deps, pages),
     clientErrorHandler: answerUnreadable,
     ...arrivalOptions(deps.bounds),
   })
@@ -107,17 +108,18 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[]): F
       (refusal: Error) => done(null, refusal),
     )
   })
-  addHooks(app, deps)
+  addHooks(app, deps, pages)
+  pages.add(app)
   for (const operation of operations) addOperation(app, deps, operation)
   addWrongMethods(app, operations)
   app.setNotFoundHandler((request) => {
     throw missing('path_unknown', `There is nothing at ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}.`)
   })
-  app.setErrorHandler((error, request, reply) => replyWithError(error, request, reply, deps))
+  app.setErrorHandler((error, request, reply) => replyWithError(error, request, reply, deps, pages))
   return app
 }
 
-function addHooks(app: FastifyInstance, deps: HttpDeps): void {
+function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -135,6 +137,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps): void {
     // Fastify would refuse a malformed type by itself, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
+    if (pages.covers(request.url)) return pages.visit(request.ip)
     if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
     const { operation, isPublic } = request.routeOptions.config
     if (isPublic || operation?.isPublic) return
@@ -279,10 +282,25 @@ function addWrongMethods(app: FastifyInstance, operations: readonly Operation[])
   }
 }
 
-function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply, deps: HttpDeps): FastifyReply {
+function replyWithError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  pages: Pages,
+): FastifyReply {
   const fault = asFault(error)
+  logRefusal(error, fault, request, deps)
+  if (pages.covers(request.url)) return pages.refuse(fault, request, reply)
   reply.header('cache-control', 'no-store').header('content-type', 'application/json; charset=utf-8')
   if (request.rateHeaders) reply.headers(request.rateHeaders)
+  if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
+  const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`
+  return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
+}
+
+/** Logs a refusal whose reason lies in the service itself. */
+function logRefusal(error: unknown, fault: Fault | undefined, request: FastifyRequest, deps: HttpDeps): void {
   // Only where something is to be logged: looking through a request costs more than refusing it.
   const story = () => ({
     err: errorFacts(fault?.cause ?? error, sentTexts(request)),
@@ -295,10 +313,7 @@ function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyR
   // A 503 whose reason is the database's own: whoever runs it has to know that its disk is full.
   if (fault?.kind === 'unavailable' && fault.cause !== undefined)
     deps.log.warn({ ...story(), code: fault.problems[0]?.code }, 'the database could not do what a request asked for')
-  if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
-  deps.log.error(story(), 'a request failed')
-  const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`
-  return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
+  if (!fault) deps.log.error(story(), 'a request failed')
 }
 
 /** Refuses a path that no router can read, such as one with a broken escape, in the same order as any other. Hooks have not run here. */
@@ -307,13 +322,15 @@ async function answerUnroutable(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
+  pages: Pages,
 ): Promise<void> {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
   try {
-    await identify(request, deps)
-    replyWithError(error, request, reply, deps)
+    if (pages.covers(request.url)) pages.visit(request.ip)
+    else await identify(request, deps)
+    replyWithError(error, request, reply, deps, pages)
   } catch (refusal) {
-    replyWithError(refusal, request, reply, deps)
+    replyWithError(refusal, request, reply, deps, pages)
   }
   deps.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
 }

@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Account, RequestContext } from '../../kernel/context.ts'
+import { Fault, missing } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Database, Queryable } from '../database/database.ts'
+import type { Snapshot } from '../database/reads.ts'
+import { languageOf } from '../locale/format.ts'
+import { framed, type Look, type Page } from '../page/frame.ts'
+import { html } from '../page/html.ts'
+import { wantedLocale } from '../page/language.ts'
+import { type Link, LINK_KINDS, type LinkKind, type Links } from '../page/links.ts'
+import { pageWords, REFUSED_STATUSES } from '../page/words.ts'
+import type { Places } from '../places.ts'
+import type { SteadyClock } from '../steady-clock.ts'
+import { CountedWindows } from './counted-windows.ts'
+import { faultHeaders, STATUS } from './errors.ts'
+import type { Answer } from './operation.ts'
+import { checkOrigin, FORM_BYTES_MAX, isOneClick, readForm, type Values } from './page-forms.ts'
+
+/**
+ * Public pages: operations of a fourth kind, found by the token of a link and answered as HTML, their refusals too. They have no key, no cookie
+ * and no script; whoever holds the link sees what it names and nothing else. See decision 22.
+ */
+
+/** Requests of one address to pages within a minute. */
+const VISITS_MAX = 120
+
+const HTML_TYPE = 'text/html; charset=utf-8'
+
+/** Record that a link leads to, as a page found it. */
+export interface Named<Found> {
+  found: Found
+  /** The language of its customer; null: as the browser or the account wishes. */
+  locale: string | null
+}
+
+export interface PageRequest<Found> {
+  context: RequestContext
+  link: Link
+  found: Found
+  /** BCP 47: the customer's, else the browser's, else the account's. */
+  locale: string
+  /** The path of the link itself, as a browser knows it, with which the paths of its other pages begin. */
+  path: string
+}
+
+/** A page that is not the one that was asked for has another status. */
+export type Shown = Page & { status?: number }
+
+interface PageForm<Found> {
+  fields: readonly string[]
+  /** Takes the request of a mail server, which has no Origin, as a form without fields. */
+  takesOneClick?: boolean
+  /** Does what the form asks for, in transactions of its own. Returns the path to go on at; undefined: that of the form. */
+  submit(request: PageRequest<Found>, values: Values): Promise<string | undefined>
+}
+
+/** Page below a link: GET shows, POST changes. */
+export interface PageOperation<Found> {
+  kind: 'page'
+  id: string
+  link: LinkKind
+  /** What stands after the token: '' or '/pdf'. */
+  below: string
+  /** Finds what the link names; undefined where it names nothing any more. Throws `gone` where it is no longer shown. */
+  find(db: Queryable, context: RequestContext, link: Link): Promise<Named<Found> | undefined>
+  show?(db: Snapshot, request: PageRequest<Found>): Promise<Shown | Answer>
+  form?: PageForm<Found>
+}
+
+/** Ties what a link names to the handlers of its page. */
+export const pageOperation = <Found>(operation: Omit<PageOperation<Found>, 'kind'>): PageOperation<any> => ({
+  kind: 'page',
+  ...operation,
+})
+
+/** An account as its pages show it. */
+export interface AccountLook {
+  name: string
+  colour: string | null
+  hasLogo: boolean
+  locale: string
+}
+
+export interface PageDeps {
+  db: Database
+  links: Links
+  clock: SteadyClock
+  /** Bounds how many pages are made at a time, of all accounts together. */
+  places: Pick<Places, 'run'>
+  publicUrl: string | undefined
+  findAccount(db: Queryable, account: AccountId): Promise<Account | undefined>
+  contextOf(account: Account): RequestContext
+  findLook(db: Queryable, account: AccountId): Promise<AccountLook>
+  findLogo(db: Queryable, account: AccountId): Promise<{ mediaType: string; content: Buffer } | undefined>
+}
+
+/** The pages of a server, as far as it must know of them beside their routes. */
+export interface Pages {
+  operations: readonly PageOperation<any>[]
+  add(app: FastifyInstance): void
+  /** Whether an address is below one of pages, also where there is none: nobody is asked for a key there. */
+  covers(url: string): boolean
+  /** Counts a request of an address. Throws 429 where it has made too many. */
+  visit(address: string): void
+  /** Answers a refusal as a page; undefined: something that nobody has foreseen. */
+  refuse(fault: Fault | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply
+}
+
+const unknownLink = () => missing('link_unknown', 'There is no such link.')
+
+/** Makes the refusal of a page that has had its time (410). */
+export const pageGone = () =>
+  new Fault('gone', [{ code: 'page_gone', message: 'This page is no longer shown.', field: null }])
+
+const COVERED = new RegExp(`^/(?:${LINK_KINDS.join('|')})(?:[/?]|$)`, 'i')
+
+export function makePages(deps: PageDeps, operations: readonly PageOperation<any>[]): Pages {
+  const visits = new CountedWindows(deps.clock)
+  const withLogos = [...operations, ...logosOf(deps, operations)]
+  return {
+    operations: withLogos,
+    add: (app) => {
+      for (const operation of withLogos) addPage(app, deps, operation)
+    },
+    covers: (url) => COVERED.test(url),
+    visit: (address) => {
+      const { count, secondsLeft } = visits.add(address)
+      if (count <= VISITS_MAX) return
+      const message = `Too many pages for this network; try again in ${secondsLeft} seconds.`
+      throw new Fault('throttled', [{ code: 'too_many_visits', message, field: null }], secondsLeft)
+    },
+    refuse: (fault, request, reply) => {
+      const status = fault ? STATUS[fault.kind] : 500
+      if (fault) reply.headers(faultHeaders(fault))
+      const language = languageOf(wantedLocale(request.headers['accept-language']) ?? 'en')
+      const words = pageWords(language).refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
+      const content = html`<h1>${words.title}</h1>
+        <p>${words.text}</p>`
+      return sendPage(deps, reply, { status, title: words.title, content }, null, language)
+    },
+  }
+}
+
+/** Makes the address of the account's logo below each kind of link. */
+const logosOf = (deps: PageDeps, operations: readonly PageOperation<any>[]): PageOperation<any>[] =>
+  operations
+    .filter(({ below }) => below === '')
+    .map(({ id, link, find }) =>
+      pageOperation({
+        id: `${id}Logo`,
+        link,
+        below: '/logo',
+        find,
+        show: async (db, { context }) => {
+          const logo = await deps.findLogo(db, context.account.id)
+          if (!logo) throw unknownLink()
+          return { status: 200, body: logo.content, contentType: logo.mediaType }
+        },
+      }),
+    )
+
+function addPage(app: FastifyInstance, deps: PageDeps, operation: PageOperation<any>): void {
+  const { link, below, show, form } = operation
+  const url = `/${link}/:token${below}`
+  const config = { isPublic: true }
+  if (show) app.get(url, { config }, (request, reply) => showPage(deps, operation, request, reply))
+  if (form)
+    app.post(url, { config: { ...config, rawBytesMax: FORM_BYTES_MAX } }, (request, reply) =>
+      takeForm(deps, operation, request, reply),
+    )
+  const allowed = [...(show ? (['GET', 'HEAD'] as const) : []), ...(form ? (['POST'] as const) : [])]
+  const others = (['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const).filter(
+    (method) => !allowed.some((known) => known === method),
+  )
+  app.route({
+    method: others,
+    url,
+    config,
+    handler: (request, reply) => {
+      reply.header('allow', allowed.join(', '))
+      const message = `${request.method} is not possible here.`
+      throw new Fault('method', [{ code: 'method_not_allowed', message, field: null }])
+    },
+  })
+}
+
+/** A page request with the face of its account. */
+interface Visited {
+  request: PageRequest<unknown>
+  look: Look
+}
+
+/** Finds what a link names, in this order: the token itself, its account, its record. Each that fails is the same 404. */
+async function findNamed(
+  { links, publicUrl, ...deps }: PageDeps,
+  db: Queryable,
+  operation: PageOperation<any>,
+  link: Link,
+  header: string | undefined,
+): Promise<Visited> {
+  const account = await deps.findAccount(db, link.account)
+  if (!account) throw unknownLink()
+  const context = deps.contextOf(account)
+  const [named, { name, colour, hasLogo, locale }] = await Promise.all([
+    operation.find(db, context, link),
+    deps.findLook(db, account.id),
+  ])
+  if (!named) throw unknownLink()
+  const path = `${publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')}/${link.kind}/${links.token(link)}`
+  return {
+    request: { context, link, found: named.found, path, locale: named.locale ?? wantedLocale(header) ?? locale },
+    look: { name, colour, logo: hasLogo ? `${path}/logo` : null, isTest: account.mode === 'test' },
+  }
+}
+
+function linkOf({ links }: PageDeps, { link: kind }: PageOperation<any>, request: FastifyRequest): Link {
+  const { token = '' } = request.params as { token?: string }
+  const link = links.read(kind, token)
+  if (!link) throw unknownLink()
+  return link
+}
+
+/** All pages wait in one line. */
+const ALL = 0n
+
+async function showPage(
+  deps: PageDeps,
+  operation: PageOperation<any>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const link = linkOf(deps, operation, request)
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const { shown, visited } = await deps.places.run(ALL, async () => {
+    const snapshot = deps.db.snapshot(link.account, gone.signal)
+    try {
+      const found = await findNamed(deps, snapshot, operation, link, request.headers['accept-language'])
+      return { shown: await operation.show?.(snapshot, found.request), visited: found }
+    } finally {
+      snapshot.end()
+    }
+  })
+  if (shown && 'content' in shown) return sendPage(deps, reply, shown, visited.look, languageOf(visited.request.locale))
+  return sendFile(deps, reply, shown as Answer, gone.signal)
+}
+
+async function takeForm(
+  deps: PageDeps,
+  operation: PageOperation<any>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { form } = operation as { form: PageForm<unknown> }
+  const link = linkOf(deps, operation, request)
+  const { body, contentType } = request
+  if (body instanceof Error) throw body
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  const isFromMail = form.takesOneClick === true && (await isOneClick(contentType, bytes))
+  checkOrigin(request, deps.publicUrl, isFromMail)
+  const values: Values = isFromMail ? new Map() : readForm(contentType, bytes, form.fields)
+  const reader = deps.db.reader(link.account)
+  const visited = await findNamed(deps, reader, operation, link, request.headers['accept-language'])
+  const path = (await form.submit(visited.request, values)) ?? visited.request.path + operation.below
+  // A mail server follows no redirect: RFC 8058 asks for none.
+  if (isFromMail) return safe(deps, reply).code(200).type('text/plain; charset=utf-8').send('')
+  return safe(deps, reply).code(303).header('location', path).send()
+}
+
+/** Sets the headers of every answer below a link, whatever it is. */
+function safe(
+  { publicUrl }: Pick<PageDeps, 'publicUrl'>,
+  reply: FastifyReply,
+  policy = "default-src 'none'",
+): FastifyReply {
+  reply
+    .header('cache-control', 'no-store')
+    .header('referrer-policy', 'no-referrer')
+    .header('x-content-type-options', 'nosniff')
+    .header('x-robots-tag', 'noindex')
+    .header('content-security-policy', `${policy}; base-uri 'none'; frame-ancestors 'none'`)
+  if (publicUrl?.startsWith('https:')) reply.header('strict-transport-security', 'max-age=31536000')
+  return reply
+}
+
+function sendPage(
+  deps: Pick<PageDeps, 'publicUrl'>,
+  reply: FastifyReply,
+  { status = 200, ...page }: Shown,
+  look: Look | null,
+  language: 'en' | 'de',
+): FastifyReply {
+  const nonce = randomBytes(16).toString('base64')
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'`
+  return safe(deps, reply, policy)
+    .code(status)
+    .header('content-language', language)
+    .type(HTML_TYPE)
+    .send(framed(page, look, language, nonce))
+}
+
+/** Sends a document or an image: no page, so that nothing in it may ask for anything. */
+async function sendFile(deps: PageDeps, reply: FastifyReply, answer: Answer, gone: AbortSignal): Promise<FastifyReply> {
+  const { status, body, makeBody, contentType = 'application/octet-stream', headers = {} } = answer
+  const bytes = makeBody ? await makeBody(gone) : body
+  return safe(deps, reply).code(status).headers(headers).type(contentType).send(bytes)
+}
