@@ -70,7 +70,7 @@ import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
 import { addIntake } from './platform/http/intake.ts'
-import { makePages } from './platform/http/pages.ts'
+import { makePages, type Pages } from './platform/http/pages.ts'
 import { makeLinks } from './platform/page/links.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
@@ -204,6 +204,28 @@ const PAGES = { running: 4, waiting: 200, patienceMs: 10_000 }
 /** Of one query for /metrics, after which its connection is given up. */
 const FIGURES_ANSWER_MS = 60_000
 
+/** Makes the public pages, and what they show of every account. */
+function allPages({ db, envelope, realClock, clock = steadyClock, settings }: AppDeps): Pages {
+  const { publicUrl, hasMailServer } = settings
+  return makePages(
+    {
+      db,
+      links: makeLinks(envelope, publicUrl),
+      clock,
+      places: new Places(PAGES),
+      publicUrl,
+      findAccount,
+      contextOf: (account) => ({
+        ...backgroundContext(account, momentOf(account, realClock), { actor: 'page', hasMailServer }),
+        publicUrl,
+      }),
+      findLook: getLook,
+      findLogo,
+    },
+    [],
+  )
+}
+
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
@@ -245,27 +267,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     hasMailServer: settings.hasMailServer,
     publicUrl: settings.publicUrl,
   })
-  const links = makeLinks(envelope, settings.publicUrl)
-  const pages = makePages(
-    {
-      db,
-      links,
-      clock,
-      places: new Places(PAGES),
-      publicUrl: settings.publicUrl,
-      findAccount,
-      contextOf: (account) => ({
-        ...backgroundContext(account, momentOf(account, realClock), {
-          actor: 'page',
-          hasMailServer: settings.hasMailServer,
-        }),
-        publicUrl: settings.publicUrl,
-      }),
-      findLook: getLook,
-      findLogo,
-    },
-    [],
-  )
+  const pages = allPages(deps)
   const server = buildServer(
     {
       db,

@@ -22,7 +22,7 @@ export interface AccountSettings extends Account {
   notes: string | null
   terms: string | null
   mailFrom: string | null
-  /** What pages and mails show of it beside its logo: # and six digits. */
+  /** The colour that pages and mails show of it: # and six digits. */
   colour: string | null
   nextInvoiceNumber: bigint
 }

@@ -6,7 +6,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
 import { languageOf } from '../locale/format.ts'
-import { framed, type Look, type Page } from '../page/frame.ts'
+import { framed, type Look, type PageContent } from '../page/frame.ts'
 import { html } from '../page/html.ts'
 import { wantedLocale } from '../page/language.ts'
 import { type Link, LINK_KINDS, type LinkKind, type Links } from '../page/links.ts'
@@ -46,7 +46,7 @@ export interface PageRequest<Found> {
 }
 
 /** A page that is not the one that was asked for has another status. */
-export type Shown = Page & { status?: number }
+export type Shown = PageContent & { status?: number }
 
 interface PageForm<Found> {
   fields: readonly string[]
@@ -61,7 +61,7 @@ export interface PageOperation<Found> {
   kind: 'page'
   id: string
   link: LinkKind
-  /** What stands after the token: '' or '/pdf'. */
+  /** The path after the token: '' or '/pdf'. */
   below: string
   /** Finds what the link names; undefined where it names nothing any more. Throws `gone` where it is no longer shown. */
   find(db: Queryable, context: RequestContext, link: Link): Promise<Named<Found> | undefined>

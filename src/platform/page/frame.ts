@@ -17,13 +17,13 @@ export interface Look {
   isTest: boolean
 }
 
-export interface Page {
+export interface PageContent {
   title: string
   content: Html
 }
 
 /** Writes a whole page. `look` is null where nobody knows whose page it would have been. The nonce lets the browser take the one style. */
-export function framed({ title, content }: Page, look: Look | null, language: Language, nonce: string): string {
+export function framed({ title, content }: PageContent, look: Look | null, language: Language, nonce: string): string {
   const words = pageWords(language)
   const name = look && plainName(look.name)
   const logo =
@@ -39,9 +39,7 @@ export function framed({ title, content }: Page, look: Look | null, language: La
         <meta name="robots" content="noindex, nofollow" />
         <title>${name ? `${plainName(title)} – ${name}` : title}</title>
         <link rel="icon" href="data:," />
-        <style nonce="${nonce}">
-          ${new Html(`:root{--brand:${readableColour(look?.colour ?? null)}}${STYLE}`)}
-        </style>
+        <style nonce="${nonce}">${new Html(`:root{--brand:${readableColour(look?.colour ?? null)}}${STYLE}`)}</style>
       </head>
       <body>
         ${look?.isTest && html`<p class="test" role="note">${words.test}</p>`}
@@ -50,6 +48,6 @@ export function framed({ title, content }: Page, look: Look | null, language: La
           <main>${content}</main>
         </div>
       </body>
-    </html> `
+    </html>`
   return page.markup
 }

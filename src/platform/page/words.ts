@@ -1,6 +1,6 @@
 import type { Language } from '../locale/format.ts'
 
-/** The words of every page: what stands around its content, and what a page says that could not be shown. */
+/** The words of every page: what stands around its content, and the texts of refusals. */
 
 /** Statuses of pages that are none of those that they were to be, each with its own sentence. */
 export const REFUSED_STATUSES = [400, 403, 404, 405, 409, 410, 413, 415, 429, 500, 503] as const
