@@ -1155,6 +1155,7 @@ create table payment_batches (
   constraint payment_batches_check1 CHECK (((build_error IS NOT NULL) = (state = 'failed'::text))),
   constraint payment_batches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'build'::text, 'failed'::text, 'submitted'::text, 'completed'::text, 'cancelled'::text])))
 );
+CREATE INDEX payment_batches_failed ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'failed'::text);
 CREATE INDEX payment_batches_of_service ON payment_batches USING btree (account_id, batch_id) WHERE (is_service_made AND (state = 'open'::text));
 CREATE INDEX payment_batches_open ON payment_batches USING btree (account_id, gateway_id, currency, action_date) WHERE (state = 'open'::text);
 CREATE INDEX payment_batches_substring_idx ON payment_batches USING btree (SUBSTRING(sealed_file FROM 1 FOR 69)) WHERE (sealed_file IS NOT NULL);
@@ -2326,6 +2327,29 @@ AS $function$
 begin
   return query
     select a.account_id, a.name, a.mode, a.currency, a.time_zone, a.clock_at, a.created_at from accounts a order by a.account_id;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_batch_figures(at_instant timestamp with time zone, count_max bigint)
+ RETURNS TABLE(name text, label text, value double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    with found as (
+      select case when b.state = 'failed' then 'failed' when b.needs_release and b.released_at is null then 'awaiting_release' else 'building' end
+               as state, coalesce(b.released_at, b.submitted_at) as since
+        from payment_batches b join accounts a on a.account_id = b.account_id
+       where b.state in ('build', 'failed') and a.clock_at is null)
+    select 'batches', f.state, count(*)::double precision from found f group by f.state
+    union all select 'batch_build_oldest_seconds', '', greatest(extract(epoch from at_instant - min(f.since)), 0)::double precision
+      from found f where f.state = 'building' having count(*) > 0
+    union all select 'gateway_reports_waiting', '', count(*)::double precision
+      from (select from gateway_reports r join accounts a on a.account_id = r.account_id
+             where r.finished_at is null and a.clock_at is null limit count_max) as waiting;
 end $function$
 ;
 

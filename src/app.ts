@@ -11,6 +11,7 @@ import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
 import { currencyOperations } from './features/currencies/routes.ts'
 import { instantOf } from './kernel/zone.ts'
+import { listBatchFigures } from './features/batches/queries.ts'
 import { readFigures } from './features/billing-run/figures.ts'
 import { listVerificationFigures } from './features/verification/nightly-queries.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
@@ -235,6 +236,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     readFigures: async () => [
       ...(await readFigures({ unscoped: ofFigures }, realClock, ORDER_OF_DAY)),
       ...(await listVerificationFigures(ofFigures)),
+      ...(await listBatchFigures(ofFigures, instantOf(realClock()))),
       ...(await listWebhookFigures(ofFigures, instantOf(realClock()))),
     ],
     clock,

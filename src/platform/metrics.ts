@@ -83,6 +83,22 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
     help: 'How long ago the mail that waits longest should have been tried',
     always: [''],
   },
+  batches: {
+    metric: 'perennial_batches',
+    help: 'Batches of debits that are being built, wait for their release, or could not be built, of accounts on real time',
+    label: 'state',
+    always: ['building', 'awaiting_release', 'failed'],
+  },
+  batch_build_oldest_seconds: {
+    metric: 'perennial_batch_build_oldest_seconds',
+    help: 'How long ago the batch that has been built longest was submitted, or released',
+    always: [''],
+  },
+  gateway_reports_waiting: {
+    metric: 'perennial_gateway_reports_waiting',
+    help: 'Reports of gateways that are not applied, of accounts on real time; 10000 means that many or more',
+    always: [''],
+  },
   webhook_deliveries: {
     metric: 'perennial_webhook_deliveries',
     help: 'Deliveries of the last 30 days that wait for an endpoint or were given up, by state; 10000 means that many or more',

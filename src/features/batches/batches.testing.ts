@@ -10,9 +10,12 @@ export async function buildAll(service: TestService): Promise<void> {
   await batchesDuty({ ...service.calling, linesOfService: NO_LINES_OF_SERVICE }).run(deps, () => {})
 }
 
-/** An account with its sandbox, on 1 January 2027, and short ways to what a test of batches needs. */
-export async function account(service: TestService, { TimeZone }: { TimeZone?: string } = {}) {
-  const client = await service.newAccount()
+/** An account with its sandbox, on 1 January 2027 or in real time, and short ways to what a test of batches needs. */
+export async function account(
+  service: TestService,
+  { TimeZone, isInRealTime = false }: { TimeZone?: string; isInRealTime?: boolean } = {},
+) {
+  const client = await service.newAccount(isInRealTime ? { clockAt: null } : {})
   const must = async (method: 'post' | 'put', path: string, body: object) => {
     const reply = await client[method](path, body)
     expect(reply.status, `${path} ${reply.text}`).toBeLessThan(300)

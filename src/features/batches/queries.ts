@@ -5,6 +5,7 @@ import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/le
 import { beginAgain } from '../../platform/database/failures.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { Figure } from '../../platform/metrics.ts'
 
 /** Statements of batches; those of their lines stand in line-queries.ts. */
 
@@ -195,3 +196,9 @@ export const listBatchesAtWork = (db: Pick<Queryable, 'rows'>) =>
 /** Forgets the files of batches whose debits were due before a day; their check sums stay. */
 export const forgetBatchFiles = (db: Pick<Queryable, 'rows'>, before: IsoDate) =>
   db.rows(sql`select forget_batch_files(${before}::date) as "gone"`)
+
+const COUNT_MAX = 10_000
+
+/** Lists the figures of batches and of reports of gateways, of all accounts that follow real time, for /metrics. */
+export const listBatchFigures = (db: Pick<Queryable, 'rows'>, at: Instant) =>
+  db.rows<Figure>(sql`select name, label, value from list_batch_figures(${at}::timestamptz, ${COUNT_MAX}::bigint)`)
