@@ -109,8 +109,14 @@ export const clockMoveShape = (order: OrderOfDay) =>
     Invoices: [outInteger(), ({ totals }) => totals.invoices],
     Renewals: [outInteger(), ({ totals }) => totals.renewals],
     Expired: [outInteger(), ({ totals }) => totals.expired],
-    Collected: [outInteger({ description: 'Tries that were paid' }), ({ totals }) => totals.collected],
-    Declined: [outInteger({ description: 'Tries that failed' }), ({ totals }) => totals.declined],
+    Collected: [
+      outInteger({ description: 'Tries that were paid at once; results of debits show in their batches' }),
+      ({ totals }) => totals.collected,
+    ],
+    Declined: [
+      outInteger({ description: 'Tries that failed at once; results of debits show in their batches' }),
+      ({ totals }) => totals.declined,
+    ],
     Unknown: [outInteger({ description: 'Tries without an answer yet' }), ({ totals }) => totals.unknown],
     Failed: recordsColumn(failureShape(order), ({ totals }) => totals.failures),
   })
