@@ -1,7 +1,7 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of the lines of batches. Amount and allocations of a line are those of its payment. */
@@ -95,20 +95,21 @@ export interface SentWith {
 }
 
 /** Writes the result of a line, or that its money was lost again. */
-export const updateResult = (tx: Transaction, row: BatchLine) =>
-  tx.rows(sql`
+export const sendResult = (tx: Transaction, row: BatchLine): void =>
+  tx.send(sql`
     update batch_lines set result = ${row.result}, result_on = ${row.resultOn}, result_class = ${row.resultClass},
       result_code = ${row.resultCode}, result_reason = ${row.resultReason}, result_source = ${row.resultSource},
       returned_on = ${row.returnedOn}, returned_class = ${row.returnedClass}, returned_code = ${row.returnedCode},
       returned_reason = ${row.returnedReason}, returned_source = ${row.returnedSource}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 
-/** Counts the lines of a batch that have no result. */
-export const countWithoutResult = (tx: Transaction, batchId: Id) =>
-  countOf(
+/** Reports whether a line of a batch has no result. Results come in the order of lines more often than not, so it begins with the last one. */
+export const hasLineWithoutResult = async (tx: Transaction, batchId: Id): Promise<boolean> =>
+  (await firstRow(
     tx,
-    sql`select count(*) as "n" from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null`,
-  )
+    sql`select from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null
+         order by account_id desc, batch_id desc, payment_id desc limit 1`,
+  )) !== undefined
 
 /** Keeps what a line is to pay as its batch is handed over, and returns the invoices that count it as a try. */
 export const insertLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>

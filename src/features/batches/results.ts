@@ -11,11 +11,11 @@ import { judgeMethod } from '../payment-methods/actions.ts'
 import { type LinesOfService, NO_LINES_OF_SERVICE } from './hooks.ts'
 import {
   type BatchLine,
-  countWithoutResult,
   findLine,
+  hasLineWithoutResult,
   listLineInvoices,
   type ResultSource,
-  updateResult,
+  sendResult,
 } from './line-queries.ts'
 import { lockBatchState, updateState } from './queries.ts'
 import { recordBatch } from './record.ts'
@@ -60,7 +60,7 @@ export async function applyLineResult(
     if (line.result === null) await fail(tx, context, known, result)
     else await lose(tx, context, known, result)
   }
-  if (batch.state === 'submitted' && (await countWithoutResult(tx, batch.id)) === 0) {
+  if (batch.state === 'submitted' && !(await hasLineWithoutResult(tx, batch.id))) {
     await updateState(tx, batch.id, 'completed')
     await recordBatch(tx, context, 'batch.completed', batch.id)
   }
@@ -83,7 +83,7 @@ async function succeed(
   { on, source }: LineResult,
 ): Promise<void> {
   const settled = await settlePayment(tx, context, payment, on)
-  await updateResult(tx, { ...line, result: 'success', resultOn: on, resultSource: source })
+  sendResult(tx, { ...line, result: 'success', resultOn: on, resultSource: source })
   await judgeMethod(tx, context, line, 'verified')
   if (line.isServiceMade) await hooks.known(tx, context, settled, { kind: 'succeeded', on })
 }
@@ -97,7 +97,7 @@ async function fail(
   const { on, source } = result
   const reason = reasonOf(result, false)
   const failed = await failPayment(tx, context, payment, { on, reason: reason.message, declineClass: reason.class })
-  await updateResult(tx, {
+  sendResult(tx, {
     ...line,
     result: 'failed',
     resultOn: on,
@@ -135,7 +135,7 @@ export async function noteReturned(
   { on, source, ...reason }: FailureReason & Pick<LineResult, 'on' | 'source'>,
 ): Promise<void> {
   assert(line.result === 'success', `line ${line.id} was paid`)
-  await updateResult(tx, {
+  sendResult(tx, {
     ...line,
     returnedOn: on,
     returnedClass: reason.class,

@@ -7,7 +7,7 @@ import { updateGivesWay } from '../money/payment-queries.ts'
 import { changeLine, failPayment, loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import type { LinesOfService } from './hooks.ts'
-import { listLines, updateResult } from './line-queries.ts'
+import { listLines, sendResult } from './line-queries.ts'
 import { lineDatesOf } from './lines.ts'
 import { type Batch, updateBatch } from './queries.ts'
 
@@ -73,7 +73,7 @@ export async function failLines(
   const reason = { class: 'not_sent', code: null, message: 'The batch was cancelled.' } as const
   for (const line of await listLines(tx, tx.account, batchId)) {
     const failed = await failPayment(tx, context, await paymentOf(tx, line.id), { on, reason: reason.message })
-    await updateResult(tx, {
+    sendResult(tx, {
       ...line,
       result: 'failed',
       resultOn: on,
