@@ -194,7 +194,7 @@ test('secrets are nowhere in the clear, open for their own row alone, and move t
     return changed
   }
   for (const change of [
-    (sealed: readonly Buffer[]) => [...sealed].reverse(),
+    (sealed: readonly Buffer[]) => sealed.toReversed(),
     (sealed: readonly Buffer[]) => sealed.map(flipped),
   ]) {
     await write(change)
