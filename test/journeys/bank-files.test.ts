@@ -175,7 +175,7 @@ async function collection() {
     const { Lines } = (await client.get(`/v1/resultfiles/${resultFileID}`)).body
     return { counts: [Matched, Applied, AlreadyKnown, Unmatched], Lines, resultFileID }
   }
-  /** What became of each line, as its invoice and its attempt show it. */
+  /** Outcomes of the lines, as their invoices and attempts show them. */
   const outcomes = () =>
     Promise.all(
       lines.map(async ({ invoiceID }) => {
