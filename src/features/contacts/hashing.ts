@@ -18,9 +18,9 @@ const CORES_FOR_TWO = 4
 /** A thousand hashes are some three minutes. */
 const WAITING_MAX = 1000
 const OF_ACCOUNT_MAX = 200
-/** Of a hash that takes 150 ms where nothing else runs. */
+/** Of a hash that takes 200 ms where nothing else runs. */
 const HASH_MS_MAX = 60_000
-/** The 16 MB of a hash are no JavaScript. */
+/** The 32 MB of a hash are no JavaScript. */
 const HEAP_MB = 32
 const RETRY_SECONDS = 5
 

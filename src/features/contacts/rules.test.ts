@@ -1,3 +1,4 @@
+import { scryptSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Problems } from '../../kernel/fault.ts'
 import { generatedPassword, isPasswordOf, isStrongEnough, passwordHash } from './password.ts'
@@ -57,10 +58,22 @@ describe('passwords', () => {
 
   test('a hash tells the right password from a wrong one, and two of the same password differ', () => {
     const [one, two] = [passwordHash('geheim1'), passwordHash('geheim1')]
-    expect(one).toMatch(/^scrypt\$14\$8\$5\$/)
+    expect(one).toMatch(/^scrypt\$15\$8\$3\$/)
     expect(one).not.toBe(two)
     expect([isPasswordOf('geheim1', one), isPasswordOf('geheim2', one)]).toEqual([true, false])
     expect(isPasswordOf('geheim1', 'plain')).toBe(false)
+  })
+
+  test('a hash of a former cost still is that of its password', () => {
+    const salt = Buffer.alloc(16, 7)
+    const hash = scryptSync('geheim1', salt, 32, { N: 2 ** 14, r: 8, p: 5, maxmem: 2 ** 25 })
+    const kept = `scrypt$14$8$5$${salt.toString('base64url')}$${hash.toString('base64url')}`
+    expect([isPasswordOf('geheim1', kept), isPasswordOf('geheim2', kept)]).toEqual([true, false])
+  })
+
+  test('a hash takes so much memory that the allocator of glibc gives it back', () => {
+    const [, log2N, r] = passwordHash('geheim1').split('$')
+    expect(128 * Number(r) * 2 ** Number(log2N)).toBeGreaterThanOrEqual(32 * 2 ** 20)
   })
 
   test('an explicit changePassword false keeps the password whatever is sent beside it', () => {
