@@ -844,6 +844,7 @@ create table invoices (
   is_method_requested boolean default false not null,
   is_collection_hold boolean default false not null,
   has_line boolean default false not null,
+  link_counter integer default 0 not null,
   constraint invoices_pkey PRIMARY KEY (account_id, invoice_id),
   constraint invoices_cancelled CHECK (((cancelled_at IS NULL) = (cancelled_on IS NULL))),
   constraint invoices_check CHECK (((number IS NULL) = (issued_at IS NULL))),

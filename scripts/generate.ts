@@ -17,6 +17,7 @@ import type { Database } from '../src/platform/database/database.ts'
 import { makeEnvelope, PURPOSES } from '../src/platform/envelope/envelope.ts'
 import { KeyRing } from '../src/platform/envelope/key-ring.ts'
 import { makeOutbound } from '../src/platform/outbound/outbound.ts'
+import { makeLinks } from '../src/platform/page/links.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
 import { schemaText } from './schema-text.ts'
 
@@ -42,6 +43,7 @@ function openApiText(): string {
     hasMailServer: false,
     hashing: makeHashing({ root }),
     drawing: makeDrawing({ root }),
+    links: makeLinks(envelope, undefined),
   })
   return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
 }

@@ -37,6 +37,8 @@ import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
 import { recurringInvoiceOperations } from './features/recurring-invoices/routes.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
+import { invoicePages } from './features/invoice-pages/page.ts'
+import { invoiceLinkOperations } from './features/invoice-pages/routes.ts'
 import { customerRemovalOperations } from './features/customer-removal/routes.ts'
 import { type Hashing, makeHashing } from './features/contacts/hashing.ts'
 import { contactOperations } from './features/contacts/routes.ts'
@@ -72,7 +74,7 @@ import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
 import { addIntake } from './platform/http/intake.ts'
 import { makePages, type Pages } from './platform/http/pages.ts'
-import { makeLinks } from './platform/page/links.ts'
+import { type Links, makeLinks } from './platform/page/links.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
@@ -109,6 +111,8 @@ export interface AppDeps {
 export interface App {
   server: FastifyInstance
   operations: readonly Operation[]
+  pages: Pages
+  links: Links
   /** Told of every billing run that this process has finished, for /metrics. */
   runFinished: Metrics['runFinished']
   /** Writes down what is kept in memory for a moment: last use of keys. */
@@ -139,6 +143,7 @@ interface FeatureDeps {
   hasMailServer: boolean
   hashing: Hashing
   drawing: Drawing
+  links: Links
 }
 
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
@@ -172,6 +177,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...creditNoteOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),
+  ...invoiceLinkOperations(deps),
   ...recurringInvoiceOperations(),
   ...packageOperations(),
   ...packageGroupOperations(),
@@ -206,12 +212,15 @@ const PAGES = { running: 4, waiting: 200, patienceMs: 10_000 }
 const FIGURES_ANSWER_MS = 60_000
 
 /** Makes the public pages, and what they show of every account. */
-function allPages({ db, envelope, realClock, clock = steadyClock, settings }: AppDeps): Pages {
+function allPages(
+  { db, realClock, clock = steadyClock, settings }: AppDeps,
+  { links, drawing }: { links: Links; drawing: Drawing },
+): Pages {
   const { publicUrl, hasMailServer } = settings
   return makePages(
     {
       db,
-      links: makeLinks(envelope, publicUrl),
+      links,
       clock,
       places: new Places(PAGES),
       publicUrl,
@@ -223,7 +232,7 @@ function allPages({ db, envelope, realClock, clock = steadyClock, settings }: Ap
       findLook: getLook,
       findLogo,
     },
-    [],
+    invoicePages({ drawing }),
   )
 }
 
@@ -245,11 +254,13 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const drawing = makeDrawing({ root: settings.root, log })
   const hashing = makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
+  const links = makeLinks(envelope, settings.publicUrl)
   const operations = allOperations({
     db,
     longDb,
     log,
     drawing,
+    links,
     realClock,
     order: ORDER_OF_DAY,
     forgetAccount: authenticator.forget,
@@ -269,7 +280,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     hasMailServer: settings.hasMailServer,
     publicUrl: settings.publicUrl,
   })
-  const pages = allPages(deps)
+  const pages = allPages(deps, { links, drawing })
   const server = buildServer(
     {
       db,
@@ -302,6 +313,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   return {
     server,
     operations,
+    pages,
+    links,
     runFinished: metrics.runFinished,
     flush: authenticator.flushLastUse,
     close: async () => {

@@ -17,12 +17,13 @@ import { type Words, wordsOf } from './words.ts'
 
 /**
  * Loads an invoice as its document shows it: names, addresses and texts as they were at issue, what was paid and credited as it is now. A
- * draft shows everything as it is now. Throws a Fault (404) when there is no such invoice.
+ * draft shows everything as it is now. It is written in the language of its parties unless another is wanted. Throws a Fault (404) when there is no such invoice.
  */
 export async function loadInvoiceDocument(
   db: Queryable,
   context: RequestContext,
   id: InvoiceId,
+  wantedLocale?: string,
 ): Promise<InvoiceDocument> {
   const { account } = context
   const invoice = await findInvoice(db, account.id, id)
@@ -33,7 +34,8 @@ export async function loadInvoiceDocument(
     loadApplied(db, account.id, invoice),
   ])
   assert(lines, `invoice ${id} was loaded`)
-  const { bankDetails, ...letter } = head
+  const { bankDetails, ...written } = head
+  const letter = { ...written, locale: wantedLocale ?? written.locale }
   return {
     ...letter,
     ...plainFieldsOf(invoice),

@@ -1,4 +1,5 @@
 import type { Account, RequestContext } from '../../kernel/context.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import {
   type Answer,
@@ -32,6 +33,19 @@ export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawabl
   }
   const makeBody = (gone: AbortSignal) => drawing.draw(id, drawable, gone)
   return { status: 200, makeBody, contentType: 'application/pdf', headers }
+}
+
+/** Answers an invoice as a PDF, named by its number. */
+export async function invoicePdf(
+  drawing: Drawing,
+  db: Queryable,
+  context: RequestContext,
+  id: InvoiceId,
+): Promise<Answer> {
+  const document = await loadInvoiceDocument(db, context, id)
+  const { invoice, draft } = wordsOf(languageOf(document.locale))
+  const name = `${invoice}-${document.number ?? `${draft}-${id}`}`
+  return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, name)
 }
 
 type ReadDocument = (db: Queryable, context: RequestContext, input: { params: PathParams }) => Promise<Answer>
@@ -85,13 +99,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
-    ...anyLength(async (db, context, { params }) => {
-      const id = invoiceKind.pathId(params)
-      const document = await loadInvoiceDocument(db, context, id)
-      const { invoice, draft } = wordsOf(languageOf(document.locale))
-      const name = `${invoice}-${document.number ?? `${draft}-${id}`}`
-      return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, name)
-    }),
+    ...anyLength((db, context, { params }) => invoicePdf(drawing, db, context, invoiceKind.pathId(params))),
   }),
   ...creditNoteOperations(drawing),
 ]

@@ -125,6 +125,7 @@ export const EVENT_TYPES = [
   'invoice.issued',
   'invoice.mail_queued',
   'invoice.debit_unannounced',
+  'invoice.link_revoked',
   'invoice.cancelled',
   'invoice.deleted',
   'statement.created',

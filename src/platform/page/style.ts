@@ -35,6 +35,7 @@ th:last-child,td:last-child{padding-right:0}
 form{margin:1.25rem 0 0}
 button,.button{display:inline-block;min-height:2.75rem;padding:.65rem 1.4rem;border:2px solid var(--brand);border-radius:.4rem;background:var(--brand);color:#fff;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}
 .plain{background:transparent;border-color:var(--soft);color:var(--text)}
+.due{margin:0;font-size:1.1rem}.due strong{display:block;font-size:2rem;line-height:1.3;font-variant-numeric:tabular-nums}
 .actions{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.25rem 0 0}
 .actions form{margin:0}
 a{color:inherit;text-underline-offset:.15em}

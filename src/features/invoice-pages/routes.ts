@@ -1,0 +1,73 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import {
+  type Input,
+  lookupOperation,
+  noContent,
+  type Operation,
+  type PathParams,
+  writeOperation,
+} from '../../platform/http/operation.ts'
+import { linkUrl, type Links } from '../../platform/page/links.ts'
+import { outObject, outText } from '../../platform/wire/write.ts'
+import { findLinkedInvoice, raiseLinkCounter } from '../invoices/link-queries.ts'
+import { lockedInvoice, recordInvoice, rereadInvoice } from '../invoices/manual.ts'
+import { invoiceKind } from '../invoices/record.ts'
+import type { ManualRecord } from '../invoices/resolve-manual.ts'
+
+/** The link of an invoice's page, for callers who send it themselves. */
+
+const LinkOut = outObject({ Url: outText() }, 'InvoiceLink')
+
+const tag = 'Invoices'
+
+const isDraftRefusal = (id: bigint) =>
+  conflict('invoice_draft', `Invoice ${id} is a draft and has no page; issue it first.`, 'invoiceID')
+
+/** Returns the address of the service: PUBLIC_URL, and where that is not set the address of the request, for a test account alone. */
+function publicUrlOf(
+  { publicUrl, account }: RequestContext,
+  { headers }: Pick<Input<undefined, unknown>, 'headers'>,
+): string {
+  if (publicUrl !== undefined) return publicUrl
+  if (account.mode === 'test' && typeof headers['host'] === 'string') return `http://${headers['host']}`
+  throw conflict('public_url_missing', 'Nobody knows the address of this service: set PUBLIC_URL to make links.')
+}
+
+export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] => [
+  lookupOperation({
+    id: 'getInvoiceLink',
+    method: 'GET',
+    path: '/v1/invoices/{invoiceID}/link',
+    tag,
+    summary: 'The address of the page on which a customer sees an invoice and its PDF',
+    success: { status: 200, schema: LinkOut.schema },
+    refusals: { 409: 'The invoice is a draft, or PUBLIC_URL is not set' },
+    read: async (db, context, input) => {
+      const id = invoiceKind.pathId(input.params)
+      const invoice = await findLinkedInvoice(db, context.account.id, id)
+      if (!invoice) throw invoiceKind.unknown(id)
+      if (invoice.isDraft) throw isDraftRefusal(id)
+      const token = links.token({ kind: 'i', account: context.account.id, record: id, counter: invoice.linkCounter })
+      return { status: 200, body: LinkOut.write({ Url: linkUrl(publicUrlOf(context, input), 'i', token) }) }
+    },
+  }),
+  writeOperation({
+    id: 'revokeInvoiceLink',
+    method: 'DELETE',
+    path: '/v1/invoices/{invoiceID}/link',
+    tag,
+    summary: 'Revoke every link to the page of an invoice that was made so far, those in mails too',
+    success: { status: 204 },
+    refusals: { 409: 'The invoice is a draft' },
+    record: (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) =>
+      lockedInvoice(tx, context, invoiceKind.pathId(params)),
+    write: async (tx, context, _input, { invoice }: ManualRecord) => {
+      if (invoice.isDraft) throw isDraftRefusal(invoice.id)
+      await raiseLinkCounter(tx, invoice.id)
+      await recordInvoice(tx, context, 'invoice.link_revoked', await rereadInvoice(tx, context, invoice.id))
+      return noContent()
+    },
+  }),
+]

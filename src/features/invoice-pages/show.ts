@@ -1,0 +1,146 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { compare, ONE } from '../../kernel/decimal.ts'
+import { formatsOf, type Formats } from '../../platform/locale/format.ts'
+import type { PageContent } from '../../platform/page/frame.ts'
+import { type Html, html } from '../../platform/page/html.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import type { DocumentLine, InvoiceDocument } from '../documents/document.ts'
+import { type Words, wordsOf } from '../documents/words.ts'
+import { invoicePageWords } from './words.ts'
+
+/** An invoice as its page shows it: what its document has, in one column, and how it stands. */
+
+/** How an invoice stands for the one who is to pay it. */
+export type Standing = 'paid' | 'cancelled' | 'pending' | 'open'
+
+/** Returns how an invoice stands. Rule: pending money leaves nothing to do, and is no payment yet. */
+export function standingOf({
+  state,
+  balanceMinor,
+  applied,
+}: Pick<InvoiceDocument, 'state' | 'balanceMinor' | 'applied'>): Standing {
+  if (state === 'cancelled') return 'cancelled'
+  if (balanceMinor > 0n) return 'open'
+  return applied.some(({ isPending }) => isPending) ? 'pending' : 'paid'
+}
+
+interface Showing {
+  document: InvoiceDocument
+  formats: Formats
+  locale: string
+  /** The path of the link. */
+  path: string
+  today: IsoDate
+}
+
+/** Writes the page of an invoice. `paying` is how it can be paid, or is being paid. */
+export function invoicePage(shown: Omit<Showing, 'formats'>, paying: Html | undefined): PageContent {
+  const formats = formatsOf(shown.locale)
+  const showing = { ...shown, formats }
+  const own = invoicePageWords(formats.language)
+  const title = own.invoice(shown.document.number ?? '')
+  return {
+    title,
+    content: html`<h1>${title}</h1>
+${standing(showing)}
+${paying}
+<div class="actions"><a class="button plain" href="${shown.path}/pdf">${own.pdf}</a></div>
+${lines(showing)}
+${details(showing)}
+${notes(showing)}`,
+  }
+}
+
+function standing({ document, formats, today }: Showing): Html {
+  const own = invoicePageWords(formats.language)
+  const words = wordsOf(formats.language)
+  const { currency, balanceMinor, dueDate, applied } = document
+  const pendingMinor = sumMinor(
+    applied.filter(({ isPending }) => isPending),
+    'amountMinor',
+  )
+  switch (standingOf(document)) {
+    case 'cancelled':
+      return html`<p class="state bad">${own.cancelled}</p><p>${words.cancelledNotice}</p>`
+    case 'paid':
+      return html`<p class="state good">✓ ${own.paid}</p><p>${own.paidText}</p>`
+    case 'pending':
+      return html`<p class="state">${own.pending}</p><p>${own.pendingText}</p>`
+    case 'open': {
+      const isLate = dueDate < today
+      const due = (isLate ? own.overdue : own.due)(formats.longDate(dueDate))
+      return html`<p class="due"><span>${own.toPay}</span> <strong>${formats.money(balanceMinor, currency)}</strong></p>
+<p class="${isLate ? 'state bad' : 'state'}">${due}</p>
+${pendingMinor > 0n && html`<p>${own.partly(formats.money(pendingMinor, currency))}</p>`}`
+    }
+  }
+}
+
+function lines({ document, formats }: Showing): Html {
+  const own = invoicePageWords(formats.language)
+  const words = wordsOf(formats.language)
+  const { currency, taxes, totalMinor, applied, appliedAfterMinor, balanceMinor, state } = document
+  const money = (minor: bigint) => formats.money(minor, currency)
+  const row = (name: string, minor: bigint, kind = 'sum') =>
+    html`<tr class="${kind}"><th scope="row">${name}</th><td class="money">${money(minor)}</td></tr>`
+  return html`<h2>${own.lines}</h2>
+<table>
+<thead><tr><th scope="col">${words.description}</th><th scope="col" class="money">${words.amountIn(currency)}</th></tr></thead>
+<tbody>${document.lines.map((line) => lineRow(line, document, formats, own.times))}</tbody>
+<tbody>
+${row(words.subtotal, sumMinor(document.lines, 'netMinor'))}
+${taxes.map(({ name, rate, amountMinor }) => row(words.taxLabel(name, formats.rate(rate)), amountMinor))}
+${row(words.total, totalMinor, 'sum total')}
+${applied.map((one) => row(appliedText(one, formats, words), -one.amountMinor))}
+${appliedAfterMinor > 0n && row(words.appliedAfter, -appliedAfterMinor)}
+${applied.length > 0 && state !== 'cancelled' && row(words.balanceDue, balanceMinor, 'sum total')}
+</tbody>
+</table>`
+}
+
+function lineRow(
+  { name, description, quantity, unitPrice, netMinor }: DocumentLine,
+  { currency }: InvoiceDocument,
+  formats: Formats,
+  times: (quantity: string, price: string) => string,
+): Html {
+  const isOne = compare(quantity, ONE) === 0
+  return html`<tr><td><bdi>${name ?? description}</bdi>${name !== null && description !== null && html`<div class="lines"><bdi>${description}</bdi></div>`}${!isOne && html`<div class="soft">${times(formats.number(quantity), formats.price(unitPrice, currency))}</div>`}</td><td class="money">${formats.money(netMinor, currency)}</td></tr>`
+}
+
+function appliedText(
+  { kind, method, date, isPending }: InvoiceDocument['applied'][number],
+  formats: Formats,
+  words: Words,
+): string {
+  const name = kind === 'payment' && method !== null ? words.methods[method] : words.applied[kind]
+  return `${name}, ${formats.date(date)}${isPending ? ` (${words.pending})` : ''}`
+}
+
+function details({ document, formats }: Showing): Html {
+  const own = invoicePageWords(formats.language)
+  const words = wordsOf(formats.language)
+  const { account, customer, invoiceDate, dueDate, reference, poNumber } = document
+  const fact = (name: string, value: string | null | undefined) =>
+    value != null && value !== '' && html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`
+  const lined = (values: readonly (string | null)[]) =>
+    html`${values.filter((value) => value !== null).map((value, index) => html`${index > 0 && html`<br>`}<bdi>${value}</bdi>`)}`
+  return html`<h2>${own.details}</h2>
+<dl>
+${fact(words.invoiceDate, formats.longDate(invoiceDate))}
+${fact(words.dueDate, formats.longDate(dueDate))}
+${fact(words.reference, reference)}
+${fact(words.poNumber, poNumber)}
+<dt>${words.to}</dt><dd>${lined([customer.name, ...customer.address])}</dd>
+<dt>${words.from}</dt><dd>${lined([account.name, ...account.address, account.email, account.tel])}</dd>
+${fact(words.vatNumber, account.vatNumber)}
+</dl>`
+}
+
+function notes({ document, formats }: Showing): Html {
+  const own = invoicePageWords(formats.language)
+  const words = wordsOf(formats.language)
+  const block = (title: string, text: string | null | undefined) =>
+    text != null && text !== '' && html`<h2>${title}</h2><p class="lines"><bdi>${text}</bdi></p>`
+  return html`${standingOf(document) === 'open' && block(own.transfer, document.bankDetails)}${block(words.notes, document.notes)}${block(words.terms, document.terms)}`
+}
