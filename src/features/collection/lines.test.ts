@@ -238,6 +238,36 @@ describe('a batch that nobody submits', () => {
     expect(await mails()).toEqual(['02-01 debit_notice', '02-03 debit_notice', '02-04 debit_notice'])
   })
 
+  test('is given another day by a person: its invoices are planned for that, and sepa payers get the notice again', async () => {
+    const { client, invoice, read, move, mails, tokens } = await debitShop(service, {
+      kind: 'sepa',
+      clockAt: '2027-01-01T08:00:00.000Z',
+    })
+    const id = await invoice(115)
+    await move('2027-01-01')
+    const [BatchToken] = await tokens()
+    const batch = (await client.get(`/v1/batches/${BatchToken}`)).body
+    const put = async (ActionDate: string) => {
+      const { status, body } = await client.put('/v1/batches', { ...batch, ActionDate })
+      return body?.Errors?.[0].Code ?? status
+    }
+    expect(await put('2027-01-14')).toBe('announced_later')
+    expect(await put('2027-01-18')).toBe(204)
+    expect(await read(id)).toMatchObject({ NextTryDate: '2027-01-18T00:00:00Z' })
+    await move('2027-01-02')
+    expect(await put('2027-01-18')).toBe(204)
+    expect(await put('2027-01-15')).toBe('announced_later')
+    const submit = { BatchToken, ActionDate: '2027-01-19' }
+    expect((await client.put('/v1/batches/submit', submit)).status).toBe(204)
+    expect(await read(id)).toMatchObject({ NextTryDate: '2027-01-19T00:00:00Z' })
+    expect(await mails()).toEqual(['01-01 debit_notice', '01-01 debit_notice', '01-02 debit_notice'])
+    const texts = ((await client.get('/v1/outbox')).body as any[])
+      .filter(({ Template }) => Template === 'debit_notice')
+      .map(({ Text }) => /1[589] Jan|Jan\w* 1[589]/.exec(Text)?.[0].replace(/\D/g, ''))
+    expect(texts.sort()).toEqual(['15', '18', '19'])
+    await clean(client)
+  })
+
   test('is spoken of the day before its last moment, once for each day', async () => {
     const { invoice, move, events } = await debitShop(service)
     await invoice(115)
