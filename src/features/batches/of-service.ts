@@ -112,18 +112,28 @@ export async function lockUnsubmitted(tx: Transaction, batchId: Id): Promise<Bat
   return batch?.state === 'open' || batch?.state === 'failed' ? batch : undefined
 }
 
-/** Takes a line of the service out of its locked batch, and deletes its payment. */
+/** Takes a line of the service out of its locked batch, and deletes its payment; a batch that is left without lines is cancelled. */
 export async function removeWaitingLine(
   tx: Transaction,
   context: RequestContext,
   line: Pick<WaitingLine, 'paymentId' | 'batchId'>,
   reason: string,
 ): Promise<void> {
+  await takeLineOut(tx, context, line, reason)
+  await cancelWithoutLines(tx, context, line.batchId)
+}
+
+/** Takes a line of the service out of its locked batch, and deletes its payment. */
+export async function takeLineOut(
+  tx: Transaction,
+  context: RequestContext,
+  line: Pick<WaitingLine, 'paymentId'>,
+  reason: string,
+): Promise<void> {
   const payment = await loadPayment(tx, tx.account, line.paymentId)
   assert(payment, `payment ${line.paymentId} of a line exists`)
   await deleteServiceLine(tx, line.paymentId)
   await takeBackPayment(tx, context, payment, reason)
-  await cancelWithoutLines(tx, context, line.batchId)
 }
 
 /** Cancels a batch that the service made and that is left without lines. */

@@ -18,7 +18,7 @@ import { isPending } from '../money/rules.ts'
 import { paymentShape } from '../money/shapes.ts'
 import type { Answered } from './calls.ts'
 import { debitDaysOf } from './debit-days.ts'
-import { beginLine, type MadeLine, replaceLine } from './lines.ts'
+import { beginLine, giveUpLine, type MadeLine, replaceLine } from './lines.ts'
 import { announceLines } from './notice.ts'
 import { finishTry } from './outcome.ts'
 import { beginTry } from './tries.ts'
@@ -81,7 +81,7 @@ export async function beginCollect(
 
 /**
  * Returns the line that waits, where the same method is to be collected, or what it was, where a card takes its place; undefined where no try is
- * open. Throws a conflict where one is whose outcome is not known.
+ * open, also where another debit takes the place of a line that waited. Throws a conflict where one is whose outcome is not known.
  */
 async function standingTry(
   tx: Transaction,
@@ -93,6 +93,7 @@ async function standingTry(
   if (!open) return undefined
   const isSame = way?.method.id === open.paymentMethodId && way.gateway.id === open.gatewayId
   if (isSame && open.isLine && (await findWaitingLine(tx, open.paymentId))) return { line: open.paymentId }
+  if (open.isLine && way && isDebit(way) && (await giveUpLine(tx, context, open))) return undefined
   const replaced = open.isLine && way ? await replaceLine(tx, context, open) : null
   if (replaced) return { replaced }
   throw refused('try_open', `Invoice ${id} is being tried: the gateway's answer is not known yet.`)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { debitShop, type DebitWish } from './debit-shop.testing.ts'
 
 /** Results of lines of the service, as a person reports them, and what they mean for their invoices. */
@@ -195,6 +196,19 @@ test('a line that a caller has changed through its payment is his at once, and s
   expect(await read(id)).toMatchObject({ Balance: 15 })
   expect(await batches()).toEqual(['02-03 open 1 115.00'])
   await clean(client)
+})
+
+test('a line that gives way though its batch is being built, or does not though it waits, is named by verify', async () => {
+  const { client, invoice, move } = await debitShop(service, { isManual: true })
+  await invoice(115)
+  await move('2027-02-01')
+  await clean(client)
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update payments set gives_way = false where account_id = ${client.id}`),
+  )
+  expect(await differencesOf(service, client)).toMatchObject([
+    { check: 'lines of batches', what: 'whether it gives way', stored: 'false', expected: 'true' },
+  ])
 })
 
 test('a line that a caller deletes is made again from the next day on, unless its invoice is put on hold', async () => {

@@ -4,7 +4,14 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { addServiceLine, lockUnsubmitted, openBatchFor, removeWaitingLine } from '../batches/of-service.ts'
+import {
+  addServiceLine,
+  cancelWithoutLines,
+  lockUnsubmitted,
+  openBatchFor,
+  removeWaitingLine,
+  takeLineOut,
+} from '../batches/of-service.ts'
 import { lockBatch } from '../batches/queries.ts'
 import { LINES_MAX } from '../batches/rules.ts'
 import { findWaitingLine, listWaitingLines, type WaitingLine } from '../batches/waiting-queries.ts'
@@ -101,7 +108,14 @@ export async function reviewLines(
   }
 }
 
-async function reasonToLeave(tx: Transaction, t: Try, changedMethodId: Id | null): Promise<string | null> {
+type Collecting = Pick<Try, 'invoiceId' | 'gatewayId' | 'paymentMethodId' | 'isExtra' | 'isByHand'>
+
+/** Returns why a line may not stand in its batch; null where it may. */
+async function reasonToLeave(
+  tx: Transaction,
+  t: Collecting,
+  changedMethodId: Id | null = null,
+): Promise<string | null> {
   const [invoice] = await listDunned(tx, tx.account, [t.invoiceId])
   assert(invoice, `invoice ${t.invoiceId} is dunned`)
   if (invoice.isHeld) return `Invoice ${invoice.id} or its customer is on hold.`
@@ -121,13 +135,24 @@ async function leave(tx: Transaction, context: RequestContext, line: WaitingLine
   await removeWaitingLine(tx, context, line, reason)
 }
 
-/** Takes a waiting line away whose place a try by card takes, and returns what is needed to make it again. */
+/** Takes a waiting line out of its batch because its invoice is collected in another way now. Returns false where it waits no more. */
+export async function giveUpLine(tx: Transaction, context: RequestContext, t: Try): Promise<boolean> {
+  const line = await findWaitingLine(tx, t.paymentId)
+  if (!line || !(await lockUnsubmitted(tx, line.batchId))) return false
+  await leave(tx, context, line, `Invoice ${t.invoiceId} is collected in another way now.`)
+  return true
+}
+
+/**
+ * Takes a waiting line away whose place a try by card takes, and returns what is needed to make it again. Its batch stays until the try has its
+ * outcome, even without lines.
+ */
 export async function replaceLine(tx: Transaction, context: RequestContext, t: Try): Promise<ReplacedLine | null> {
   const line = await findWaitingLine(tx, t.paymentId)
   const method = await findMethodFacts(tx, tx.account, t.paymentMethodId)
   if (!line || !method || !(await lockUnsubmitted(tx, line.batchId))) return null
   await deleteTry(tx, t.paymentId)
-  await removeWaitingLine(tx, context, line, 'A try by card takes its place.')
+  await takeLineOut(tx, context, line, 'A try by card takes its place.')
   return {
     batchId: String(line.batchId),
     gatewayId: String(t.gatewayId),
@@ -141,7 +166,14 @@ export async function replaceLine(tx: Transaction, context: RequestContext, t: T
   }
 }
 
-/** Makes a line again whose place a failed try had taken: in its batch while that is open; else its step is planned anew. */
+/** Cancels the batch of a line whose place a try by card has taken for good, where no other line is left in it. */
+export const forgetReplaced = (tx: Transaction, context: RequestContext, { batchId }: ReplacedLine) =>
+  cancelWithoutLines(tx, context, BigInt(batchId))
+
+/**
+ * Makes a line again whose place a failed try had taken: in its batch while that is open, unless its invoice is collected otherwise or not at all
+ * by now; else its step is planned anew.
+ */
 export async function remakeLine(
   tx: Transaction,
   context: RequestContext,
@@ -152,8 +184,10 @@ export async function remakeLine(
   assert(invoice, `invoice ${t.invoiceId} is dunned`)
   const batch = await lockBatch(tx, BigInt(batchId))
   const way = { gateway: { id: BigInt(gatewayId) }, method: { id: BigInt(paymentMethodId), kind } }
-  const isOpen = batch?.state === 'open' && batch.lineCount < LINES_MAX
-  if (!batch || !isOpen || !invoice.isOpen || invoice.isHeld || invoice.customer !== 'active') {
+  const hasPlace = batch?.state === 'open' && batch.lineCount < LINES_MAX
+  const collecting = { ...was, invoiceId: invoice.id, gatewayId: way.gateway.id, paymentMethodId: way.method.id }
+  if (!batch || !hasPlace || !invoice.isOpen || (await reasonToLeave(tx, collecting)) !== null) {
+    if (batch) await cancelWithoutLines(tx, context, batch.id)
     await planWithout(tx, context, t.invoiceId, was, context.moment.today)
     return
   }

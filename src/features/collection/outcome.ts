@@ -12,7 +12,7 @@ import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
 import { lockedRecord, type PaymentRecord } from '../money/records.ts'
-import { remakeLine } from './lines.ts'
+import { forgetReplaced, remakeLine } from './lines.ts'
 import { closeTry, lockTry, type Try } from './try-queries.ts'
 
 /** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
@@ -64,7 +64,7 @@ async function followOutcome(
     isPaid ? { dunning: afterPaid(dunning, tried, known.on) } : afterFailed(dunning, tried, known.class, known.on)
   const heldIds = await replan(tx, context, [t.invoiceId], afterOutcome, { isPaid })
   if (heldIds.length > 0) await recordHold(tx, context, t, known)
-  if (!isPaid && t.replaced) await remakeLine(tx, context, t, t.replaced)
+  if (t.replaced) await (isPaid ? forgetReplaced(tx, context, t.replaced) : remakeLine(tx, context, t, t.replaced))
 }
 
 /** Writes what the result of a line means for its invoice; its payment is settled or has failed already. A line by hand moves no step. */

@@ -36,12 +36,15 @@ export interface CheckedLine {
   wasSettled: boolean
   hasFailed: boolean
   isOfBatch: boolean
+  isServiceMade: boolean
+  givesWay: boolean
 }
 
 export const listLinePage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CheckedLine>(sql`
     select l.payment_id as "id", l.customer_id as "customerId", b.state, l.result, l.returned_on is not null as "isReturned",
            p.settled_on is not null as "wasSettled", p.failed_on is not null as "hasFailed",
+           l.is_service_made as "isServiceMade", p.gives_way as "givesWay",
            p.origin = 'batch' and p.customer_id = l.customer_id and p.currency = b.currency as "isOfBatch"
       from batch_lines l
       join payments p on p.account_id = ${account} and p.payment_id = l.payment_id

@@ -30,7 +30,7 @@ function checkBatchSums(batch: CheckedBatch, report: Report): void {
 
 /**
  * Checks that each line has the result that its payment shows: settled, returned after that, failed, or open. So those of a batch that was handed
- * over come to all of them.
+ * over come to all of them. Rule: a line gives way while it is the service's and its batch is open or failed, never else.
  */
 export const batchLines: Check = {
   name: 'lines of batches',
@@ -45,7 +45,7 @@ export const batchLines: Check = {
 }
 
 function checkLine(line: CheckedLine, report: Report): void {
-  const { id, customerId, state, result, isReturned, wasSettled, hasFailed, isOfBatch } = line
+  const { id, customerId, state, result, isReturned, wasSettled, hasFailed, isOfBatch, isServiceMade, givesWay } = line
   const text = (what: string, stored: string, expected: string) =>
     report({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
   if (!isOfBatch) text('its batch', 'of it', 'of another customer or currency, or of none')
@@ -53,6 +53,8 @@ function checkLine(line: CheckedLine, report: Report): void {
   const stored = isReturned ? 'returned' : (result ?? 'none')
   // A received payment can be lost by a way that brings no result of a line: a part of it that was refunded.
   if (shown !== stored && !(shown === 'returned' && stored === 'success')) text('its result', stored, shown)
+  const shouldGiveWay = isServiceMade && (state === 'open' || state === 'failed')
+  if (givesWay !== shouldGiveWay) text('whether it gives way', String(givesWay), String(shouldGiveWay))
   if (result !== null && (state === 'open' || state === 'build' || state === 'failed'))
     text('its result', result, `none, for its batch is ${state}`)
 }
