@@ -6,7 +6,7 @@ import { openMoneyBooks } from '../support/money-books.ts'
 import { expectSettled, expectSound, histories, newLife, perform } from './collection-lives.testing.ts'
 
 /**
- * Whatever happens to invoices that are collected by card, and in whatever order: no invoice is paid twice, none with an open try is tried, none
+ * Whatever happens to invoices that are collected by card or by bank account, and in whatever order: no invoice is paid twice, none with an open try is tried, none
  * is charged again for what was refunded, no more is refunded than was received, and the gateway's book is our payments. COLLECTION_RUNS sets
  * how many random histories are lived, COLLECTION_SECONDS for how long at most, COLLECTION_SEED which; the seed is reported when one fails.
  */

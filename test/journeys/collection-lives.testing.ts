@@ -6,11 +6,12 @@ import { addDays, type IsoDate } from '../../src/kernel/calendar.ts'
 import type { Reply, TestClient, TestService } from '../support/app.ts'
 import type { MoneyBooks } from '../support/money-books.ts'
 import { differencesOfBook } from '../support/sandbox-book.ts'
+import { addAccount, differencesOfLines, LINE_ACTS } from './collection-lines.testing.ts'
 import { addCustomer, differencesOf } from '../support/shop.ts'
 
 /**
- * Random lives of invoices that are collected by card, over HTTP: methods, tries, refunds, disputes, edits of payments, holds, suspensions,
- * rules, gateways that fail, and a clock that moves. After each step everything that must hold whatever happened is queried independently.
+ * Random lives of invoices that are collected by card and by bank account, over HTTP: methods, tries, batches and their lines, refunds, disputes,
+ * edits of payments, holds, suspensions, rules, gateways that fail, and a clock that moves. After each step everything that must hold whatever happened is queried independently.
  */
 
 export const START: IsoDate = '2027-01-01'
@@ -75,17 +76,24 @@ export async function newLife(service: TestService, books: MoneyBooks, owner: pg
   const client = await service.newAccount({ clockAt: `${START}T08:00:00.000Z` })
   const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
   const wish = { PaymentMethod: 'credit_card', PaymentTermDays: 2, Email: 'a@example.com' }
-  const customers = [await addCustomer(client, wish), await addCustomer(client, { ...wish, PaymentTermDays: 0 })]
+  const byAccount = { ...wish, PaymentMethod: 'debit_order' }
+  const customers = [
+    await addCustomer(client, wish),
+    await addCustomer(client, { ...wish, PaymentTermDays: 0 }),
+    await addCustomer(client, byAccount),
+  ]
   const state = { today: START, customers, hasFault: false, reports: 0, log: [] }
   const life = { service, client, books, owner, gatewayID, GatewayToken, ...state }
   for (const [n, customer] of customers.entries()) {
-    await addCard(life, customer, STARTING_CARDS[n] as string)
+    const card = STARTING_CARDS[n]
+    if (card) await addCard(life, customer, card)
+    else await addAccount(life, customer, 0)
     for (let more = 0; more < 3; more += 1) await ACTS.invoice(life, n + 20 * more, more + n)
   }
   return life
 }
 
-const rowsOf = async (life: Life, text: string, values: readonly unknown[] = [life.client.id]): Promise<any[]> =>
+export const rowsOf = async (life: Life, text: string, values: readonly unknown[] = [life.client.id]): Promise<any[]> =>
   (await life.owner.query(text, [...values])).rows
 
 async function addCard({ client }: Life, customerID: number, Number: string): Promise<Reply> {
@@ -104,9 +112,21 @@ async function addCard({ client }: Life, customerID: number, Number: string): Pr
 }
 
 /** Picks one of some by a number; undefined if there is none. */
-const pickOf = <T>(some: readonly T[], pick: number): T | undefined => some[pick % Math.max(some.length, 1)]
+export const pickOf = <T>(some: readonly T[], pick: number): T | undefined => some[pick % Math.max(some.length, 1)]
 
-const OFTEN = ['wait', 'wait', 'wait', 'wait', 'invoice', 'invoice', 'collect', 'goodwill', 'refund'] as const
+const OFTEN = [
+  'wait',
+  'wait',
+  'wait',
+  'wait',
+  'invoice',
+  'invoice',
+  'collect',
+  'goodwill',
+  'refund',
+  'submitBatch',
+] as const
+const OF_LINES = ['account', 'moveBatch', 'cancelBatch', 'editLine', 'dropLine', 'autoSubmit'] as const
 const SELDOM = ['card', 'free', 'reallocate', 'eft', 'cheque', 'bounce', 'credit', 'cancel', 'report', 'drop'] as const
 const RARELY = ['hold', 'holdCustomer', 'suspend', 'rules', 'fault', 'removeCard', 'setPrimary'] as const
 const n = fc.nat(999)
@@ -115,6 +135,7 @@ export const histories = fc.array(
   fc.oneof(
     { weight: 7, arbitrary: actOf(...OFTEN) },
     { weight: 4, arbitrary: actOf(...SELDOM) },
+    { weight: 3, arbitrary: actOf(...OF_LINES) },
     { weight: 2, arbitrary: actOf(...RARELY) },
   ),
   { minLength: 8, maxLength: 50, size: 'max' },
@@ -137,6 +158,7 @@ export async function perform(life: Life, act: Act): Promise<void> {
 }
 
 const ACTS: Record<Act['kind'], (life: Life, n: number, m: number) => Promise<Reply | undefined>> = {
+  ...LINE_ACTS,
   // A gateway that is away for long is asked in vain for all of its time.
   wait: (life, one) => wait(life, life.hasFault ? one % 2 : one % 9),
   invoice: (life, one, other) => {
@@ -300,7 +322,7 @@ async function wait(life: Life, days: number): Promise<Reply> {
 interface Planned {
   id: number
   on: string | null
-  tries: number
+  newest: number
   customer: number
   isHeld: boolean
   pause: 'none' | 'hand' | 'rule'
@@ -312,7 +334,7 @@ const planned = (life: Life): Promise<Planned[]> =>
     `select i.invoice_id::int as id, i.next_try_date::text as on, i.customer_id::int as customer,
             i.is_collection_hold or c.is_collection_hold as "isHeld",
             case when c.suspended_at is null then 'none' when c.is_suspended_by_rule then 'rule' else 'hand' end as pause,
-            (select count(*)::int from collection_tries t where t.account_id = $1 and t.invoice_id = i.invoice_id) as tries
+            (select coalesce(max(payment_id), 0)::int from collection_tries t where t.account_id = $1 and t.invoice_id = i.invoice_id) as "newest"
        from invoices i join customers c on c.account_id = $1 and c.customer_id = i.customer_id
       where i.account_id = $1 order by 1`,
   )
@@ -322,18 +344,20 @@ async function expectPlanned(life: Life, before: readonly Planned[]): Promise<vo
   const after = await planned(life)
   for (const was of before) {
     const is = after.find(({ id }) => id === was.id)
-    if (!is || is.tries === was.tries) continue
+    if (!is || is.newest <= was.newest) continue
     const [first] = await rowsOf(
       life,
-      `select begun_on::text as on from collection_tries where account_id = $1 and invoice_id = $2 order by payment_id offset $3 limit 1`,
-      [life.client.id, was.id, was.tries],
+      `select begun_on::text as on, is_line as "isLine" from collection_tries
+        where account_id = $1 and invoice_id = $2 and payment_id > $3 order by payment_id limit 1`,
+      [life.client.id, was.id, was.newest],
     )
     expect([`invoice ${was.id} is held`, was.isHeld]).toEqual([`invoice ${was.id} is held`, false])
     expect([`customer ${was.customer} is suspended by hand`, was.pause === 'hand']).toEqual([
       `customer ${was.customer} is suspended by hand`,
       false,
     ])
-    if (was.on !== null && was.pause === 'none' && is.pause === 'none')
+    // A line is made ahead of the day for which the debit is planned.
+    if (!first.isLine && was.on !== null && was.pause === 'none' && is.pause === 'none')
       expect([`invoice ${was.id} tried`, first.on]).toEqual([`invoice ${was.id} tried`, was.on])
   }
 }
@@ -351,9 +375,13 @@ select format('invoice %s was tried by itself on %s, though payment %s had paid 
 
 /** Sums that must hold of tries, refunds and counts. */
 const SUMS = `
-select format('invoice %s counts %s tries, %s were begun', i.invoice_id, i.tries, count(t.*)) as difference
-  from invoices i left join collection_tries t on t.account_id = $1 and t.invoice_id = i.invoice_id and t.state <> 'not_sent'
- where i.account_id = $1 group by i.account_id, i.invoice_id having i.tries <> count(t.*)
+select format('invoice %s counts %s tries, %s were begun', i.invoice_id, i.tries, c.begun) as difference
+  from invoices i
+  cross join lateral (
+    select (select count(*) from collection_tries t
+             where t.account_id = $1 and t.invoice_id = i.invoice_id and t.state <> 'not_sent' and (t.was_called or not t.is_line))
+         + (select count(*) from batch_line_invoices h where h.account_id = $1 and h.invoice_id = i.invoice_id) as begun) c
+ where i.account_id = $1 and i.tries <> c.begun
 union all
 select format('of payment %s of %s %s were refunded', p.payment_id, p.amount_minor, sum(r.amount_minor))
   from payments p join payment_refunds r on r.account_id = $1 and r.payment_id = p.payment_id
@@ -361,9 +389,11 @@ select format('of payment %s of %s %s were refunded', p.payment_id, p.amount_min
 union all
 select format('invoice %s is planned for %s, a day that has passed', i.invoice_id, i.next_try_date) from invoices i
  where i.account_id = $1 and i.next_try_date < $2::date
+   and not exists (select 1 from collection_tries t where t.account_id = $1 and t.invoice_id = i.invoice_id and t.state = 'open' and t.is_line)
 union all
 select format('invoice %s is planned for %s while a try of it is open', i.invoice_id, i.next_try_date)
   from invoices i join collection_tries t on t.account_id = $1 and t.invoice_id = i.invoice_id and t.state = 'open'
+   and not (t.is_line and not t.was_called)
  where i.account_id = $1 and i.next_try_date is not null
 union all
 select format('refunds of charge %s come to %s of %s', c.reference, sum(r.amount_minor), c.amount_minor)
@@ -376,6 +406,7 @@ export async function expectSound(life: Life): Promise<void> {
   const { client, books } = life
   const found = [
     ...(await books.differences(client.id, false)),
+    ...(await differencesOfLines(life)),
     ...(await rowsOf(life, CHARGED_AGAIN)).map(({ difference }) => difference),
     ...(await rowsOf(life, SUMS, [client.id, life.today])).map(({ difference }) => difference),
   ]
@@ -391,7 +422,10 @@ export async function expectSettled(life: Life): Promise<void> {
   const reader = (text: string, values: readonly unknown[]) => rowsOf(life, text, values)
   expect(await differencesOfBook(reader, life.client.id, life.today)).toEqual([])
   expect(
-    await rowsOf(life, `select payment_id from collection_tries where account_id = $1 and state = 'open'`),
+    await rowsOf(
+      life,
+      `select payment_id from collection_tries where account_id = $1 and state = 'open' and not is_line`,
+    ),
   ).toEqual([])
   expect(
     await rowsOf(
