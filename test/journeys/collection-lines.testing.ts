@@ -31,7 +31,7 @@ const batchOf = async ({ client }: Life, pick: number, ...states: string[]): Pro
   return found && (await client.get(`/v1/batches/${found.BatchToken}`)).body
 }
 
-/** What is submitted is built with the next move of the clock, also to where it stands. */
+/** Moves the clock to where it stands: what was submitted is built. */
 async function built(life: Life, reply: Reply): Promise<Reply> {
   await life.client.put('/v1/clock', { Now: `${life.today}T12:00:00Z` })
   return reply
@@ -85,7 +85,7 @@ export const LINE_ACTS = {
     life.client.put(`/v1/gateways/${life.gatewayID}`, { Settings: { AutoSubmit: one % 2 === 0 } }),
 } satisfies Record<string, LineAct>
 
-/** What must hold of lines, whatever happened. */
+/** Differences of lines from what must hold of them, whatever happened. */
 const LINES = `
 with l as (
   select l.*, b.state, b.action_date, p.gives_way, p.amount_minor, p.applied_minor, p.failed_on, p.settled_on, t.invoice_id,
