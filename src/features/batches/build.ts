@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import type { BatchFile, BatchToBuild, Built, NotSent, RefusedLine, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
-import { countTry } from '../invoices/issue-queries.ts'
+import { countTries } from '../invoices/issue-queries.ts'
 import { loadPayment, takeBackPayment } from '../money/payments.ts'
 import { type BatchLine, insertLineInvoices, listLines, updateSent } from './line-queries.ts'
 import { sealFile } from './file.ts'
@@ -131,15 +131,17 @@ async function writeSubmitted(
   file: BatchFile | null,
 ): Promise<void> {
   await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file))
-  for (const line of await listLines(tx, tx.account, batch.id)) {
-    const method = methods.get(line.id)
-    await updateSent(tx, line.id, {
-      numberHash: method?.numberHash ?? null,
-      mandate: method?.mandateReference ?? null,
-    })
-    if (line.isServiceMade) await deps.linesOfService.submitted(tx, line.id)
-    else for (const invoice of await insertLineInvoices(tx, line.id)) await countTry(tx, invoice, 1)
-  }
+  const lines = await listLines(tx, tx.account, batch.id)
+  const sent = lines.map(({ id }) => {
+    const method = methods.get(id)
+    return { id, numberHash: method?.numberHash ?? null, mandate: method?.mandateReference ?? null }
+  })
+  await updateSent(tx, sent)
+  const [ofService, byHand] = [true, false].map((isOurs) =>
+    lines.filter(({ isServiceMade }) => isServiceMade === isOurs).map(({ id }) => id),
+  ) as [Id[], Id[]]
+  await deps.linesOfService.submitted(tx, ofService)
+  countTries(tx, await insertLineInvoices(tx, byHand), 1)
   await recordBatch(tx, context, 'batch.submitted', batch.id)
 }
 

@@ -25,8 +25,8 @@ export interface LinesOfService {
     deps: GatewayDeps,
     to: { batchId: Id; gateway: Gateway; actionDate: IsoDate },
   ): Promise<void>
-  /** The batch was handed over to its gateway. */
-  submitted(tx: Transaction, paymentId: Id): Promise<void>
+  /** The lines were handed over to their gateway. */
+  submitted(tx: Transaction, paymentIds: readonly Id[]): Promise<void>
   /** The line goes, or is the service's no more: it could not be built, or a caller deletes or changed it. Its payment goes afterwards. */
   gone(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void>
   /** The first result of the line; its payment is settled or has failed. A cancelled batch is a failure of class not_sent. */

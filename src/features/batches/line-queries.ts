@@ -2,7 +2,8 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { bigints, bigintList } from '../../platform/database/columns.ts'
+import { column, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of the lines of batches. Amount and allocations of a line are those of its payment. */
 
@@ -82,14 +83,18 @@ export const updateLine = (tx: Transaction, row: Pick<BatchLine, 'id' | 'payment
     update batch_lines set payment_method_id = ${row.paymentMethodId}, is_service_made = ${row.isServiceMade}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 
-/** Writes the account and the mandate that a line was handed over with. */
-export const updateSent = (tx: Transaction, id: Id, { numberHash, mandate }: SentWith) =>
-  tx.rows(sql`
-    update batch_lines set sent_number_hash = ${numberHash}, sent_mandate = ${mandate}
-     where account_id = ${tx.account} and payment_id = ${id}`)
+/** Writes the accounts and the mandates that lines were handed over with. */
+export const updateSent = (tx: Transaction, rows: readonly SentWith[]) => {
+  const hashes = rows.map(({ numberHash }) => ({ hex: numberHash?.toString('hex') ?? null }))
+  return tx.rows(sql`
+    update batch_lines l set sent_number_hash = decode(s.hash, 'hex'), sent_mandate = s.mandate
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(hashes, 'hex')}::text[], ${column(rows, 'mandate')}::text[]) as s(id, hash, mandate)
+     where l.account_id = ${tx.account} and l.payment_id = s.id`)
+}
 
 /** The account, as a keyed hash of its number, and the mandate that a line was handed over with. */
 export interface SentWith {
+  id: Id
   numberHash: Buffer | null
   mandate: string | null
 }
@@ -111,14 +116,15 @@ export const hasLineWithoutResult = async (tx: Transaction, batchId: Id): Promis
          order by account_id desc, batch_id desc, payment_id desc limit 1`,
   )) !== undefined
 
-/** Keeps what a line is to pay as its batch is handed over, and returns the invoices that count it as a try. */
-export const insertLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>
+/** Keeps what lines are to pay as their batch is handed over, and returns the invoices that count them as tries, once for each line. */
+export const insertLineInvoices = async (tx: Transaction, lineIds: readonly Id[]): Promise<InvoiceId[]> =>
   (
     await tx.rows<{ id: InvoiceId }>(sql`
       insert into batch_line_invoices (account_id, invoice_id, payment_id, amount_minor)
-      select ${tx.account}, a.owed_id, ${id}, sum(a.amount_minor) from allocations a
-       where a.account_id = ${tx.account} and a.given_kind = 'payment' and a.given_id = ${id} and a.owed_kind = 'invoice' and a.ended_on is null
-       group by a.owed_id returning invoice_id as "id"`)
+      select ${tx.account}, a.owed_id, a.given_id, sum(a.amount_minor) from allocations a
+       where a.account_id = ${tx.account} and a.given_kind = 'payment' and a.given_id = any(${bigintList(lineIds)}::bigint[])
+         and a.owed_kind = 'invoice' and a.ended_on is null
+       group by a.given_id, a.owed_id returning invoice_id as "id"`)
   ).map(({ id: invoice }) => invoice)
 
 export const listLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>

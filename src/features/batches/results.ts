@@ -4,7 +4,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { countTry } from '../invoices/issue-queries.ts'
+import { countTries } from '../invoices/issue-queries.ts'
 import { failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { judgeMethod } from '../payment-methods/actions.ts'
@@ -160,5 +160,5 @@ async function reject(
 
 /** Takes back what a line by hand counts as a try: it never left. */
 async function takeBackTries(tx: Transaction, id: Id): Promise<void> {
-  for (const invoice of await listLineInvoices(tx, id)) await countTry(tx, invoice, -1)
+  countTries(tx, await listLineInvoices(tx, id), -1)
 }

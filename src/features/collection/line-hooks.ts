@@ -2,7 +2,7 @@ import { addDays } from '../../kernel/calendar.ts'
 import { listDunned } from '../dunning/queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
-import { lineGone, lineSubmitted, reviewLines } from './lines.ts'
+import { lineGone, linesSubmitted, reviewLines } from './lines.ts'
 import { announceMoved } from './notice.ts'
 import { lineKnown, lineNeverSent } from './outcome.ts'
 import { listLineTries } from './try-queries.ts'
@@ -17,7 +17,7 @@ export const linesOfService: LinesOfService = {
     await applyUnallocated(tx, context, { invoices, unapplied: invoices, isManual: false })
   },
   moved: announceMoved,
-  submitted: lineSubmitted,
+  submitted: linesSubmitted,
   gone: (tx, context, paymentId) => lineGone(tx, context, paymentId, addDays(context.moment.today, 1)),
   known: lineKnown,
   neverSent: lineNeverSent,

@@ -57,13 +57,9 @@ export async function beginLine(
   return { paymentId: payment.id, invoice, way, actionDate: on }
 }
 
-/** Counts a line as a try of its invoice: its batch has been handed over. */
-export async function lineSubmitted(tx: Transaction, paymentId: Id): Promise<void> {
-  const t = await lockTry(tx, paymentId)
-  if (t?.state !== 'open') return
-  await markSubmitted(tx, paymentId)
-  sendTried(tx, t.invoiceId)
-}
+/** Counts lines as tries of their invoices: their batch has been handed over. */
+export const linesSubmitted = async (tx: Transaction, paymentIds: readonly Id[]): Promise<void> =>
+  sendTried(tx, await markSubmitted(tx, paymentIds))
 
 /**
  * Forgets the try that a line was to be, because the line goes or is the service's no more: its step is planned anew, from today or from a later

@@ -7,7 +7,7 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { DunnedInvoice } from '../dunning/queries.ts'
 import { replan } from '../dunning/save.ts'
-import { countTry } from '../invoices/issue-queries.ts'
+import { countTries } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
@@ -58,7 +58,7 @@ async function followOutcome(
   closeTry(tx, t.paymentId, outcomeOf(known))
   // A line is counted once its batch was handed over.
   const wasCounted = !t.isLine || t.wasCalled
-  if (known.kind === 'failed' && known.class === 'not_sent' && wasCounted) countTry(tx, t.invoiceId, -1)
+  if (known.kind === 'failed' && known.class === 'not_sent' && wasCounted) countTries(tx, [t.invoiceId], -1)
   const isPaid = known.kind === 'succeeded'
   const afterOutcome = ({ dunning }: DunnedInvoice) =>
     isPaid ? { dunning: afterPaid(dunning, tried, known.on) } : afterFailed(dunning, tried, known.class, known.on)
@@ -86,7 +86,7 @@ export async function lineNeverSent(tx: Transaction, context: RequestContext, pa
   const on = context.moment.today
   const message = 'The line was never sent to the bank.'
   closeTry(tx, paymentId, { state: 'not_sent', class: 'not_sent', code: null, message, knownOn: on })
-  countTry(tx, t.invoiceId, -1)
+  countTries(tx, [t.invoiceId], -1)
   await replan(tx, context, [t.invoiceId], ({ dunning }, rules) =>
     t.step === null ? { dunning: { ...dunning, isSettled: false } } : afterLost(dunning, rules, 'not_sent', on),
   )

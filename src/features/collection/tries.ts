@@ -109,7 +109,7 @@ export function writeTry(
     replaced,
   })
   updateDunning(tx, invoice.id, isByHand ? invoice.dunning : afterBegun(invoice.dunning), null)
-  if (lineOn === null) sendTried(tx, invoice.id)
+  if (lineOn === null) sendTried(tx, [invoice.id])
   else updateNextTry(tx, invoice.id, lineOn, true)
   return t
 }

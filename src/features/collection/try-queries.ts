@@ -3,6 +3,7 @@ import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigintList } from '../../platform/database/columns.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -230,10 +231,14 @@ export const deleteTry = (tx: Transaction, paymentId: Id) =>
     sql`delete from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} and is_line and state = 'open'`,
   )
 
-/** Notes that the batch of a line has been handed over. */
-export const markSubmitted = (tx: Transaction, paymentId: Id) =>
-  tx.rows(sql`
-    update collection_tries set was_called = true where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
+/** Notes that the batch of lines has been handed over, and returns the invoices that they try. */
+export const markSubmitted = async (tx: Transaction, paymentIds: readonly Id[]): Promise<InvoiceId[]> =>
+  (
+    await tx.rows<{ id: InvoiceId }>(sql`
+      update collection_tries set was_called = true
+       where account_id = ${tx.account} and payment_id = any(${bigintList(paymentIds)}::bigint[]) and state = 'open'
+       returning invoice_id as "id"`)
+  ).map(({ id }) => id)
 
 /** Lists accounts on real time with something to collect, or to ask for. */
 export const listAccountsToCollect = async (

@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
-import { bigints, deduplicated } from '../../platform/database/columns.ts'
+import { bigintList, bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned, collected, type CollectedFields } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
@@ -244,14 +244,18 @@ export const addCredited = (
       from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
      where c.account_id = ${account} and c.charge_id = d.charge`)
 
-/** Counts a try of an invoice that is made now, without waiting: while its outcome is not known there is no next one. */
-export const sendTried = (tx: Transaction, id: InvoiceId): void =>
+/** Counts a try each of invoices that is made now, without waiting: while its outcome is not known there is no next one. */
+export const sendTried = (tx: Transaction, ids: readonly InvoiceId[]): void =>
   tx.send(sql`
-    update invoices set tries = tries + 1, next_try_date = null, has_line = false where account_id = ${tx.account} and invoice_id = ${id}`)
+    update invoices set tries = tries + 1, next_try_date = null, has_line = false
+     where account_id = ${tx.account} and invoice_id = any(${bigintList(ids)}::bigint[])`)
 
-/** Counts a try of an invoice that was made by hand, or takes back one that was never sent, without waiting. */
-export const countTry = (tx: Transaction, id: InvoiceId, by: 1 | -1): void =>
-  tx.send(sql`update invoices set tries = tries + ${by} where account_id = ${tx.account} and invoice_id = ${id}`)
+/** Counts tries that were made by hand, or takes back those that were never sent, without waiting: an invoice is named once for each. */
+export const countTries = (tx: Transaction, ids: readonly InvoiceId[], by: 1 | -1): void =>
+  tx.send(sql`
+    update invoices i set tries = i.tries + ${by} * t.count
+      from (select id, count(*)::integer from unnest(${bigintList(ids)}::bigint[]) as id group by id) t
+     where i.account_id = ${tx.account} and i.invoice_id = t.id`)
 
 /** Writes the day of the next try, without waiting. With `hasLine` it is the day of a line that waits in a batch. */
 export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null, hasLine = false): void =>
