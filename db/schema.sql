@@ -76,12 +76,14 @@ create table accounts (
   collects_since date default '0001-01-01'::date not null,
   debits_since date default '0001-01-01'::date not null,
   colour text,
+  test_mail_to text,
   constraint accounts_pkey PRIMARY KEY (account_id),
   constraint accounts_check CHECK (((mode = 'test'::text) OR (clock_at IS NULL))),
   constraint accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
   constraint accounts_lead_days_check CHECK (((lead_days >= 0) AND (lead_days <= 90))),
   constraint accounts_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
-  constraint accounts_payment_term_days_check CHECK ((payment_term_days >= 0))
+  constraint accounts_payment_term_days_check CHECK ((payment_term_days >= 0)),
+  constraint accounts_test_mail_to CHECK (((test_mail_to IS NULL) OR (mode = 'test'::text)))
 );
 alter table accounts enable row level security;
 create policy account on accounts to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -995,21 +997,28 @@ create table outbox (
   tries integer default 0 not null,
   next_try_at timestamp with time zone default now(),
   leased_until timestamp with time zone,
-  last_error text,
+  last_reply text,
   created_at timestamp with time zone not null,
   sent_at timestamp with time zone,
   written_at timestamp with time zone default now() not null,
   document_kind text,
   document_id bigint,
+  holder uuid,
+  handed_over_at timestamp with time zone,
+  is_released boolean default false not null,
+  open_addresses text[],
+  taken_at timestamp with time zone,
   constraint outbox_pkey PRIMARY KEY (account_id, outbox_id),
   constraint outbox_check CHECK (((status <> 'sent'::text) OR ((sent_at IS NOT NULL) AND (sealed_bodies IS NULL)))),
   constraint outbox_check1 CHECK (((status = 'queued'::text) = (next_try_at IS NOT NULL))),
   constraint outbox_document_check CHECK (((document_kind IS NULL) = (document_id IS NULL))),
   constraint outbox_document_kind_check CHECK ((document_kind = ANY (ARRAY['invoice'::text, 'credit_note'::text, 'statement'::text]))),
-  constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text])))
+  constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text, 'held'::text])))
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX outbox_due ON outbox USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+CREATE INDEX outbox_due_of_account ON outbox USING btree (account_id, next_try_at, outbox_id) WHERE (next_try_at IS NOT NULL);
+CREATE INDEX outbox_sending ON outbox USING btree (account_id, outbox_id) WHERE (status = 'sending'::text);
 CREATE INDEX outbox_unsent ON outbox USING btree (status) WHERE (status <> 'sent'::text);
 alter table outbox enable row level security;
 create policy account on outbox to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -2285,6 +2294,32 @@ begin
                         where l.account_id = a.account_id and l.name = 'verification'
                           and l.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds')
      order by v.finished_at nulls first, a.account_id limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_accounts_with_mail(at_instant timestamp with time zone)
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  head record;
+  last_account bigint := 0;
+begin
+  return query select distinct o.account_id from outbox o where o.status = 'sending'
+    and not coalesce(o.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false);
+  loop
+    select o.account_id, o.next_try_at into head from outbox o
+     where o.next_try_at is not null and o.account_id > last_account
+     order by o.account_id, o.next_try_at limit 1;
+    exit when head.account_id is null;
+    last_account := head.account_id;
+    if head.next_try_at <= at_instant then
+      return query select last_account;
+    end if;
+  end loop;
 end $function$
 ;
 

@@ -113,6 +113,8 @@ export interface App {
   operations: readonly Operation[]
   pages: Pages
   links: Links
+  /** Draws documents for this process. */
+  drawing: Drawing
   /** Told of every billing run that this process has finished, for /metrics. */
   runFinished: Metrics['runFinished']
   /** Writes down what is kept in memory for a moment: last use of keys. */
@@ -315,6 +317,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     operations,
     pages,
     links,
+    drawing,
     runFinished: metrics.runFinished,
     flush: authenticator.flushLastUse,
     close: async () => {

@@ -19,6 +19,7 @@ import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldBankReferences, deleteOldResultLines } from './features/result-files/queries.ts'
 import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
 import { unappliedReports } from './features/result-files/unapplied.ts'
+import { mailDuty, type MailDutyDeps } from './features/mailing/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
 import { reminderDuty, remindersOfDay } from './features/reminders/duty.ts'
@@ -88,7 +89,12 @@ const forgettingDuty: Duty = {
 
 /** Returns every duty of a worker. */
 export const workerDuties = (
-  about: Omit<RunDutyDeps, 'order'> & GatewayDeps & Pick<WebhookDutyDeps, 'outbound'>,
+  about: Omit<RunDutyDeps, 'order'> &
+    GatewayDeps &
+    Pick<WebhookDutyDeps, 'outbound'> & {
+      /** Left out: mail stays in the outbox. */
+      mailing?: MailDutyDeps | undefined
+    },
 ): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
   return [
@@ -107,5 +113,6 @@ export const workerDuties = (
     batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),
     webhookDuty({ ...about, writeIssuedRecords }),
+    ...(about.mailing ? [mailDuty(about.mailing)] : []),
   ]
 }

@@ -13,6 +13,7 @@ import type { AccountId, Id } from '../kernel/ids.ts'
 import { minorText } from '../kernel/money.ts'
 import { plural } from '../kernel/text.ts'
 import { instantOf } from '../kernel/zone.ts'
+import { sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type Account, momentOf } from '../kernel/context.ts'
 import { chosenAccount } from './chosen-account.ts'
@@ -53,7 +54,7 @@ export async function billingRunCommand(context: CommandContext, wish: BillingRu
       db,
       realClock: Date.now,
       order: ORDER_OF_DAY,
-      hasMailServer: context.config.smtpUrl !== undefined,
+      hasMailServer: sendsMail(context.config),
     }
     const days = accounts.map((account) => momentOf(account, Date.now).today)
     checkDay(wish.until, days)

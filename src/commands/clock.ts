@@ -7,6 +7,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import { dateIn } from '../kernel/zone.ts'
 import { momentOf } from '../kernel/context.ts'
+import { sendsMail } from '../platform/config.ts'
 import { readInstant } from '../platform/wire/dates.ts'
 import { failuresAsJson, recordName } from './billing-run.ts'
 import { chosenAccount } from './chosen-account.ts'
@@ -28,7 +29,7 @@ export async function advanceClockCommand(
     assert(to, 'the option was read before')
     const { today } = momentOf(account, Date.now)
     const total = daysBetween(today, dateIn(to, account.timeZone))
-    const hasMailServer = context.config.smtpUrl !== undefined
+    const hasMailServer = sendsMail(context.config)
     const envelope = await opened.openEnvelope()
     const calling = { envelope, adapters: makeAdapters({ db, envelope }) }
     const afterDay = afterDayOf({ ...calling, realClock: Date.now, hasMailServer })

@@ -10,6 +10,7 @@ import { listAllAccounts } from '../features/accounts/queries.ts'
 import { addMonths, type IsoDate } from '../kernel/calendar.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../kernel/zone.ts'
+import { sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { OpenDatabase } from '../platform/database/open.ts'
 import { relaxedCommits } from '../platform/database/relaxed-commits.ts'
@@ -130,7 +131,7 @@ async function clientWithin(
       trustProxy: false,
       bounds: connectionBounds(config),
       rateLimitPerMinute: 0,
-      hasMailServer: config.smtpUrl !== undefined,
+      hasMailServer: sendsMail(config),
       version,
       root,
     },

@@ -4,7 +4,7 @@ import { type App, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
 import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
-import type { Config } from '../platform/config.ts'
+import { type Config, sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { makeOutbound, type Outbound } from '../platform/outbound/outbound.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
@@ -18,6 +18,7 @@ import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
+import { mailingOf } from './mailing.ts'
 import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
@@ -44,7 +45,8 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
     const duties = workerDuties({
       ...calling,
-      hasMailServer: config.smtpUrl !== undefined,
+      hasMailServer: sendsMail(config),
+      mailing: mailingOf(config, { envelope, drawing: serving.drawing }),
       onRunFinished: serving.runFinished,
     })
     if (options.worker) worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
@@ -77,7 +79,7 @@ const appOf = async (
       trustProxy: config.trustProxy,
       bounds: connectionBounds(config),
       rateLimitPerMinute: config.rateLimitPerMinute,
-      hasMailServer: config.smtpUrl !== undefined,
+      hasMailServer: sendsMail(config),
       version,
       root,
     },

@@ -1,10 +1,13 @@
 import { workerDuties } from '../duties.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
+import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
+import { sendsMail } from '../platform/config.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
+import { mailingOf } from './mailing.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
@@ -15,12 +18,15 @@ export async function workCommand(context: CommandContext): Promise<number> {
   const stop = stopping()
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
+  let drawing: Drawing | undefined
   try {
     const envelope = await opened.openEnvelope()
     const adapters = makeAdapters({ db: opened.db, envelope })
-    const { outboundAllow: allow, smtpUrl } = context.config
+    const { outboundAllow: allow } = context.config
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
-    const duties = workerDuties({ hasMailServer: smtpUrl !== undefined, ...calling })
+    drawing = makeDrawing({ root: context.root, log })
+    const mailing = mailingOf(context.config, { envelope, drawing })
+    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
@@ -32,6 +38,7 @@ export async function workCommand(context: CommandContext): Promise<number> {
   } finally {
     await drain(async (waitFor) => {
       await waitFor('worker', worker?.stop())
+      await waitFor('drawing', drawing?.close())
       await waitFor('database', opened.close())
     }, log)
   }

@@ -16,6 +16,8 @@ export interface Account {
   isAutoApply: boolean
   /** The last day whose books are closed. */
   lockDate: IsoDate | null
+  /** The only address that mail of a test account goes to; null: none leaves. */
+  testMailTo: string | null
   /** Counts what documents freeze. */
   version: number
 }
@@ -33,6 +35,8 @@ export interface Caller {
 export interface Moment {
   now: Instant
   today: IsoDate
+  /** The clock of the account passes through it: mail that is written there never leaves by itself. */
+  isPassing?: true
 }
 
 /** Real time, in milliseconds since 1970; an argument so that tests can set the time. */

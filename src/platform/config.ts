@@ -3,6 +3,8 @@ import { isIP } from 'node:net'
 import { findCurrency } from '../kernel/currencies.ts'
 import { serversOf } from './database/addresses.ts'
 import { type Network, networksFromText } from './outbound/networks.ts'
+import { isPlainAddress } from './smtp/address.ts'
+import { smtpSettings } from './smtp/settings.ts'
 
 /** The environment cannot be meant as it is. Each problem is a sentence that names its variable, and never holds a secret's value. */
 export class ConfigFailure extends Error {
@@ -92,10 +94,26 @@ const VARIABLES = {
   smtpUrl: optional(
     {
       name: 'SMTP_URL',
-      about: 'Mail server (smtp://user:password@host:587 or smtps://…); unset: mail stays in the outbox.',
+      about:
+        'Mail server (smtp://user:password@host:587 or smtps://…; ?requireTLS=true asks for STARTTLS, ?ignoreTLS=true for none); unset: mail stays in the outbox.',
       isSecret: true,
     },
-    urlOf('smtp', 'smtps'),
+    readSmtpUrl,
+  ),
+  mailFrom: optional(
+    {
+      name: 'MAIL_FROM',
+      about: 'Address that mail is sent from and returned to; unset: mail stays in the outbox.',
+    },
+    readAddress,
+  ),
+  mailDomains: optional(
+    {
+      name: 'MAIL_DOMAINS',
+      about:
+        "Domains, separated by commas, in which an account's own MailFrom is the sender its customers see; elsewhere it is the address they answer to.",
+    },
+    readDomains,
   ),
   encryptionKeys: optional(
     {
@@ -205,6 +223,10 @@ export const SETTINGS: readonly { readonly name: string; readonly isSecret?: tru
 
 /** Everything that can be set from outside, read and checked once. What is not set and has no default is undefined. */
 export type Config = { readonly [Key in keyof typeof VARIABLES]: (typeof VARIABLES)[Key]['unset'] }
+
+/** Returns whether mail leaves: there is a server for it, and a sender. */
+export const sendsMail = ({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>): boolean =>
+  smtpUrl !== undefined && mailFrom !== undefined
 
 /**
  * Reads the configuration. An empty variable counts as unset, as compose files write it. A secret may lie in a file, which its name with
@@ -318,11 +340,24 @@ function readPublicUrl(text: string): string | Wrong {
   return isPlain ? text.replace(/\/+$/, '') : new Wrong('an http or https address without query and user')
 }
 
-function urlOf(...schemes: string[]): (text: string) => string | Wrong {
-  return (text) => {
-    const isFitting = schemes.includes(parseUrl(text)?.protocol.slice(0, -1) ?? '')
-    return isFitting ? text : new Wrong(`an address that begins with ${schemes.join(':// or ')}://`)
-  }
+function readSmtpUrl(text: string): string | Wrong {
+  return smtpSettings(text)
+    ? text
+    : new Wrong(
+        'an address such as smtp://user:password@host:587 or smtps://host, with requireTLS or ignoreTLS=true at most',
+      )
+}
+
+function readAddress(text: string): string | Wrong {
+  return isPlainAddress(text) ? text : new Wrong('an address such as billing@example.com, without a name')
+}
+
+function readDomains(text: string): readonly string[] | Wrong {
+  const domains = text.split(',').map((domain) => domain.trim().toLowerCase())
+  const areFitting = domains.every((domain) =>
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(domain),
+  )
+  return areFitting ? domains : new Wrong('domains such as example.com, separated by commas')
 }
 
 /** Words of `target_session_attrs` that ask for what is asked for anyway: the server that takes writes. */

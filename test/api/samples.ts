@@ -52,6 +52,7 @@ const VALUES: Record<string, () => unknown> = {
   EmailCC: () => 'other@example.org',
   MailFrom: () => 'billing@example.org',
   Colour: () => '#1d4f73',
+  TestMailTo: () => 'testers@example.org',
   TimeZone: () => 'Africa/Johannesburg',
   Locale: () => 'en',
   countryID: () => 710,

@@ -534,6 +534,12 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const [delivery] = (await world.client.get(`${path}/deliveries`)).body
     return { path: `${path}/deliveries/${delivery.deliveryID}/replay` }
   },
+  // Mail that the clock has written as it moved.
+  sendOutboxMail: async ({ client }) => {
+    const mails = (await client.get('/v1/outbox?page_size=100')).body
+    const { outboxID } = mails.find(({ Status }: { Status: string }) => Status === 'Held')
+    return { path: `/v1/outbox/${outboxID}/send` }
+  },
   editPayment: newPayment,
   failPayment: async (world) => ({
     path: `${(await newPayment(world)).path}/fail`,

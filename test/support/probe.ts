@@ -43,6 +43,7 @@ export function probeServer(
       leadDays: 0,
       isAutoApply: true,
       lockDate: null,
+      testMailTo: null,
       version: 1,
     } satisfies Account,
     keyId: 1n,

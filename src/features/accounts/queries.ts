@@ -30,7 +30,7 @@ export interface AccountSettings extends Account {
 const FACTS = fragment`
   a.account_id as "id", a.mode, a.time_zone as "timeZone", a.currency, a.clock_at as "clockAt",
   a.payment_term_days as "paymentTermDays", a.lead_days as "leadDays", a.is_auto_apply as "isAutoApply",
-  a.lock_date as "lockDate", a.version`
+  a.lock_date as "lockDate", a.test_mail_to as "testMailTo", a.version`
 
 const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPage", a.address1, a.address2, a.city, a.state, a.country,
   a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms,
@@ -82,7 +82,7 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
       country = ${to.country}, zip_code = ${to.zipCode}, vat_number = ${to.vatNumber}, bank_details = ${to.bankDetails},
       locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms}, payment_term_days = ${to.paymentTermDays},
       lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom},
-      colour = ${to.colour}, version = ${to.version}
+      colour = ${to.colour}, test_mail_to = ${to.testMailTo}, version = ${to.version}
     where account_id = ${account}`)
 
 /** Channel on which a process learns which account another process changed. */

@@ -46,6 +46,7 @@ describe('GET /v1/account', () => {
       isAutoApplyUnallocated: true,
       MailFrom: null,
       Colour: null,
+      TestMailTo: null,
       LockDate: null,
     })
   })
@@ -145,6 +146,18 @@ describe('PUT /v1/account', () => {
     expect((await client.get(PATH)).body).toMatchObject({ NextInvoiceNum: 100, Name: 'Test' })
     const raised = (await eventsOf(client)).filter(({ type }) => type === 'account.invoice_number_raised')
     expect(raised.map(({ record }) => record)).toEqual([{ From: 1, To: 100 }])
+  })
+
+  test('TestMailTo is for test accounts; a line break in an address is refused', async () => {
+    const client = await service.newAccount()
+    expect((await client.put(PATH, { TestMailTo: 'testers@example.com' })).status).toBe(204)
+    expect((await client.get(PATH)).body.TestMailTo).toBe('testers@example.com')
+    const broken = await client.put(PATH, { TestMailTo: 'a@example.com\r\nBcc: b@example.com' })
+    expect([broken.status, fieldsOf(broken)]).toEqual([400, ['TestMailTo']])
+    const live = await service.newAccount({ mode: 'live', clockAt: null })
+    const refused = await live.put(PATH, { TestMailTo: 'testers@example.com' })
+    expect([refused.status, fieldsOf(refused)]).toEqual([409, ['TestMailTo']])
+    expect((await live.put(PATH, { TestMailTo: null })).status).toBe(204)
   })
 
   test('what documents freeze is kept under its version before it changes, and only then', async () => {

@@ -59,7 +59,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     summary: 'Change settings of the account: only what is sent',
     body: AccountIn,
     success: { status: 204 },
-    refusals: { 409: 'NextInvoiceNum would be lowered' },
+    refusals: { 409: 'NextInvoiceNum would be lowered, or TestMailTo of a live account' },
     record: (tx) => lockAccountSettings(tx, tx.account),
     etag: accountEtag,
     references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),

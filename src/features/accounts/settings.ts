@@ -43,6 +43,12 @@ export async function editAccount(
   present: AccountSettings,
   body: AccountBody,
 ): Promise<AccountSettings> {
+  if (body.TestMailTo != null && present.mode !== 'test')
+    throw conflict(
+      'account_live',
+      'TestMailTo is for test accounts: mail of a live one goes to its receivers.',
+      'TestMailTo',
+    )
   const edited = accountFromWire(body, present)
   if (JSON.stringify(frozenOfAccount(edited)) !== JSON.stringify(frozenOfAccount(present))) {
     await insertAccountVersion(tx, tx.account, present.version, frozenOfAccount(present))

@@ -47,6 +47,7 @@ export const AccountOut = outObject(
     isAutoApplyUnallocated: outFlag(),
     MailFrom: orNull(outText()),
     Colour: orNull(outText({ description: 'Behind white letters, on pages; ours where they could not be read on it' })),
+    TestMailTo: orNull(outText()),
     LockDate: orNull(outDate('Calendar date')),
   },
   'Account',
@@ -92,6 +93,7 @@ export const accountToWire = (a: AccountSettings): ShapeOf<typeof AccountOut> =>
   isAutoApplyUnallocated: a.isAutoApply,
   MailFrom: a.mailFrom,
   Colour: a.colour,
+  TestMailTo: a.testMailTo,
   LockDate: a.lockDate === null ? null : dateWithOffset(a.lockDate, a.timeZone),
 })
 
@@ -130,6 +132,7 @@ const inputs = {
   isAutoApplyUnallocated: optional(flag()),
   MailFrom: optional(email()),
   Colour: optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
+  TestMailTo: optional(email()),
   LockDate: optional(date()),
 } satisfies Properties
 
@@ -164,6 +167,7 @@ export function accountFromWire(body: AccountBody, present: AccountSettings): Ac
     isAutoApply: to(body.isAutoApplyUnallocated, present.isAutoApply, true),
     mailFrom: to(body.MailFrom, present.mailFrom, null),
     colour: to(body.Colour?.toLowerCase() ?? body.Colour, present.colour, null),
+    testMailTo: to(body.TestMailTo, present.testMailTo, null),
     lockDate: to(body.LockDate, present.lockDate, null),
   }
 }

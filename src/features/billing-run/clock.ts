@@ -125,9 +125,10 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
   const momentOn = (day: IsoDate): Moment => ({
     today: day,
     now: day >= target ? to : midnightOf(day, account.timeZone),
+    isPassing: true,
   })
   const today = dateIn(from, account.timeZone)
-  let moment: Moment | undefined = today < target ? { today, now: from } : momentOn(target)
+  let moment: Moment | undefined = today < target ? { today, now: from, isPassing: true } : momentOn(target)
   let reached = today
   try {
     while (moment) {

@@ -1,5 +1,5 @@
 import type { Account, RequestContext } from '../../kernel/context.ts'
-import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import {
   type Answer,
@@ -14,24 +14,21 @@ import { creditNote } from '../credit-notes/record.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { Drawable } from './document.ts'
 import type { Drawing } from './draw.ts'
+import { fileNameOf } from './file-name.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
-import { wordsOf } from './words.ts'
 
 /** The refusal that every drawn document declares. */
 export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }
 
-/**
- * Answers a document to look at in the browser. The name it is kept under holds letters, digits and dashes alone, whatever its number is.
- */
-export function pdfAnswer(drawing: Drawing, { id }: Pick<Account, 'id'>, drawable: Drawable, name: string): Answer {
-  const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+/** Answers a document to look at in the browser. A draft of an invoice has no number: `id` names it. */
+export function pdfAnswer(drawing: Drawing, account: Pick<Account, 'id'>, drawable: Drawable, id?: Id): Answer {
   const headers = {
     'content-language': languageOf(drawable.document.locale),
-    'content-disposition': `inline; filename="${plain}.pdf"`,
+    'content-disposition': `inline; filename="${fileNameOf(drawable, id)}"`,
   }
-  const makeBody = (gone: AbortSignal) => drawing.draw(id, drawable, gone)
+  const makeBody = (gone: AbortSignal) => drawing.draw(account.id, drawable, gone)
   return { status: 200, makeBody, contentType: 'application/pdf', headers }
 }
 
@@ -43,9 +40,7 @@ export async function invoicePdf(
   id: InvoiceId,
 ): Promise<Answer> {
   const document = await loadInvoiceDocument(db, context, id)
-  const { invoice, draft } = wordsOf(languageOf(document.locale))
-  const name = `${invoice}-${document.number ?? `${draft}-${id}`}`
-  return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, name)
+  return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, id)
 }
 
 type ReadDocument = (db: Queryable, context: RequestContext, input: { params: PathParams }) => Promise<Answer>
@@ -65,13 +60,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     ...anyLength(async (db, context, { params }) => {
       const found = await creditNote.found(db, context, params)
       const document = await loadCreditNoteDocument(db, context, found)
-      const words = wordsOf(languageOf(document.locale))
-      return pdfAnswer(
-        drawing,
-        context.account,
-        { kind: 'credit_note', document },
-        `${words.creditNote}-${document.number}`,
-      )
+      return pdfAnswer(drawing, context.account, { kind: 'credit_note', document })
     }),
   }),
   writeOperation({

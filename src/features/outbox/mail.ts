@@ -55,6 +55,7 @@ export async function queueWelcomeMail(
     html,
     sealed: full && sealer.seal(tx.account, placeOf(messageId), JSON.stringify({ text: full.text, html: full.html })),
     document: null,
+    isHeld: context.moment.isPassing === true,
     createdAt: context.moment.now,
   })
 }
@@ -92,17 +93,22 @@ export function sendDocumentMails(
     const { subject, text, html } = write({ accountName: sender.name, locale: locale ?? sender.locale })
     return { ...mail, messageId: newMessageId(sender), subject: oneLine(subject), text, html }
   })
-  sendMails(tx, rows, moment.now)
+  sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })
 }
+
+/** Returns the texts of a mail with their secrets. Throws where they cannot be opened. */
+export const fullTexts = (
+  account: AccountId,
+  { text, html, sealed, messageId }: Pick<Mail, 'text' | 'html' | 'sealed' | 'messageId'>,
+  sealer: Sealer,
+): { text: string; html: string } =>
+  sealed === null ? { text, html } : JSON.parse(sealer.open(account, placeOf(messageId), sealed))
 
 /** Returns a mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
 export function readableMail(account: AccountId, mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
   if (mail.sealed === null || !showsSecrets) return mail
   try {
-    return {
-      ...mail,
-      ...(JSON.parse(sealer.open(account, placeOf(mail.messageId), mail.sealed)) as { text: string; html: string }),
-    }
+    return { ...mail, ...fullTexts(account, mail, sealer) }
   } catch {
     // One secret that cannot be opened must not make the whole outbox unreadable.
     return mail

@@ -20,10 +20,10 @@ export const TEMPLATES = [
 export type Template = (typeof TEMPLATES)[number]
 
 /**
- * queued: waits for a try; sending: handed to the mail server, no answer yet; unknown: the answer never came, so a person decides whether
- * to send it again; failed: refused for good.
+ * queued: waits for a try; sending: a try is on its way; unknown: the answer never came, so a person decides whether to send it again; failed:
+ * refused for good, or tried for long enough; held: leaves when a person sends it.
  */
-export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown'] as const
+export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown', 'held'] as const
 export type MailStatus = (typeof MAIL_STATUSES)[number]
 
 /** Document that is attached to a mail as a PDF; the PDF is made when the mail is sent. */
@@ -45,10 +45,12 @@ export interface NewMail {
   /** JSON of the texts with their secrets, encrypted; null where there are none. */
   sealed: Buffer | null
   document: AttachedDocument | null
+  /** It waits for a person. */
+  isHeld: boolean
   createdAt: Instant
 }
 
-export interface Mail extends Omit<NewMail, 'cc' | 'document'> {
+export interface Mail extends Omit<NewMail, 'cc' | 'document' | 'isHeld'> {
   id: Id
   status: MailStatus
   /** Last reply of the receiver's server; null before a try. */
@@ -57,11 +59,19 @@ export interface Mail extends Omit<NewMail, 'cc' | 'document'> {
 }
 
 const COLUMNS = fragment`
-  outbox_id as "id", customer_id as "customerId", template, to_address as "to", message_id as "messageId", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_error as "lastReply",
+  outbox_id as "id", customer_id as "customerId", template, to_address as "to", message_id as "messageId", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_reply as "lastReply",
   created_at as "createdAt", sent_at as "sentAt"`
 
 export const findMail = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Mail>(db, sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
+
+/** Locks a mail whose status is to be changed by hand. */
+export const lockMail = (tx: Transaction, id: Id) =>
+  firstRow<Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>>(
+    tx,
+    sql`select outbox_id as "id", customer_id as "customerId", template, status from outbox
+         where account_id = ${tx.account} and outbox_id = ${id} for update`,
+  )
 
 export const listMails = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Mail>(
@@ -71,18 +81,21 @@ export const listMails = (db: Queryable, account: AccountId, _all: object, start
 export const countMails = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)
 
+const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
+
 export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =>
   tx.rows(sql`
     insert into outbox (account_id, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body, sealed_bodies,
-      document_kind, document_id, created_at)
+      document_kind, document_id, status, next_try_at, created_at)
     values (${account}, ${mail.customerId}, ${mail.template}, ${mail.to}, ${mail.cc}, ${mail.messageId}, ${mail.subject}, ${mail.text},
-      ${mail.html}, ${mail.sealed}, ${mail.document?.kind ?? null}, ${mail.document?.id ?? null}, ${mail.createdAt})`)
+      ${mail.html}, ${mail.sealed}, ${mail.document?.kind ?? null}, ${mail.document?.id ?? null},
+      ${firstState(mail.isHeld)}, ${mail.createdAt})`)
 
 /** Writes many mails at once, none of which holds a secret, without waiting. */
 export const sendMails = (
   tx: Transaction,
-  mails: readonly Omit<NewMail, 'sealed' | 'createdAt'>[],
-  at: Instant,
+  mails: readonly Omit<NewMail, 'sealed' | 'isHeld' | 'createdAt'>[],
+  { at, isHeld }: { at: Instant; isHeld: boolean },
 ): void => {
   const rows = mails.map((mail) => ({
     ...mail,
@@ -90,9 +103,9 @@ export const sendMails = (
     documentId: mail.document?.id ?? null,
   }))
   tx.send(sql`
-    insert into outbox (account_id, created_at, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body,
+    insert into outbox (account_id, created_at, status, next_try_at, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body,
       document_kind, document_id)
-    select ${tx.account}, ${at}::timestamptz, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
+    select ${tx.account}, ${at}::timestamptz, ${firstState(isHeld)}, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
       ${column(rows, 'to')}::text[], ${column(rows, 'cc')}::text[], ${column(rows, 'messageId')}::text[], ${column(rows, 'subject')}::text[],
       ${column(rows, 'text')}::text[], ${column(rows, 'html')}::text[], ${column(rows, 'documentKind')}::text[],
       ${column(rows, 'documentId')}::bigint[])`)
@@ -114,16 +127,18 @@ export const getSender = (db: Queryable, account: AccountId, customerId: Custome
           from accounts a where a.account_id = ${account}`,
   )
 
-/** Takes back mails that nobody has been handed yet. */
+/** Takes back mails that nobody has been handed yet: a sender that has begun with one finds that it is gone. */
 export const deleteUnsentMail = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows(sql`
-    delete from outbox where account_id = ${account} and customer_id = ${customerId} and status in ('queued', 'failed')`)
+    delete from outbox
+     where account_id = ${account} and customer_id = ${customerId}
+       and (status in ('queued', 'held', 'failed') or (status = 'sending' and handed_over_at is null)) and taken_at is null`)
 
 /** Removes the addresses and texts of a customer's mails; when each was sent, and by which template, stays as a fact. */
 export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>
   tx.rows(sql`
     update outbox set to_address = ${neutral}, cc_address = null, subject = ${neutral}, text_body = ${neutral}, html_body = ${neutral},
-      sealed_bodies = null, last_error = null
+      sealed_bodies = null, open_addresses = null, last_reply = null
     where account_id = ${account} and customer_id = ${customerId}`)
 
 /** Forgets mail of the whole database that is older than promised, whatever became of it. */

@@ -2,12 +2,13 @@ import { recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type Mail, type MailStatus, TEMPLATES } from './queries.ts'
 
-const STATUS_WORDS = {
+export const STATUS_WORDS = {
   queued: 'Queued',
   sending: 'Sending',
   sent: 'Sent',
   failed: 'Failed',
   unknown: 'Unknown',
+  held: 'Held',
 } as const satisfies Record<MailStatus, string>
 
 export const mailShape = recordShape<Mail>()('OutboxMail', {

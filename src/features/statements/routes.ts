@@ -7,7 +7,6 @@ import { listOperation } from '../../platform/http/list.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
 import { checkDates } from '../../platform/http/query.ts'
-import { languageOf } from '../../platform/locale/format.ts'
 import { findLogo } from '../accounts/queries.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
 import { customerKind, foundCustomerId, ofCustomerInPath, unknownCustomer } from '../customers/record.ts'
@@ -15,7 +14,6 @@ import { type Customer, findCustomer } from '../customers/queries.ts'
 import type { StatementDocument } from '../documents/document.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { PDF_REFUSALS, pdfAnswer } from '../documents/routes.ts'
-import { wordsOf } from '../documents/words.ts'
 import { readKept } from './kept.ts'
 import { countStatements, findStatement, listStatements } from './kept-queries.ts'
 import { loadStatementDocument } from './load-document.ts'
@@ -39,10 +37,8 @@ async function foundCustomer(db: Queryable, { account }: RequestContext, params:
 }
 
 /** Answers a statement as a PDF, named after its days. */
-function drawnStatement(drawing: Drawing, account: Account, document: StatementDocument): Answer {
-  const { statement } = wordsOf(languageOf(document.locale))
-  return pdfAnswer(drawing, account, { kind: 'statement', document }, `${statement}-${document.from}-${document.to}`)
-}
+const drawnStatement = (drawing: Drawing, account: Account, document: StatementDocument): Answer =>
+  pdfAnswer(drawing, account, { kind: 'statement', document })
 
 function periodOf(
   query: { from?: IsoDate | null; to?: IsoDate | null },

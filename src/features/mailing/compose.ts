@@ -1,0 +1,48 @@
+import { isPlainAddress } from '../../platform/smtp/address.ts'
+import type { Mailbox, MailMessage } from '../../platform/smtp/message.ts'
+import type { AccountSettings } from '../accounts/queries.ts'
+import { escapeHtml } from '../outbox/templates.ts'
+
+/** Who a mail is from, whom it goes to, and what it reads like then. Pure. */
+
+/** The operator's part of a sender. */
+export interface MailSender {
+  /** MAIL_FROM: the return path, and the sender unless an account has its own. */
+  from: string
+  /** MAIL_DOMAINS: domains of which an account's own address is shown as the sender. */
+  domains: readonly string[]
+}
+
+type Sending = Pick<AccountSettings, 'name' | 'mailFrom' | 'email'>
+
+/** Returns the sender that a customer sees, and where answers go; null: to the sender. */
+export function senderOf(
+  { name, mailFrom, email }: Sending,
+  { from, domains }: MailSender,
+): { from: Mailbox; replyTo: string | null } {
+  const domain = mailFrom?.split('@').at(-1)?.toLowerCase()
+  return mailFrom !== null && domain !== undefined && domains.includes(domain)
+    ? { from: { name, address: mailFrom }, replyTo: null }
+    : { from: { name, address: from }, replyTo: mailFrom ?? email }
+}
+
+/** Receivers and texts of a mail. */
+export type Addressed = Pick<MailMessage, 'to' | 'cc' | 'subject' | 'text' | 'html'>
+
+/**
+ * Returns a mail of a test account as it goes to its TestMailTo alone: marked, with the receivers that it would have had in its text.
+ */
+export function forTest({ to, cc, subject, text, html }: Addressed, testMailTo: string): Addressed {
+  const note = `This is a mail of a test account. It would have gone to ${cc === null ? to : `${to}, with a copy to ${cc}`}.`
+  return {
+    to: testMailTo,
+    cc: null,
+    subject: `[TEST] ${subject}`,
+    text: `${note}\n\n${text}`,
+    html: html.replace(/<body[^>]*>/, (body) => `${body}\n<p>${escapeHtml(note)}</p>`),
+  }
+}
+
+/** Returns the first address that cannot stand in a header or a command; null where all can. */
+export const badAddressOf = (addresses: readonly (string | null)[]): string | null =>
+  addresses.find((address) => address !== null && !isPlainAddress(address)) ?? null

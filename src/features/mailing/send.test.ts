@@ -1,0 +1,173 @@
+import { subscribe } from '../../../test/support/shop.ts'
+import type { TestClient } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { describe, expect, test } from 'vitest'
+import { FRESH_MS, WAITS_MS } from './rules.ts'
+import { invoiced, startMailing, startMailServer, TESTERS, welcomed } from './mailing.testing.ts'
+
+const server = await startMailServer()
+const { service, work, pass, sender } = await startMailing(server.url)
+
+const arrivedFor = (messageId: string) => server.arrived.filter(({ mail }) => mail.messageId === messageId)
+async function messageIdOf({ id }: TestClient, outboxID: number): Promise<string> {
+  const [row] = await service.db
+    .reader(id)
+    .rows<{ messageId: string }>(
+      sql`select message_id as "messageId" from outbox where account_id = ${id} and outbox_id = ${BigInt(outboxID)}`,
+    )
+  return row?.messageId ?? ''
+}
+
+test('an invoice mail of a test account reaches its TestMailTo with the PDF, and the invoice is sent when the receiver took it', async () => {
+  const client = await sender({ clockAt: '2027-03-01T09:00:00.000Z' })
+  await client.put('/v1/account', { Email: 'office@acme.example' })
+  const { invoiceID } = await invoiced(client, { EmailCC: 'copy@example.com' })
+  expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBeNull()
+  await work()
+  const [row] = (await client.get('/v1/outbox')).body
+  const [got, ...more] = arrivedFor(await messageIdOf(client, row.outboxID))
+  expect(more).toEqual([])
+  expect(got).toMatchObject({ from: 'mailer@billing.example', to: [TESTERS] })
+  expect(got?.mail).toMatchObject({
+    from: { name: 'Acme & Sons', address: 'mailer@billing.example' },
+    replyTo: [{ address: 'office@acme.example' }],
+    to: [{ address: TESTERS }],
+    subject: '[TEST] Invoice 1 from Acme & Sons',
+  })
+  expect(got?.mail.cc ?? []).toEqual([])
+  expect(got?.mail.text).toContain('ap@example.com, with a copy to copy@example.com')
+  expect(got?.mail.html).toContain('ap@example.com, with a copy to copy@example.com')
+  const [pdf] = got?.mail.attachments ?? []
+  expect(pdf).toMatchObject({ filename: 'Invoice-1.pdf', mimeType: 'application/pdf' })
+  expect(
+    Buffer.from(pdf?.content as ArrayBuffer)
+      .subarray(0, 5)
+      .toString(),
+  ).toBe('%PDF-')
+  expect(row).toMatchObject({
+    Status: 'Sent',
+    SentDate: '2027-03-01T09:00:00.000Z',
+    LastReply: expect.stringMatching(/^250 /),
+  })
+  expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBe('2027-03-01T09:00:00.000Z')
+})
+
+test('mail of a test account without TestMailTo is held, and leaves when there is one and a person sends it', async () => {
+  const client = await sender()
+  await client.put('/v1/account', { TestMailTo: null })
+  const { outboxID } = await welcomed(client)
+  await work()
+  const before = server.arrived.length
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Held')
+  expect((await client.put(`/v1/outbox/${outboxID}/send`)).status).toBe(204)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Held')
+  expect(server.arrived.length).toBe(before)
+  await client.put('/v1/account', { TestMailTo: TESTERS })
+  await client.put(`/v1/outbox/${outboxID}/send`)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
+  const again = await client.put(`/v1/outbox/${outboxID}/send`)
+  expect([again.status, again.body.Errors?.[0]?.Message ?? again.text]).toEqual([
+    409,
+    expect.stringContaining('is Sent'),
+  ])
+})
+
+test('mail that was written more than a day before a sender first could take it is held; one that a person sends is not', async () => {
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  pass(FRESH_MS / 1000 + 60)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Held')
+  await client.put(`/v1/outbox/${outboxID}/send`)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
+})
+
+test('mail that a move of the clock writes is held from the start; what is written while it stands leaves', async () => {
+  const client = await sender({ clockAt: '2027-01-01T00:00:00.000Z' })
+  await subscribe(client, { price: 31 }, { StartDate: '2027-01-02' }, { Email: 'ap@example.com' })
+  await client.put('/v1/clock', { Now: '2027-01-03' })
+  const [moved] = (await client.get('/v1/outbox')).body
+  expect(moved).toMatchObject({ Template: 'invoice', Status: 'Held' })
+  const { outboxID } = await welcomed(client)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
+  expect((await client.get(`/v1/outbox/${moved.outboxID}`)).body.Status).toBe('Held')
+})
+
+describe('a server in trouble', () => {
+  test.each([
+    ['breaks off at its greeting', { greeting: 'break' }],
+    ['sends us away at its greeting', { greeting: { code: 421, text: 'try later' } }],
+    ['breaks off at the sender', { mail: 'break' }],
+    ['breaks off at the receiver', { rcpt: 'break' }],
+    ['breaks off before it has asked for the message', { data: 'break' }],
+    ['is silent at the receiver', { rcpt: 'silence' }],
+    ['puts the receiver off', { rcpt: { code: 451, text: 'greylisted' } }],
+    ['puts the message off', { dot: { code: 452, text: 'no space' } }],
+  ] as const)('that %s gets the mail again after a minute', async (_what, troubles) => {
+    const client = await sender()
+    const { outboxID } = await welcomed(client)
+    const messageId = await messageIdOf(client, outboxID)
+    server.troubles(troubles)
+    await work()
+    server.troubles()
+    expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
+    pass(59)
+    await work()
+    expect(arrivedFor(messageId)).toHaveLength(0)
+    pass(1)
+    await work()
+    expect(arrivedFor(messageId)).toHaveLength(1)
+    expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
+  })
+
+  test.each([
+    ['breaks off in the body', { body: 'break' }],
+    ['breaks off after the dot', { dot: 'break' }],
+    ['is silent after the dot', { dot: 'silence' }],
+  ] as const)('that %s leaves the mail Unknown, and it is sent again by a person alone', async (_what, troubles) => {
+    const client = await sender()
+    const { outboxID } = await welcomed(client)
+    const messageId = await messageIdOf(client, outboxID)
+    server.troubles(troubles)
+    await work()
+    server.troubles()
+    expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Unknown')
+    const had = arrivedFor(messageId).length
+    pass(200_000)
+    await work()
+    expect(arrivedFor(messageId)).toHaveLength(had)
+    await client.put(`/v1/outbox/${outboxID}/send`)
+    await work()
+    expect(arrivedFor(messageId)).toHaveLength(had + 1)
+  })
+
+  test('that says no for good fails the mail at once, with an event that names the customer', async () => {
+    const client = await sender()
+    const { outboxID, customerID } = await welcomed(client)
+    server.troubles({ rcpt: { code: 550, text: 'no such user' } })
+    await work()
+    server.troubles()
+    const row = (await client.get(`/v1/outbox/${outboxID}`)).body
+    expect(row).toMatchObject({ Status: 'Failed', LastReply: expect.stringContaining('550 no such user') })
+    const [event] = (await client.get('/v1/events?type=outbox_mail.failed')).body
+    expect(event).toMatchObject({ RecordID: outboxID, customerID })
+  })
+
+  test('is tried after 1, 5 and 30 minutes, 2, 6, 12 and 24 hours; then the mail has failed', async () => {
+    const client = await sender()
+    const { outboxID } = await welcomed(client)
+    server.troubles({ rcpt: { code: 451, text: 'later' } })
+    const statuses: string[] = []
+    for (const waitMs of [0, ...WAITS_MS]) {
+      pass(waitMs / 1000)
+      await work()
+      statuses.push((await client.get(`/v1/outbox/${outboxID}`)).body.Status)
+    }
+    server.troubles()
+    expect(statuses).toEqual([...WAITS_MS.map(() => 'Queued'), 'Failed'])
+  })
+})

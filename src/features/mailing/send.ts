@@ -1,0 +1,216 @@
+import type { Logger } from 'pino'
+import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { isOutage } from '../../platform/database/failures.ts'
+import type { GoOn } from '../../platform/duty.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import type { Sealer } from '../../platform/envelope/envelope.ts'
+import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
+import { writeMessage } from '../../platform/smtp/message.ts'
+import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
+import type { Drawing } from '../documents/draw.ts'
+import { updateDatesSent } from '../invoices/send-queries.ts'
+import { fullTexts } from '../outbox/mail.ts'
+import { recordMailEvent } from '../outbox/record.ts'
+import {
+  type ClaimedMail,
+  claimMails,
+  finishMailTry,
+  holdMails,
+  holdQueuedMails,
+  lockLostMails,
+  type MailTry,
+  markHandedOver,
+  releaseMails,
+  renewClaims,
+} from '../outbox/sending-queries.ts'
+import { attachmentsOf, DocumentGone } from './attach.ts'
+import { badAddressOf, forTest, type MailSender, senderOf } from './compose.ts'
+import { FRESH_MS, mailVerdictOf, receiversOf, verdictOfLost } from './rules.ts'
+
+/**
+ * Sending: some mails of an account are claimed, each is written, offered to the mail server, and what came of it is kept. No transaction and no
+ * connection to the database is held meanwhile, but for the moment before the body leaves, which is written down first.
+ */
+
+export interface MailingDeps extends MailSender {
+  db: Database
+  log: Logger
+  realClock: RealClock
+  drawing: Drawing
+  /** Opens the secrets of mails that wait. */
+  sealer: Sealer
+}
+
+/** Claimed at a time: what a sender that dies leaves for the next. */
+const PORTION = 10
+/** Held, or found without a sender, in one transaction. */
+const MANY = 500
+const RENEW_EVERY_MS = 10_000
+const ACTOR = 'mail'
+
+/** Progress of one portion of an account. */
+export interface MailPortion {
+  /** Something was claimed, held or found without a sender: there may be more. */
+  hadMail: boolean
+  /** The mail server could not be reached or sent us away: why. */
+  away: string | null
+}
+
+/** Sends some mails of an account over a line. */
+export async function sendPortion(
+  deps: MailingDeps,
+  line: SmtpLine,
+  account: AccountId,
+  goOn: GoOn,
+): Promise<MailPortion> {
+  const { settings, mails, hadMail } = await deps.db.transaction(account, (tx) => takePortion(deps, tx))
+  const left = [...mails]
+  const renew = () => void deps.db.transaction(account, (tx) => renewClaims(tx, left)).catch(() => {})
+  const timer = setInterval(renew, RENEW_EVERY_MS)
+  let away: string | null = null
+  try {
+    while (left[0] !== undefined && away === null) {
+      goOn()
+      const sending = await sendOne(deps, line, settings, left[0])
+      left.shift()
+      if (sending?.outcome === 'away') away = sending.reason
+    }
+  } finally {
+    clearInterval(timer)
+    if (left.length > 0)
+      await deps.db
+        .transaction(account, (tx) => releaseMails(tx, left, instantOf(deps.realClock())))
+        // Their claims lapse.
+        .catch(() => {})
+  }
+  return { hadMail, away }
+}
+
+interface Taken {
+  settings: AccountSettings
+  mails: readonly ClaimedMail[]
+  hadMail: boolean
+}
+
+async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
+  const settings = await getAccountSettings(tx, tx.account)
+  const context = contextOf(deps, settings)
+  const nowMs = deps.realClock()
+  const lost = await lockLostMails(tx, MANY)
+  for (const mail of lost) await finish(tx, context, mail, verdictOfLost(mail, nowMs))
+  if (settings.mode === 'test' && settings.testMailTo === null) {
+    const held = await holdQueuedMails(tx, MANY)
+    for (const mail of held) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
+    return { settings, mails: [], hadMail: lost.length + held.length > 0 }
+  }
+  const freshAfter = instantOf(nowMs - FRESH_MS)
+  const claimed = await claimMails(tx, { now: instantOf(nowMs), freshAfter, limit: PORTION })
+  const stale = claimed.filter(({ isStale }) => isStale)
+  if (stale.length > 0) await holdMails(tx, stale)
+  for (const mail of stale) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
+  return {
+    settings,
+    mails: claimed.filter(({ isStale }) => !isStale),
+    hadMail: lost.length + claimed.length > 0,
+  }
+}
+
+const contextOf = ({ realClock }: Pick<MailingDeps, 'realClock'>, settings: AccountSettings): RequestContext =>
+  backgroundContext(settings, momentOf(settings, realClock), { actor: ACTOR, hasMailServer: true })
+
+/** Sends one claimed mail and writes what came of it. Returns undefined where it was not offered to the server. */
+async function sendOne(
+  deps: MailingDeps,
+  line: SmtpLine,
+  settings: AccountSettings,
+  mail: ClaimedMail,
+): Promise<Sending | undefined> {
+  const context = contextOf(deps, settings)
+  const note = { account: String(settings.id), mail: String(mail.id) }
+  const end = (ended: MailTry) => deps.db.transaction(settings.id, (tx) => finish(tx, context, mail, ended))
+  let written
+  try {
+    written = await write(deps, context, settings, mail)
+  } catch (error) {
+    if (isOutage(error)) throw error
+    deps.log.warn({ ...note, err: errorFacts(error) }, 'a mail could not be written')
+    const isFinal = error instanceof DocumentGone || error instanceof UnfitAddress
+    await end(
+      isFinal ? givenUp(mail) : verdictOf(deps, context, mail, { outcome: 'away', reply: null, reason: 'document' }),
+    )
+    return undefined
+  }
+  const { addressed, receivers, bytes } = written
+  const sending = await line.send({
+    from: deps.from,
+    to: receivers,
+    bytes,
+    handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
+  })
+  if (sending.outcome === 'withheld') return undefined
+  await end(verdictOf(deps, context, { ...mail, ...addressed }, sending))
+  return sending
+}
+
+/** An address came into the outbox that must not stand in a header. */
+class UnfitAddress extends Error {
+  override name = 'UnfitAddress'
+}
+
+async function write(deps: MailingDeps, context: RequestContext, settings: AccountSettings, mail: ClaimedMail) {
+  const attachments = await attachmentsOf({ db: deps.db.reader(settings.id), context, drawing: deps.drawing }, mail)
+  const own = { ...mail, ...fullTexts(settings.id, mail, deps.sealer) }
+  const { testMailTo } = settings
+  const isTest = testMailTo !== null
+  const addressed = isTest ? forTest(own, testMailTo) : own
+  const receivers = isTest ? [testMailTo] : (mail.open ?? receiversOf(mail))
+  const { from, replyTo } = senderOf(settings, deps)
+  if (badAddressOf([...receivers, addressed.to, addressed.cc, from.address, replyTo]) !== null) throw new UnfitAddress()
+  const bytes = await writeMessage({
+    from,
+    // A mail to the account itself is not to be answered to itself.
+    replyTo: mail.customerId === null ? null : replyTo,
+    to: addressed.to,
+    cc: addressed.cc,
+    subject: addressed.subject,
+    text: addressed.text,
+    html: addressed.html,
+    messageId: mail.messageId,
+    date: new Date(deps.realClock()),
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    attachments,
+  })
+  const { to, cc } = addressed
+  return { addressed: { to, cc, open: isTest ? null : mail.open }, receivers, bytes }
+}
+
+const verdictOf = (
+  { realClock }: Pick<MailingDeps, 'realClock'>,
+  { moment }: RequestContext,
+  mail: Pick<ClaimedMail, 'to' | 'cc' | 'open' | 'takenAt' | 'tries'>,
+  sending: Exclude<Sending, { outcome: 'withheld' }>,
+): MailTry => mailVerdictOf(mail, sending, { nowMs: realClock(), at: moment.now })
+
+const givenUp = ({ open, takenAt }: ClaimedMail): MailTry => ({
+  status: 'failed',
+  nextTryAt: null,
+  lastReply: null,
+  open,
+  takenAt,
+  sentAt: null,
+})
+
+type Claim = Pick<ClaimedMail, 'id' | 'holder' | 'takenAt' | 'documentKind' | 'documentId'>
+
+/** Writes what came of a try. Its invoice comes first: whoever anonymises a customer locks in this order too. */
+async function finish(tx: Transaction, context: RequestContext, mail: Claim, ended: MailTry): Promise<void> {
+  const isNew = ended.takenAt !== null && mail.takenAt === null
+  if (isNew && mail.documentKind === 'invoice' && mail.documentId !== null)
+    await updateDatesSent(tx, [mail.documentId], ended.takenAt as string)
+  const changed = await finishMailTry(tx, mail, ended)
+  if (!changed || ended.status === 'queued') return
+  await recordMailEvent(tx, context, `outbox_mail.${ended.status}`, changed)
+}
