@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Moment, RequestContext } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { ChargeState, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
@@ -122,13 +122,19 @@ export async function writeAnswer(
     await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t, known), ONE_BY_ONE)
     return known.kind
   }
-  const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
+  await deps.db.transaction(context.account.id, (tx) => putOff(tx, t, answered))
+  return 'open'
+}
+
+/** Writes that the outcome of a try is not known yet, and when it is taken up again. */
+export function putOff(
+  tx: Transaction,
+  t: Try,
+  { wasCalled, wasUnanswered, isNotSent, silentSince }: Exclude<Answered, { known: Known }>,
+) {
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : ASK_AGAIN_SECONDS
-  await deps.db.transaction(context.account.id, (tx) =>
-    putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds }),
-  )
-  return 'open'
+  return putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds })
 }
 
 /** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */

@@ -16,13 +16,13 @@ import { loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { paymentShape } from '../money/shapes.ts'
-import type { Answered } from './calls.ts'
+import { type Answered, putOff } from './calls.ts'
 import { debitDaysOf } from './debit-days.ts'
 import { beginLine, giveUpLine, type MadeLine, replaceLine } from './lines.ts'
 import { announceLines } from './notice.ts'
 import { finishTry } from './outcome.ts'
 import { beginTry } from './tries.ts'
-import { findTry, listTries, putOffTry, type ReplacedLine, type Try } from './try-queries.ts'
+import { findTry, listTries, type ReplacedLine, type Try } from './try-queries.ts'
 
 /** Collecting an invoice at once, when a caller asks for it: a try that is no step. */
 
@@ -122,9 +122,7 @@ export async function finishCollect(
   answered: Answered,
 ): Promise<Answer> {
   if (answered.known) return paymentAnswer(await finishTry(tx, context, t, answered.known), context)
-  const { wasCalled, wasUnanswered, isNotSent, silentSince } = answered
-  const attempts = t.attempts + (isNotSent ? 1 : 0)
-  await putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds: 60 })
+  await putOff(tx, t, answered)
   return answerOf(tx, context, t.paymentId)
 }
 
