@@ -140,7 +140,8 @@ create table bank_references (
   reference bytea not null,
   result_file_id bigint not null,
   read_at timestamp with time zone not null,
-  constraint bank_references_pkey PRIMARY KEY (account_id, gateway_id, reference),
+  of_account bytea,
+  constraint bank_references_pkey PRIMARY KEY (account_id, reference, gateway_id),
   constraint bank_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
 );
 CREATE INDEX bank_references_by_age ON bank_references USING brin (read_at) WITH (autosummarize='on');
@@ -1467,6 +1468,7 @@ create table result_lines (
   same_as bigint,
   payment_id bigint,
   invoice_id bigint,
+  has_bank_reference boolean not null,
   constraint result_lines_pkey PRIMARY KEY (account_id, result_line_id),
   constraint result_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint result_lines_file_fkey FOREIGN KEY (account_id, result_file_id) REFERENCES result_files(account_id, result_file_id),

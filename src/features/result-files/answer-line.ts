@@ -87,7 +87,8 @@ async function returned(
 ): Promise<ListedLine> {
   if (line.kind !== 'return')
     throw conflict('line_unfit', `Line ${line.id} is no return; a payment cannot fail by it.`, 'paymentID')
-  const [payment] = await listSentPayments(tx, line.gatewayId, [paymentId])
+  const [sent] = await listSentPayments(tx, [paymentId])
+  const payment = sent?.gatewayId === line.gatewayId ? sent : undefined
   const refuse = (why: string) => conflict('payment_unfit', `Payment ${paymentId} ${why}.`, 'paymentID')
   if (!payment) throw refuse('is in no batch that was submitted to the gateway of this file')
   const { amountMinor, currency } = line

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { RequestContext } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Lease, renewLease } from '../../platform/database/lease.ts'
 import { applyLineResult } from '../batches/results.ts'
@@ -9,8 +10,10 @@ import type { Gateway } from '../gateways/queries.ts'
 import { type LineToList, writeListedLines } from './list-lines.ts'
 import { listPaymentsOfBatch, listSentBatches, listSentPayments } from './match-queries.ts'
 import {
+  type BankReference,
   type Counts,
   listReadReferences,
+  type ReadReference,
   type ResultFile,
   sendFileProgress,
   sendLineBegun,
@@ -18,10 +21,12 @@ import {
 } from './queries.ts'
 import { fileBusy, type ResultDeps } from './receive.ts'
 import {
+  accountOf,
   bankReferenceOf,
   batchTokenOf,
   dayOfResult,
   isAboutBatch,
+  type KnownOfLine,
   type MoneyLine,
   paymentIdOf,
   type SentBatch,
@@ -41,10 +46,10 @@ export interface Reading {
   lease: Lease
 }
 
-/** Line with the decision on it, and the hash of its bank reference. */
+/** Line with the decision on it, and its bank reference. */
 interface Decided {
   line: MoneyLine
-  reference: Buffer | null
+  reference: BankReference | null
   verdict: Decision | { kind: 'known' }
 }
 
@@ -137,40 +142,57 @@ async function writeEnd(
 }
 
 /** Finds what lines are about, and decides on each. */
-async function decide(
-  tx: Transaction,
-  { context, gateway, file }: Reading,
-  lines: readonly MoneyLine[],
-): Promise<Decided[]> {
+async function decide(tx: Transaction, { context, file }: Reading, lines: readonly MoneyLine[]): Promise<Decided[]> {
   const account = context.account.id
-  const references = lines.map((line) => hashOf(bankReferenceOf(line)))
+  const references = lines.map(referenceIn)
   const named = lines.map(({ references: own }) => ({ id: paymentIdOf(account, own), token: batchTokenOf(own) }))
   const ids = named.flatMap(({ id }) => (id === null ? [] : [id]))
   const tokens = named.flatMap(({ id, token }) => (id === null && token !== null ? [token] : []))
-  const [known, payments, batches] = await Promise.all([
-    listReadReferences(
-      tx,
-      gateway.id,
-      file.id,
-      references.filter((one) => one !== null),
-    ),
-    ids.length === 0 ? [] : listSentPayments(tx, gateway.id, ids),
-    tokens.length === 0 ? [] : listSentBatches(tx, gateway.id, tokens),
+  const asked = references.flatMap((reference, index) => (reference ? [{ ...reference, place: BigInt(index) }] : []))
+  const [read, payments, batches] = await Promise.all([
+    asked.length === 0 ? [] : listReadReferences(tx, file, asked),
+    ids.length === 0 ? [] : listSentPayments(tx, ids),
+    tokens.length === 0 ? [] : listSentBatches(tx, tokens),
   ])
+  const readAt = new Map(read.map((one) => [Number(one.place), one]))
   const paymentOf = new Map<unknown, SentPayment>(payments.map((payment) => [payment.id, payment]))
   const batchOf = new Map<unknown, SentBatch>(batches.map((batch) => [batch.token, batch]))
-  return lines.map((line, index) => {
+  return lines.map((line, index): Decided => {
     const reference = references[index] ?? null
     const { id, token } = named[index] ?? { id: null, token: null }
-    if (reference !== null && known.has(reference.toString('hex')))
-      return { line, reference, verdict: { kind: 'known' } }
-    return { line, reference, verdict: decisionOn(line, { payment: paymentOf.get(id), batch: batchOf.get(token) }) }
+    const about = knownOf(file, paymentOf.get(id), batchOf.get(token))
+    return { line, reference, verdict: isKnown(readAt.get(index), about) ? { kind: 'known' } : decisionOn(line, about) }
   })
 }
 
-/** Returns the first half of the hash of a bank's reference: it only has to be distinct. */
-const hashOf = (reference: string | null): Buffer | null =>
-  reference === null ? null : createHash('sha256').update(reference).digest().subarray(0, 16)
+const knownOf = (
+  { gatewayId }: ResultFile,
+  payment: SentPayment | undefined,
+  batch: SentBatch | undefined,
+): KnownOfLine => {
+  const own = <T extends { gatewayId: Id }>(one: T | undefined) => (one?.gatewayId === gatewayId ? one : undefined)
+  return {
+    payment: own(payment),
+    batch: own(batch),
+    isOfOtherGateway: !own(payment ?? batch) && (payment ?? batch) !== undefined,
+  }
+}
+
+/** Rule: what another gateway's file had is known, but not what that gateway could not apply because it is this one's. */
+const isKnown = (read: ReadReference | undefined, { payment, batch }: KnownOfLine): boolean =>
+  read !== undefined && (read.isOfGateway || !(payment ?? batch))
+
+/** Returns the bank reference of a line with its account, as hashes. */
+function referenceIn(line: MoneyLine): BankReference | null {
+  const reference = bankReferenceOf(line)
+  const account = accountOf(line)
+  return reference === null
+    ? null
+    : { reference: hashOf(reference), ofAccount: account === null ? null : hashOf(account) }
+}
+
+/** Returns the first half of a hash: it only has to be distinct. */
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16)
 
 /** Applies a line that may be about all payments of a batch: to some of them at a time, then the line itself is done. */
 async function applyToBatch(reading: Reading, line: MoneyLine): Promise<void> {

@@ -6,7 +6,7 @@ import type { BankAmount } from '../../platform/iso20022/result-lines.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { listInvoicesByNumber, listOwed } from '../money/open-queries.ts'
 import { listByMandate, type MandateQuestion } from './match-queries.ts'
-import { drawLineIds, listAlike, type NewLine, type ResultFile, sendListedLines } from './queries.ts'
+import { drawLineIds, type Likeness, listAlike, type NewLine, type ResultFile, sendListedLines } from './queries.ts'
 import { bankReferenceOf, likenessOf, type LineKind, type MoneyLine, numbersIn, referenceOf } from './rules.ts'
 
 /** Lines that wait for a person: written with what they may be about. */
@@ -65,24 +65,23 @@ export async function writeListedLines(
   if (lines.length === 0) return
   const hash = deps.envelope.keyedHash('result likeness')
   // A fee is like other fees, not like the rest of its entry.
-  const likenesses = lines.map(({ line, kind, amount }) =>
-    hash(`${tx.account}\n${likenessOf(line, kind)}${amount === null ? '' : `\n${FEE}`}`),
-  )
+  const likenesses = lines.map(({ line, kind, amount }): Likeness => ({
+    likeness: hash(`${tx.account}\n${likenessOf(line, kind)}${amount === null ? '' : `\n${FEE}`}`),
+    hasBankReference: bankReferenceOf(line) !== null,
+  }))
   const [ids, alike, payments, invoices] = await Promise.all([
     drawLineIds(tx, lines.length),
     listAlike(tx, likenesses),
     proposedPayments(tx, file.gatewayId, lines),
     proposedInvoices(tx, lines),
   ])
-  const earlier = new Map(alike.map(({ likeness, id }) => [likeness.toString('hex'), id]))
+  const earlier = new Map(alike.map((one) => [keyOf(one), one.id]))
   const written = lines.map((one, index): NewLine => {
     const { line, kind, proposed, amount } = one
     const id = ids[index] as Id
-    const likeness = likenesses[index] as Buffer
-    const key = likeness.toString('hex')
-    // A reference of the bank distinguishes entries.
-    const sameAs = bankReferenceOf(line) === null ? (earlier.get(key) ?? null) : null
-    if (!earlier.has(key)) earlier.set(key, id)
+    const own = likenesses[index] as Likeness
+    const sameAs = earlier.get(keyOf(own)) ?? null
+    for (const key of keysOfLater(own)) if (!earlier.has(key)) earlier.set(key, id)
     const texts = { reference: cut(referenceOf(line, kind), REFERENCE_MAX), name: cut(line.name, NAME_MAX) }
     return {
       id,
@@ -91,7 +90,7 @@ export async function writeListedLines(
       ...(amount ?? amountOf(line) ?? { amountMinor: null, currency: null }),
       code: amount ? FEE : cut(line.code, CODE_MAX),
       sealedTexts: sealTexts(deps, tx.account, id, texts),
-      likeness,
+      ...own,
       sameAs,
       paymentId: proposed ?? payments.get(one) ?? null,
       invoiceId: invoices.get(one) ?? null,
@@ -99,6 +98,14 @@ export async function writeListedLines(
   })
   sendListedLines(tx, file.id, written, now)
 }
+
+const keyOf = ({ likeness, hasBankReference }: Likeness): string => `${likeness.toString('hex')} ${hasBankReference}`
+
+/** Returns the keys of lines to come that a line is like. Rule: two references of the bank are of two entries. */
+const keysOfLater = ({ likeness, hasBankReference }: Likeness): string[] =>
+  [false, true]
+    .filter((later) => !(later && hasBankReference))
+    .map((later) => keyOf({ likeness, hasBankReference: later }))
 
 const cut = (text: string | null, length: number): string | null => text && [...text].slice(0, length).join('')
 

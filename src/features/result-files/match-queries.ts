@@ -5,29 +5,29 @@ import { bigintList, bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import type { SentBatch, SentPayment } from './rules.ts'
 
-/** Statements that find what lines of files are about: payments and batches of one gateway that left for it. */
+/** Statements that find what lines of files are about: payments and batches that left for their gateway. */
 
 const LEFT = fragment`b.state in ('submitted', 'completed')`
 
-/** Lists payments in batches of a gateway, as lines of files are compared with them. */
-export const listSentPayments = (tx: Transaction, gatewayId: Id, ids: readonly Id[]) =>
+/** Lists payments in batches that left, of whichever gateway, as lines of files are compared with them. */
+export const listSentPayments = (tx: Transaction, ids: readonly Id[]) =>
   tx.rows<SentPayment>(sql`
-    select p.payment_id as "id", p.customer_id as "customerId", b.token::text as "batchToken", p.amount_minor as "amountMinor", p.currency,
+    select p.payment_id as "id", p.customer_id as "customerId", b.gateway_id as "gatewayId", b.token::text as "batchToken", p.amount_minor as "amountMinor", p.currency,
            b.action_date as "actionDate", p.failed_on as "failedOn"
       from batch_lines l
       join payment_batches b on b.account_id = ${tx.account} and b.batch_id = l.batch_id
       join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id
-     where l.account_id = ${tx.account} and l.payment_id = any(${bigintList(ids)}::bigint[]) and b.gateway_id = ${gatewayId} and ${LEFT}`)
+     where l.account_id = ${tx.account} and l.payment_id = any(${bigintList(ids)}::bigint[]) and ${LEFT}`)
 
-/** Lists batches of a gateway by their tokens. */
-export const listSentBatches = (tx: Transaction, gatewayId: Id, tokens: readonly string[]) =>
+/** Lists batches that left, of whichever gateway, by their tokens. */
+export const listSentBatches = (tx: Transaction, tokens: readonly string[]) =>
   tx.rows<SentBatch>(sql`
-    select b.batch_id as "id", b.token::text as "token", b.currency, b.action_date as "actionDate",
+    select b.batch_id as "id", b.gateway_id as "gatewayId", b.token::text as "token", b.currency, b.action_date as "actionDate",
            (select coalesce(sum(p.amount_minor), 0)::bigint
               from batch_lines l join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id
              where l.account_id = ${tx.account} and l.batch_id = b.batch_id and p.failed_on is null) as "openMinor"
       from payment_batches b
-     where b.account_id = ${tx.account} and b.token = any(${arrayLiteral(tokens)}::uuid[]) and b.gateway_id = ${gatewayId} and ${LEFT}`)
+     where b.account_id = ${tx.account} and b.token = any(${arrayLiteral(tokens)}::uuid[]) and ${LEFT}`)
 
 /**
  * Lists payments of a batch that a result of the whole batch changes, from after one on: those without a result, and where it is a rejection

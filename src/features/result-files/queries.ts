@@ -13,7 +13,7 @@ export interface Counts {
   matched: number
   /** Of these, lines that changed something. */
   applied: number
-  /** Lines whose bank reference was read before in another file. */
+  /** Lines whose bank reference was read before in another file of the same account. */
   alreadyKnown: number
   /** Lines that wait, or waited, for a person. */
   unmatched: number
@@ -131,17 +131,18 @@ export const drawLineIds = async (tx: Transaction, count: number): Promise<Id[]>
     .map(({ id }) => id)
     .sort((a, b) => (a < b ? -1 : 1))
 
-export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & { likeness: Buffer }
+export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & Likeness
 
 export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly NewLine[], now: Instant): void {
   if (lines.length === 0) return
   tx.send(sql`
     insert into result_lines (account_id, result_file_id, created_at, result_line_id, kind, dated, amount_minor, currency, code, sealed_texts,
-      likeness, same_as, payment_id, invoice_id)
+      likeness, has_bank_reference, same_as, payment_id, invoice_id)
     select ${tx.account}, ${fileId}, ${now}::timestamptz, * from unnest(
       ${bigints(lines, 'id')}::bigint[], ${column(lines, 'kind')}::text[], ${dates(lines, 'dated')}::date[],
       ${bigints(lines, 'amountMinor')}::bigint[], ${column(lines, 'currency')}::text[], ${column(lines, 'code')}::text[],
       ${byteas(lines.map(({ sealedTexts }) => sealedTexts))}::bytea[], ${byteas(lines.map(({ likeness }) => likeness))}::bytea[],
+      ${column(lines, 'hasBankReference')}::boolean[],
       ${bigints(lines, 'sameAs')}::bigint[], ${bigints(lines, 'paymentId')}::bigint[], ${bigints(lines, 'invoiceId')}::bigint[])`)
 }
 
@@ -153,41 +154,66 @@ export const updateListedLine = (tx: Transaction, line: Pick<ListedLine, 'id' | 
     update result_lines set state = ${line.state}, payment_id = ${line.paymentId}, invoice_id = ${line.invoiceId}
      where account_id = ${tx.account} and result_line_id = ${line.id}`)
 
-/** Finds the first of the lines that are like others, by likeness. Each is looked up by itself: the table may have grown since it was analysed. */
-export const listAlike = (tx: Transaction, likenesses: readonly Buffer[]) =>
-  tx.rows<{ likeness: Buffer; id: Id }>(sql`
-    select asked.likeness, earlier.id from unnest(${byteas(likenesses)}::bytea[]) as asked (likeness)
-     cross join lateral (select l.result_line_id as id from result_lines l
-       where l.account_id = ${tx.account} and l.likeness = asked.likeness order by l.result_line_id limit 1) earlier`)
+/** Line whose like is looked for: the keyed hash of its texts, and whether its bank has a reference of it. */
+export interface Likeness {
+  likeness: Buffer
+  hasBankReference: boolean
+}
 
-/** Lists which references of a bank were read in another file. */
-export const listReadReferences = async (
+/**
+ * Finds for each line the first that is like it; one with a reference of the bank is like those without. Each is looked up by itself: the table
+ * may have grown since it was analysed.
+ */
+export const listAlike = (tx: Transaction, asked: readonly Likeness[]) =>
+  tx.rows<Likeness & { id: Id }>(sql`
+    select asked.likeness, asked.has_bank_reference as "hasBankReference", earlier.id
+      from unnest(${byteas(asked.map(({ likeness }) => likeness))}::bytea[], ${column(asked, 'hasBankReference')}::boolean[])
+             as asked (likeness, has_bank_reference)
+     cross join lateral (select l.result_line_id as id from result_lines l
+       where l.account_id = ${tx.account} and l.likeness = asked.likeness and not (l.has_bank_reference and asked.has_bank_reference)
+       order by l.result_line_id limit 1) earlier`)
+
+/** Reference of a bank and the account that it is of, both as hashes. */
+export interface BankReference {
+  reference: Buffer
+  /** Null where the file names no account: it is then of its gateway alone. */
+  ofAccount: Buffer | null
+}
+
+/** Reference that was read in another file, as it was asked for. */
+export interface ReadReference {
+  place: bigint
+  /** It was read for the same gateway. */
+  isOfGateway: boolean
+}
+
+/** Lists which references were read in another file: of the same gateway, or of the same account for whichever gateway. */
+export const listReadReferences = (
   tx: Transaction,
-  gatewayId: Id,
-  fileId: Id,
-  references: readonly Buffer[],
-): Promise<Set<string>> =>
-  new Set(
-    (
-      await tx.rows<{ reference: Buffer }>(sql`
-        select asked.reference from unnest(${byteas(references)}::bytea[]) as asked (reference)
-         cross join lateral (select 1 from bank_references b
-           where b.account_id = ${tx.account} and b.gateway_id = ${gatewayId} and b.reference = asked.reference
-             and b.result_file_id <> ${fileId} limit 1) known`)
-    ).map(({ reference }) => reference.toString('hex')),
-  )
+  { gatewayId, id }: Pick<ResultFile, 'gatewayId' | 'id'>,
+  references: readonly (BankReference & { place: bigint })[],
+) =>
+  tx.rows<ReadReference>(sql`
+    select asked.place, known.is_of_gateway as "isOfGateway"
+      from unnest(${bigints(references, 'place')}::bigint[], ${byteas(references.map(({ reference }) => reference))}::bytea[],
+                  ${byteas(references.map(({ ofAccount }) => ofAccount))}::bytea[]) as asked (place, reference, of_account)
+     cross join lateral (select bool_or(b.gateway_id = ${gatewayId}) as is_of_gateway from bank_references b
+       where b.account_id = ${tx.account} and b.reference = asked.reference and b.result_file_id <> ${id}
+         and (b.gateway_id = ${gatewayId} or b.of_account = asked.of_account)) known
+     where known.is_of_gateway is not null`)
 
 export function sendReadReferences(
   tx: Transaction,
   { gatewayId, id }: Pick<ResultFile, 'gatewayId' | 'id'>,
-  references: readonly Buffer[],
+  references: readonly BankReference[],
   now: Instant,
 ): void {
   if (references.length === 0) return
   tx.send(sql`
-    insert into bank_references (account_id, gateway_id, result_file_id, read_at, reference)
-    select ${tx.account}, ${gatewayId}, ${id}, ${now}::timestamptz, * from unnest(${byteas(references)}::bytea[])
-    on conflict (account_id, gateway_id, reference) do nothing`)
+    insert into bank_references (account_id, gateway_id, result_file_id, read_at, reference, of_account)
+    select ${tx.account}, ${gatewayId}, ${id}, ${now}::timestamptz, * from unnest(
+      ${byteas(references.map(({ reference }) => reference))}::bytea[], ${byteas(references.map(({ ofAccount }) => ofAccount))}::bytea[])
+    on conflict (account_id, reference, gateway_id) do nothing`)
 }
 
 /** Empties the texts of lines that were proposed for, or applied to, payments and invoices of a customer. */

@@ -17,7 +17,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { applyLines, type Reading } from './apply.ts'
 import { findFileByHash, findResultFile, finishResultFile, insertResultFile, type ResultFile } from './queries.ts'
 import { resultFileKind } from './record.ts'
-import { isAboutBatch, type MoneyLine, paymentIdOf } from './rules.ts'
+import { isAboutBatch, type MoneyLine, paymentIdOf, plainAccount } from './rules.ts'
 
 /**
  * Result files as they arrive. All of a file is read before anything is written, so that one that cannot be read or belongs to another account
@@ -98,7 +98,7 @@ async function checkFile(bytes: Buffer, iban: string | null): Promise<CheckedFil
 }
 
 function checkAccount(account: string | null, iban: string | null): void {
-  if (iban === null || account?.replaceAll(' ', '').toUpperCase() === iban) return
+  if (iban === null || plainAccount(account) === iban) return
   throw conflict('other_account', 'The file is of another account than the CreditorIBAN of the gateway.', 'gatewayID')
 }
 

@@ -24,14 +24,14 @@ export interface SentLine {
   invoiceID: number
 }
 
-/** An account with a gateway whose batch of some lines of EUR 115.00 was submitted for 25 January 2027. */
+/** An account, or the one given, with a gateway whose batch of some lines of EUR 115.00 was submitted for 25 January 2027. */
 export async function bank(
   service: TestService,
   lines = 1,
-  more: { mandates?: boolean; settings?: object; clockAt?: string } = {},
+  more: { mandates?: boolean; settings?: object; clockAt?: string; client?: TestClient } = {},
 ) {
-  const client = await service.newAccount({ clockAt: more.clockAt ?? '2027-01-20T12:00:00.000Z' })
-  await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
+  const client = more.client ?? (await service.newAccount({ clockAt: more.clockAt ?? '2027-01-20T12:00:00.000Z' }))
+  if (!more.client) await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
   const wanted = more.settings
     ? { GatewayType: 'sepa-file', Settings: { ...CREDITOR, ...more.settings } }
     : { GatewayType: 'manual', CurrencyCodes: ['EUR'] }

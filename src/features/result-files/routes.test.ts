@@ -262,17 +262,38 @@ describe('lines that match nothing', () => {
     expect(await statusOf(shop)).toEqual(['Pending', 'Pending'])
   })
 
-  test('that equal an earlier one without a bank reference name it', async () => {
+  test('that equal an earlier one name it, where not both have a bank reference', async () => {
     const shop = await bank(service, 0)
     const credit = (more = {}) => entryXml({ isCredit: true, amount: 500n, text: 'Thanks', name: 'Ada', ...more })
     const first = await shop.send(statementXml([credit()], { message: 'camt.054' }))
     const second = await shop.send(statementXml([credit(), credit({ amount: 501n }), credit({ bankReference: 'A' })]))
     const [{ lineID }] = await linesOf(shop, first.body.resultFileID)
-    expect((await linesOf(shop, second.body.resultFileID)).map(({ sameAs }: any) => sameAs)).toEqual([
-      lineID,
-      null,
-      null,
-    ])
+    const sameAs = async ({ body }: any) => (await linesOf(shop, body.resultFileID)).map((line: any) => line.sameAs)
+    expect(await sameAs(second)).toEqual([lineID, null, lineID])
+  })
+
+  test('with two bank references are two, with one and none they may be the same in either order', async () => {
+    const sameAs = async (...references: (string | undefined)[]) => {
+      const shop = await bank(service, 0)
+      const ids: (number | null)[][] = []
+      for (const bankReference of references) {
+        const credit = entryXml({
+          isCredit: true,
+          amount: 500n,
+          text: 'Thanks',
+          name: 'Ada',
+          ...(bankReference && { bankReference }),
+        })
+        const { body } = await shop.send(statementXml([credit, entryXml({ text: `Fee ${ids.length}` })]))
+        const [line] = await linesOf(shop, body.resultFileID)
+        ids.push([line.lineID, line.sameAs])
+      }
+      return ids.map(([, same]) => (same === null ? null : ids.findIndex(([id]) => id === same)))
+    }
+    expect(await sameAs('A', 'B')).toEqual([null, null])
+    expect(await sameAs(undefined, 'B')).toEqual([null, 0])
+    expect(await sameAs('A', undefined)).toEqual([null, 0])
+    expect(await sameAs('A', undefined, 'B')).toEqual([null, 0, 1])
   })
 
   test('are those of other gateways, of other accounts, and of batches that have not left', async () => {

@@ -57,16 +57,24 @@ const TOKEN = '0a1b2c3d-0000-4000-8000-00000000000f'
 const payment: SentPayment = {
   id: 7n,
   customerId: 5n,
+  gatewayId: 1n,
   batchToken: TOKEN,
   amountMinor: 11_500n,
   currency: 'EUR',
   actionDate: '2027-01-25',
   failedOn: null,
 }
-const batch: SentBatch = { id: 2n, token: TOKEN, currency: 'EUR', actionDate: '2027-01-25', openMinor: 34_500n }
-const none = { payment: undefined, batch: undefined }
-const ofPayment = (more: Partial<SentPayment> = {}) => ({ payment: { ...payment, ...more }, batch: undefined })
-const ofBatch = { payment: undefined, batch }
+const batch: SentBatch = {
+  id: 2n,
+  gatewayId: 1n,
+  token: TOKEN,
+  currency: 'EUR',
+  actionDate: '2027-01-25',
+  openMinor: 34_500n,
+}
+const none = { payment: undefined, batch: undefined, isOfOtherGateway: false }
+const ofPayment = (more: Partial<SentPayment> = {}) => ({ ...none, payment: { ...payment, ...more } })
+const ofBatch = { ...none, batch }
 
 describe('what an entry is by its bank’s codes', () => {
   test.each<[string, Partial<EntryLine>, string]>([

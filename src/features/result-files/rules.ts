@@ -17,6 +17,7 @@ export type MoneyLine = EntryLine | StatusLine
 export interface SentPayment {
   id: Id
   customerId: CustomerId
+  gatewayId: Id
   batchToken: string
   amountMinor: bigint
   currency: string
@@ -28,6 +29,7 @@ export interface SentPayment {
 /** Batch that left for the gateway. */
 export interface SentBatch {
   id: Id
+  gatewayId: Id
   token: string
   currency: string
   actionDate: IsoDate
@@ -46,10 +48,12 @@ export type Decision =
   /** Waits for a person; `proposed` is the payment that it may be about. */
   | { kind: 'listed'; as: LineKind; proposed: Id | null }
 
-/** Payment or batch that a line names. */
+/** Payment or batch of the file's gateway that a line names. */
 export interface KnownOfLine {
   payment: SentPayment | undefined
   batch: SentBatch | undefined
+  /** It names one that left for another gateway. */
+  isOfOtherGateway: boolean
 }
 
 /** Families of direct debits: those that an account issues and, at some banks, those that reach it. */
@@ -117,11 +121,12 @@ function decisionOnStatus(line: StatusLine, { payment, batch }: KnownOfLine): De
   return { kind: 'result', payment, isSuccess: false, beyondMinor: 0n }
 }
 
-function decisionOnEntry(line: EntryLine, { payment, batch }: KnownOfLine): Decision {
+function decisionOnEntry(line: EntryLine, { payment, batch, isOfOtherGateway }: KnownOfLine): Decision {
   const kind = kindOfEntry(line)
   if (payment) return decisionOnNamed(line, kind, payment)
   if (batch && isBookingOf(line, batch)) return { kind: 'results', batch, isSuccess: true }
-  return { kind: 'listed', as: kind, proposed: null }
+  // What settles a debit of another gateway is no new money of a customer: a file of that gateway settles it.
+  return { kind: 'listed', as: isOfOtherGateway && kind === 'credit' ? 'other' : kind, proposed: null }
 }
 
 /** Decides on an entry that names a payment. Our reference stands in no other money, so a bank that states no family is believed. */
@@ -170,6 +175,13 @@ export function referenceOf(line: MoneyLine, kind: LineKind): string | null {
   const text = line.kind === 'entry' ? line.text : null
   return (kind === 'return' ? (named ?? text) : (text ?? named)) ?? bankReferenceOf(line)
 }
+
+/** Returns the account that a line is of in one spelling, whatever its bank spells; a status has none. */
+export const accountOf = (line: MoneyLine): string | null => (line.kind === 'entry' ? plainAccount(line.account) : null)
+
+/** Returns an account's number without its spaces and in capitals. */
+export const plainAccount = (account: string | null): string | null =>
+  account?.replaceAll(' ', '').toUpperCase() ?? null
 
 /** Returns the bank's own reference of a line; a status has none. */
 export const bankReferenceOf = (line: MoneyLine): string | null => (line.kind === 'entry' ? line.bankReference : null)

@@ -29,6 +29,7 @@ export const unappliedReports =
       code: report.about,
       sealedTexts: sealTexts(deps, tx.account, id, { reference: reason, name: null }),
       likeness,
+      hasBankReference: false,
       sameAs: null,
       paymentId: await paymentOf(tx, report),
       invoiceId: null,
