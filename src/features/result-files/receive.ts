@@ -99,7 +99,12 @@ async function checkFile(bytes: Buffer, iban: string | null): Promise<CheckedFil
 
 function checkAccount(account: string | null, iban: string | null): void {
   if (iban === null || plainAccount(account) === iban) return
-  throw conflict('other_account', 'The file is of another account than the CreditorIBAN of the gateway.', 'gatewayID')
+  const fault = account === null ? 'names no account for a statement in it, so it may be of' : 'is of'
+  throw conflict(
+    'other_account',
+    `The file ${fault} another account than the CreditorIBAN of the gateway.`,
+    'gatewayID',
+  )
 }
 
 /** Takes the lease and the file's row, which is there already where the file was worked on before; no lease where it is finished by now. */

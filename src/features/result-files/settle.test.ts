@@ -38,6 +38,31 @@ test('a statement of another account than the gateway collects for is 409, and n
   expect(await statusesOf(shop)).toEqual(['Failed'])
 })
 
+test('a statement that names no account may be of another, and is 409 where the gateway has one', async () => {
+  const shop = await bank(service, 1, { settings: {} })
+  const entry = entryXml({ reference: shop.reference(shop.sent[0]!), code: 'AC04' })
+  const nameless = (file: string) => file.replace(/<Acct>.*?<\/Acct>/, '')
+  const [noted, second] = [{ message: 'camt.054' }, '</Stmt><Stmt><CreDtTm>2027-02-01T18:00:00</CreDtTm>']
+  const files = [
+    nameless(statementXml([entry])),
+    nameless(statementXml([])),
+    nameless(statementXml([entry], noted)),
+    statementXml([`${second}${entry}`]),
+    statementXml([entry, second]),
+  ]
+  for (const file of files) {
+    const reply = await shop.send(file)
+    expect([reply.status, reply.body.Errors[0].Code, reply.body.Errors[0].Field]).toEqual([
+      409,
+      'other_account',
+      'gatewayID',
+    ])
+  }
+  expect(await statusesOf(shop)).toEqual(['Pending'])
+  const manual = await bank(service, 0)
+  for (const file of files) expect((await manual.send(file)).status).toBe(201)
+})
+
 test('a downloaded file counts as received five TARGET days after its debits, and a later return reverses that', async () => {
   const shop = await bank(service, 3, { settings: {} })
   await download(shop)

@@ -12,6 +12,8 @@ const NO_REFERENCE = 'NOTPROVIDED'
 
 export class CamtReader {
   readonly #emit: (line: ResultLine) => void
+  /** The present statement, whose account is known, and that account. */
+  #statement: XmlElement | undefined
   #account: string | null = null
   /** Details of the present entry so far; the first waits, because it alone may stand for the whole entry. */
   #details = 0
@@ -22,19 +24,27 @@ export class CamtReader {
   }
 
   take(unit: XmlElement): void {
-    if (unit.name === 'Acct' && /^(Stmt|Ntfctn)$/.test(unit.parent?.name ?? '')) this.#begin(unit)
+    if (unit.name === 'Acct' && isStatement(unit.parent)) this.#begin(unit.parent, unit)
     if (unit.name === 'TxDtls') this.#detail(unit)
     if (unit.name === 'Ntry') this.#entry(unit)
+    if (isStatement(unit) && unit !== this.#statement) this.#begin(unit)
   }
 
-  #begin(account: XmlElement): void {
+  #begin(statement: XmlElement, account?: XmlElement): void {
+    this.#statement = statement
     this.#account = textAt(account, 'Id/IBAN') ?? textAt(account, 'Id/Othr/Id')
     this.#emit({ kind: 'statement', account: this.#account })
+  }
+
+  /** Begins the statement of an entry, unless its account stood before the entry: it has none then, and not that of the statement before. */
+  #ofStatement({ parent }: XmlElement): void {
+    if (isStatement(parent) && parent !== this.#statement) this.#begin(parent)
   }
 
   #detail(detail: XmlElement): void {
     const entry = detail.parent?.parent
     if (entry?.name !== 'Ntry') return
+    this.#ofStatement(entry)
     this.#details += 1
     if (!isBooked(entry)) return
     this.#flush()
@@ -44,6 +54,7 @@ export class CamtReader {
   }
 
   #entry(entry: XmlElement): void {
+    this.#ofStatement(entry)
     if (isBooked(entry)) {
       const line = lineOf(entry, undefined, 1, this.#account)
       if (this.#details === 0) this.#emit(line)
@@ -58,6 +69,9 @@ export class CamtReader {
     this.#first = undefined
   }
 }
+
+const isStatement = (element: XmlElement | undefined): element is XmlElement =>
+  element?.name === 'Stmt' || element?.name === 'Ntfctn'
 
 /** Returns the only detail of an entry, completed by what the entry has in its place. */
 const asWhole = (detail: EntryLine, entry: EntryLine): EntryLine => ({

@@ -20,7 +20,7 @@ export interface BankReferences {
 /** Beginning of a statement or notification: every entry until the next one is of its account. */
 export interface StatementStart {
   kind: 'statement'
-  /** IBAN, or the number that the bank gives in its place. */
+  /** IBAN, or the number that the bank gives in its place; null where it names none. */
   account: string | null
 }
 
