@@ -85,6 +85,20 @@ describe('a line that was submitted', () => {
     await clean(client)
   })
 
+  test('and comes back because its payer has died: the invoice is put on hold, which its history shows', async () => {
+    const { client, id, read, move, report } = await submitted()
+    await move('2027-02-04')
+    await report(true, null, '2027-02-04')
+    await move('2027-02-13')
+    expect((await report(false, 'deceased', '2027-02-13')).status).toBe(204)
+    expect(await read(id)).toMatchObject({ isCollectionHold: true, NextTryDate: null })
+    const { body: events } = await client.get('/v1/events?type=invoice.updated')
+    expect(events).toMatchObject([
+      { Record: { invoiceID: id, isCollectionHold: true }, Reason: expect.stringMatching(/deceased/) },
+    ])
+    await clean(client)
+  })
+
   test('reported paid and then never sent: reversed without mail or step, and tried anew', async () => {
     const { client, id, read, move, report, mails, batches } = await submitted()
     await move('2027-02-04')
