@@ -1,3 +1,4 @@
+import { isPlainAddress } from '../platform/smtp/address.ts'
 import { InvalidArgumentError } from 'commander'
 import { type Instant, isDate, type IsoDate, YEAR_MAX, YEAR_MIN } from '../kernel/calendar.ts'
 import { findCurrency } from '../kernel/currencies.ts'
@@ -14,6 +15,11 @@ export function idValue(text: string): Id {
   if (!/^\d+$/.test(text) || text.length > ID_DIGITS_MAX || BigInt(text) < 1n)
     throw new InvalidArgumentError('It must be a whole number from 1 on.')
   return BigInt(text)
+}
+
+export function mailAddressValue(text: string): string {
+  if (!isPlainAddress(text)) throw new InvalidArgumentError('It must be an address such as me@example.com.')
+  return text
 }
 
 /** Reads a whole number from 1 to `most`. */

@@ -9,6 +9,7 @@ import {
   dateValue,
   idValue,
   instantValue,
+  mailAddressValue,
   momentText,
   nameValue,
 } from './option-values.ts'
@@ -48,6 +49,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addKeys(program, run)
   addEncryption(program, run)
   addGateways(program, run)
+  addMail(program, run)
   addSeeding(program, run)
   return program
 }
@@ -245,6 +247,37 @@ function addGateways(program: Command, run: Runner): void {
       run(options, async (context) =>
         (await import('./gateway.ts')).testGatewaysCommand(context, { account: options.account, gateway }),
       ),
+    )
+}
+
+function addMail(program: Command, run: Runner): void {
+  const mail = program.command('mail').description('the outbox, and the mail server')
+  mail
+    .command('status')
+    .description('count the mail of each account by status')
+    .addOption(account())
+    .addOption(json())
+    .action((options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) => (await import('./mail.ts')).mailStatusCommand(context, options.account)),
+    )
+  mail
+    .command('release')
+    .description('send all mail that is held, or one that is held, has failed, or whose fate is unknown')
+    .argument('[mail]', 'its outboxID', idValue)
+    .addOption(account())
+    .addOption(json())
+    .action((id: Id | undefined, options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./mail.ts')).releaseMailCommand(context, { account: options.account, mail: id }),
+      ),
+    )
+  mail
+    .command('test')
+    .description('hand a mail to the mail server at once and show its reply')
+    .argument('<address>', 'whom it goes to', mailAddressValue)
+    .addOption(json())
+    .action((address: string, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./mail.ts')).testMailCommand(context, address)),
     )
 }
 

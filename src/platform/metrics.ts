@@ -76,7 +76,7 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
     metric: 'perennial_outbox_mails',
     help: 'Mail that is not sent, by status; 10000 means that many or more',
     label: 'status',
-    always: ['queued', 'sending', 'failed', 'unknown'],
+    always: ['queued', 'sending', 'failed', 'unknown', 'held'],
   },
   mail_oldest_seconds: {
     metric: 'perennial_outbox_oldest_wait_seconds',

@@ -76,18 +76,20 @@ async function mail(
       cc: customer.emailCc,
       template: kind,
       document: null,
-      write: (sender) =>
+      links: invoices.map(({ id }) => id),
+      write: ({ linkTo, ...sender }) =>
         collectionMail({
           ...sender,
           customerName: customerNameOf(customer),
           kind,
-          items: invoices.map(({ number, currency, openMinor, dueDate }) => ({
+          items: invoices.map(({ id, number, currency, openMinor, dueDate }) => ({
             what: 'invoice',
             number,
             currency,
             openMinor,
             dueDate,
             reason: null,
+            link: linkTo(id),
           })),
         }),
     },

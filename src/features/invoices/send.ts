@@ -58,7 +58,8 @@ function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
     cc,
     template: 'invoice',
     document: { kind: 'invoice', id: sent.id },
-    write: (sender) => invoiceMail({ ...sender, ...facts }),
+    links: [sent.id],
+    write: ({ linkTo, ...sender }) => invoiceMail({ ...sender, ...facts, link: linkTo(sent.id) }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { isPlainAddress } from '../../platform/smtp/address.ts'
 import type { Mailbox, MailMessage } from '../../platform/smtp/message.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
-import { escapeHtml } from '../outbox/templates.ts'
+import { html as markup } from '../../platform/page/html.ts'
 
 /** Who a mail is from, whom it goes to, and what it reads like then. Pure. */
 
@@ -39,7 +39,11 @@ export function forTest({ to, cc, subject, text, html }: Addressed, testMailTo: 
     cc: null,
     subject: `[TEST] ${subject}`,
     text: `${note}\n\n${text}`,
-    html: html.replace(/<body[^>]*>/, (body) => `${body}\n<p>${escapeHtml(note)}</p>`),
+    html: html.replace(
+      /<body[^>]*>/,
+      (body) =>
+        `${body}\n${markup`<p style="margin:0;padding:8px 16px;background:#ffe08a;color:#3d2c00">${note}</p>`.markup}`,
+    ),
   }
 }
 

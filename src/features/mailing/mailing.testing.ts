@@ -124,19 +124,19 @@ export const serverAt = (url: string, times = TIMES): SmtpDeps => {
 }
 
 /** Starts a service that hands its mail to a server. Each test begins at the time of the machine, because the database dates mail by its own. */
-export async function startMailing(url: string): Promise<Mailing> {
+export async function startMailing(url: string, options: { publicUrl?: string } = {}): Promise<Mailing> {
   let aheadMs = 0
   afterEach(() => {
     aheadMs = 0
   })
   const now = () => Date.now() + aheadMs
-  const service = await startTestService({ now, hasMailServer: true })
+  const service = await startTestService({ now, hasMailServer: true, ...options })
   const mails: MailDutyDeps = {
     server: serverAt(url),
     from: 'mailer@billing.example',
     domains: ['acme.example'],
     drawing: service.app.drawing,
-    sealer: service.calling.envelope.under('outbox'),
+    secrets: { sealer: service.calling.envelope.under('outbox'), links: service.app.links },
   }
   const quiet = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   return {

@@ -52,6 +52,25 @@ test('an invoice mail of a test account reaches its TestMailTo with the PDF, and
   expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBe('2027-03-01T09:00:00.000Z')
 })
 
+test('an invoice mail links the page of its invoice, which no reader of the outbox sees; without PUBLIC_URL it has no link', async () => {
+  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const client = await linked.sender()
+  const { invoiceID } = await invoiced(client)
+  const { Url } = (await client.get(`/v1/invoices/${invoiceID}/link`)).body
+  const row = (await client.get('/v1/outbox')).body[0]
+  expect(row.Text).toContain('See and pay the invoice: ••••')
+  expect(JSON.stringify(row)).not.toContain('/i/')
+  await linked.work()
+  const got = server.arrived.at(-1)
+  expect(got?.mail.text).toContain(`See and pay the invoice: ${Url}`)
+  expect(got?.mail.html).toContain(`href="${Url}"`)
+  const bare = await sender()
+  await invoiced(bare)
+  await work()
+  expect(server.arrived.at(-1)?.mail.text).not.toContain('See and pay')
+  expect(server.arrived.at(-1)?.mail.html).not.toContain('See and pay')
+})
+
 test('mail of a test account without TestMailTo is held, and leaves when there is one and a person sends it', async () => {
   const client = await sender()
   await client.put('/v1/account', { TestMailTo: null })

@@ -6,13 +6,12 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import type { Sealer } from '../../platform/envelope/envelope.ts'
 import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { updateDatesSent } from '../invoices/send-queries.ts'
-import { fullTexts } from '../outbox/mail.ts'
+import { fullTexts, type MailSecrets } from '../outbox/mail.ts'
 import { recordMailEvent } from '../outbox/record.ts'
 import {
   type ClaimedMail,
@@ -40,8 +39,8 @@ export interface MailingDeps extends MailSender {
   log: Logger
   realClock: RealClock
   drawing: Drawing
-  /** Opens the secrets of mails that wait. */
-  sealer: Sealer
+  /** Open and make what the mails that wait hide. */
+  secrets: MailSecrets
 }
 
 /** Claimed at a time: what a sender that dies leaves for the next. */
@@ -162,7 +161,7 @@ class UnfitAddress extends Error {
 
 async function write(deps: MailingDeps, context: RequestContext, settings: AccountSettings, mail: ClaimedMail) {
   const attachments = await attachmentsOf({ db: deps.db.reader(settings.id), context, drawing: deps.drawing }, mail)
-  const own = { ...mail, ...fullTexts(settings.id, mail, deps.sealer) }
+  const own = { ...mail, ...fullTexts(settings.id, mail, deps.secrets) }
   const { testMailTo } = settings
   const isTest = testMailTo !== null
   const addressed = isTest ? forTest(own, testMailTo) : own

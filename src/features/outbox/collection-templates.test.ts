@@ -3,16 +3,17 @@ import { LANGUAGES } from '../../platform/locale/format.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 
-const invoice: CollectionItem = {
+const invoice = {
   what: 'invoice',
   number: 702n,
   currency: 'ZAR',
   openMinor: 11_500n,
   dueDate: '2027-01-31',
   reason: 'insufficient <funds>',
-}
+  link: 'https://pay.example/i/702',
+} as const satisfies CollectionItem
 const mailOf = (locale: string, kind: Parameters<typeof collectionMail>[0]['kind'], items: readonly CollectionItem[]) =>
-  collectionMail({ accountName: 'Fish & Chips', locale, customerName: 'Ann Lee', kind, items })
+  collectionMail({ accountName: 'Fish & Chips', colour: null, locale, customerName: 'Ann Lee', kind, items })
 
 test('every kind has words of its own in every language', () => {
   const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const

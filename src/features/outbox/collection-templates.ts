@@ -1,7 +1,7 @@
 import type { ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render } from './templates.ts'
+import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mails of collecting money: what is debited, what failed, is overdue or was suspended, and the reminders that a customer can stop. */
 
@@ -22,7 +22,16 @@ export type CollectionKind = DunningKind | ReminderKind | typeof DEBIT_NOTICE
 
 /** A line of such a mail: an open invoice, a card, a contract with the day that the mail is about, or a debit to come. */
 export type CollectionItem =
-  | { what: 'invoice'; number: bigint; currency: string; openMinor: bigint; dueDate: IsoDate; reason: string | null }
+  | {
+      what: 'invoice'
+      number: bigint
+      currency: string
+      openMinor: bigint
+      dueDate: IsoDate
+      reason: string | null
+      /** The page on which it is paid; null where it has none. */
+      link: string | null
+    }
   | { what: 'card'; brand: string | null; lastFour: string; day: IsoDate }
   | { what: 'contract'; name: string; day: IsoDate }
   | AnnouncedDebit
@@ -39,9 +48,7 @@ export interface AnnouncedDebit {
   creditor: string | null
 }
 
-export interface CollectionFacts {
-  accountName: string
-  locale: string
+export interface CollectionFacts extends Writer {
   customerName: string
   kind: CollectionKind
   /** Everything that one mail of the kind is about; never empty. */
@@ -186,6 +193,7 @@ const WORDS: Record<Language, Record<CollectionKind, Words>> = { en: EN, de: DE 
 interface Names {
   greeting(name: string): string
   invoice(number: bigint): string
+  pay(number: bigint): string
   open(money: string, due: string): string
   /** The brand is null where it is not known. */
   card(brand: string | null, lastFour: string): string
@@ -199,6 +207,7 @@ const NAMES: Record<Language, Names> = {
   en: {
     greeting: (name) => `Hello ${name},`,
     invoice: (number) => `Invoice ${number}`,
+    pay: (number) => `See and pay invoice ${number}`,
     open: (money, due) => `${money}, due on ${due}`,
     card: (brand, lastFour) => `${brand ?? 'Card'} ending in ${lastFour}`,
     debit: (money, day, lastFour) => `${money} on ${day}, from the account ending in ${lastFour}`,
@@ -209,6 +218,7 @@ const NAMES: Record<Language, Names> = {
   de: {
     greeting: (name) => `Guten Tag ${name},`,
     invoice: (number) => `Rechnung ${number}`,
+    pay: (number) => `Rechnung ${number} ansehen und bezahlen`,
     open: (money, due) => `${money}, fällig am ${due}`,
     card: (brand, lastFour) => `${brand ?? 'Karte'} mit den Endziffern ${lastFour}`,
     debit: (money, day, lastFour) => `${money} am ${day}, vom Konto mit den Endziffern ${lastFour}`,
@@ -219,7 +229,7 @@ const NAMES: Record<Language, Names> = {
 }
 
 /** Renders a mail of collection in the language of its locale. */
-export function collectionMail({ accountName, locale, customerName, kind, items }: CollectionFacts): Rendered {
+export function collectionMail({ accountName, colour, locale, customerName, kind, items }: CollectionFacts): Rendered {
   const formats = formatsOf(locale)
   const { subject, lead, wish } = WORDS[formats.language][kind]
   const names = NAMES[formats.language]
@@ -245,11 +255,15 @@ export function collectionMail({ accountName, locale, customerName, kind, items 
       }
     }
   })
+  const buttons = items.flatMap((item) =>
+    item.what === 'invoice' && item.link !== null ? [{ label: names.pay(item.number), link: item.link }] : [],
+  )
   return render({
     language: formats.language,
     accountName,
+    colour,
     subject: subject(accountName),
-    parts: [names.greeting(customerName), lead, shown, ...(wish === null ? [] : [wish])],
+    parts: [names.greeting(customerName), lead, shown, ...(wish === null ? [] : [wish]), ...buttons],
     footer: names.footer,
   })
 }

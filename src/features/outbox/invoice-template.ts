@@ -1,12 +1,12 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render } from './templates.ts'
+import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mail that an invoice goes out with; the PDF is made when it is sent. */
 
-export interface InvoiceFacts {
-  accountName: string
-  locale: string
+export interface InvoiceFacts extends Writer {
+  /** The page of the invoice. */
+  link: string
   customerName: string
   number: bigint
   invoiceDate: IsoDate
@@ -26,6 +26,8 @@ interface InvoiceWords {
   balance: string
   due: string
   settled: string
+  pay: string
+  see: string
   footer: string
 }
 
@@ -40,6 +42,8 @@ const WORDS: Record<Language, InvoiceWords> = {
     balance: 'Balance due',
     due: 'Due date',
     settled: 'Nothing is left to pay.',
+    pay: 'See and pay the invoice',
+    see: 'See the invoice',
     footer: 'If you have a question about this invoice, please answer this mail.',
   },
   de: {
@@ -52,6 +56,8 @@ const WORDS: Record<Language, InvoiceWords> = {
     balance: 'Offener Betrag',
     due: 'Fällig am',
     settled: 'Es ist nichts mehr zu zahlen.',
+    pay: 'Rechnung ansehen und bezahlen',
+    see: 'Rechnung ansehen',
     footer: 'Bei Fragen zu dieser Rechnung antworten Sie bitte auf diese Nachricht.',
   },
 }
@@ -63,6 +69,7 @@ export function invoiceMail(facts: InvoiceFacts): Rendered {
   return render({
     language: formats.language,
     accountName: facts.accountName,
+    colour: facts.colour,
     subject: words.subject(facts),
     parts: [
       words.greeting(facts),
@@ -79,6 +86,7 @@ export function invoiceMail(facts: InvoiceFacts): Rendered {
           : []),
       ],
       ...(isOpen ? [] : [words.settled]),
+      { label: isOpen ? words.pay : words.see, link: facts.link },
     ],
     footer: words.footer,
   })

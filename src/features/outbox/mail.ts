@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { AccountId, CustomerId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import type { Links } from '../../platform/page/links.ts'
 import type { SealedPlace, Sealer } from '../../platform/envelope/envelope.ts'
 import {
   type AttachedDocument,
   getSender,
   insertMail,
+  listLinkCounters,
   type Mail,
   sendMails,
   type Sender,
   type Template,
 } from './queries.ts'
-import { type Rendered, type WelcomeFacts, welcomeMail } from './templates.ts'
+import { type MailLink, markOf, withLinks } from './links.ts'
+import { type Rendered, type WelcomeFacts, welcomeMail, type Writer } from './templates.ts'
 
 /** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
 
@@ -37,10 +40,10 @@ export async function queueWelcomeMail(
   tx: Transaction,
   context: RequestContext,
   sealer: Sealer,
-  mail: { customerId: CustomerId; to: string } & Omit<WelcomeFacts, 'accountName' | 'locale'>,
+  mail: { customerId: CustomerId; to: string } & Omit<WelcomeFacts, keyof Writer>,
 ): Promise<void> {
   const sender = await getSender(tx, tx.account, mail.customerId)
-  const facts = { ...mail, accountName: sender.name, locale: sender.locale }
+  const facts = { ...mail, accountName: sender.name, colour: sender.colour, locale: sender.locale }
   const { subject, text, html } = welcomeMail({ ...facts, password: mail.password === null ? null : HIDDEN })
   const full = mail.password === null ? null : welcomeMail(facts)
   const messageId = newMessageId(sender)
@@ -70,7 +73,10 @@ export interface DocumentMail {
   template: Template
   /** Null: everything stands in the mail itself. */
   document: AttachedDocument | null
-  write(sender: { accountName: string; locale: string }): Rendered
+  /** Invoices whose pages it links. */
+  links?: readonly InvoiceId[]
+  /** `linkTo` gives the mark of a link to the page of an invoice. */
+  write(sender: Writer & { linkTo(invoice: InvoiceId): string }): Rendered
 }
 
 /** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
@@ -79,7 +85,13 @@ export async function queueDocumentMails(
   context: Pick<RequestContext, 'moment'>,
   mails: readonly DocumentMail[],
 ): Promise<void> {
-  if (mails.length > 0) sendDocumentMails(tx, context, await getSender(tx, tx.account, null), mails)
+  if (mails.length === 0) return
+  const linked = mails.flatMap(({ links }) => links ?? [])
+  const [sender, links] = await Promise.all([
+    getSender(tx, tx.account, null),
+    linked.length === 0 ? [] : listLinkCounters(tx, linked),
+  ])
+  sendDocumentMails(tx, context, sender, mails, links)
 }
 
 /** Puts mails about documents into the outbox without waiting, for those who have read the sender with other facts. */
@@ -88,29 +100,51 @@ export function sendDocumentMails(
   { moment }: Pick<RequestContext, 'moment'>,
   sender: Sender,
   mails: readonly DocumentMail[],
+  links: readonly MailLink[] = [],
 ): void {
+  const counters = new Map(links.map(({ invoiceId, counter }) => [invoiceId, counter]))
   const rows = mails.map(({ write, locale, ...mail }) => {
-    const { subject, text, html } = write({ accountName: sender.name, locale: locale ?? sender.locale })
-    return { ...mail, messageId: newMessageId(sender), subject: oneLine(subject), text, html }
+    const messageId = newMessageId(sender)
+    const linkTo = (invoiceId: InvoiceId) => markOf(messageId, { invoiceId, counter: counters.get(invoiceId) ?? 0 })
+    const { name: accountName, colour } = sender
+    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo })
+    return { ...mail, messageId, subject: oneLine(subject), text, html }
   })
   sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })
 }
 
-/** Returns the texts of a mail with their secrets. Throws where they cannot be opened. */
-export const fullTexts = (
+/** Means of showing the secrets of a mail. */
+export interface MailSecrets {
+  sealer: Sealer
+  links: Pick<Links, 'url'>
+}
+
+/** Returns the texts of a mail with its secrets and links. Throws where they cannot be opened. */
+export function fullTexts(
   account: AccountId,
   { text, html, sealed, messageId }: Pick<Mail, 'text' | 'html' | 'sealed' | 'messageId'>,
-  sealer: Sealer,
-): { text: string; html: string } =>
-  sealed === null ? { text, html } : JSON.parse(sealer.open(account, placeOf(messageId), sealed))
+  { sealer, links }: MailSecrets,
+): { text: string; html: string } {
+  const urlOf = ({ invoiceId, counter }: MailLink) => links.url({ kind: 'i', account, record: invoiceId, counter })
+  const escapedUrlOf = (link: MailLink) => urlOf(link)?.replaceAll('&', '&amp;').replaceAll('"', '&quot;') ?? null
+  const open: { text: string; html: string } =
+    sealed === null ? { text, html } : JSON.parse(sealer.open(account, placeOf(messageId), sealed))
+  return { text: withLinks(open.text, messageId, urlOf), html: withLinks(open.html, messageId, escapedUrlOf) }
+}
 
-/** Returns a mail as it may be shown: with its secrets only where nothing leaves the house, in a test account without a mail server. */
-export function readableMail(account: AccountId, mail: Mail, sealer: Sealer, showsSecrets: boolean): Mail {
-  if (mail.sealed === null || !showsSecrets) return mail
+/** Returns a mail as it may be shown: with its secrets only where nothing leaves, else with dots in their places. */
+export function readableMail(account: AccountId, mail: Mail, secrets: MailSecrets, showsSecrets: boolean): Mail {
+  const { messageId } = mail
+  const dotted = {
+    ...mail,
+    text: withLinks(mail.text, messageId, () => HIDDEN),
+    html: withLinks(mail.html, messageId, () => HIDDEN),
+  }
+  if (!showsSecrets) return dotted
   try {
-    return { ...mail, ...fullTexts(account, mail, sealer) }
+    return { ...mail, ...fullTexts(account, mail, secrets) }
   } catch {
     // One secret that cannot be opened must not make the whole outbox unreadable.
-    return mail
+    return dotted
   }
 }

@@ -1,13 +1,11 @@
 import { sumMinor } from '../../kernel/money.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render } from './templates.ts'
+import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mails that credit notes, statements and receipts go out with. PDFs are made when they are sent. */
 
-interface Greeted {
-  accountName: string
-  locale: string
+interface Greeted extends Writer {
   customerName: string
 }
 
@@ -26,10 +24,20 @@ const GREETING: Record<Language, (name: string) => string> = {
   de: (name) => `Guten Tag ${name},`,
 }
 
-function renderMoney({ accountName, locale, customerName }: Greeted, words: Record<Language, MoneyWords>): Rendered {
+function renderMoney(
+  { accountName, colour, locale, customerName }: Greeted,
+  words: Record<Language, MoneyWords>,
+): Rendered {
   const { language } = formatsOf(locale)
   const { subject, lead, values, footer } = words[language]
-  return render({ language, accountName, subject, parts: [GREETING[language](customerName), lead, values], footer })
+  return render({
+    language,
+    accountName,
+    colour,
+    subject,
+    parts: [GREETING[language](customerName), lead, values],
+    footer,
+  })
 }
 
 export interface CreditNoteFacts extends Greeted {

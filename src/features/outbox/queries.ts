@@ -1,8 +1,9 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { column, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
+import type { MailLink } from './links.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -65,9 +66,11 @@ const COLUMNS = fragment`
 export const findMail = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Mail>(db, sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
 
+export type LockedMail = Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>
+
 /** Locks a mail whose status is to be changed by hand. */
 export const lockMail = (tx: Transaction, id: Id) =>
-  firstRow<Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>>(
+  firstRow<LockedMail>(
     tx,
     sql`select outbox_id as "id", customer_id as "customerId", template, status from outbox
          where account_id = ${tx.account} and outbox_id = ${id} for update`,
@@ -82,6 +85,19 @@ export const countMails = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)
 
 const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
+
+/** Counts the mail of an account by status. */
+export const countMailsByStatus = (db: Queryable, account: AccountId) =>
+  db.rows<{ status: MailStatus; count: bigint }>(
+    sql`select status, count(*) as "count" from outbox where account_id = ${account} group by status`,
+  )
+
+/** Locks all mails of an account that are held. */
+export const lockHeldMails = (tx: Transaction) =>
+  tx.rows<LockedMail>(
+    sql`select outbox_id as "id", customer_id as "customerId", template, status from outbox
+         where account_id = ${tx.account} and status = 'held' order by outbox_id for update`,
+  )
 
 export const insertMail = (tx: Transaction, account: AccountId, mail: NewMail) =>
   tx.rows(sql`
@@ -111,9 +127,16 @@ export const sendMails = (
       ${column(rows, 'documentId')}::bigint[])`)
 }
 
+/** Lists how often the links of invoices were revoked. */
+export const listLinkCounters = (tx: Transaction, ids: readonly InvoiceId[]) =>
+  tx.rows<MailLink>(sql`
+    select invoice_id as "invoiceId", link_counter as "counter" from invoices
+     where account_id = ${tx.account} and invoice_id = any (${arrayLiteral(ids)}::bigint[])`)
+
 /** Sender of a mail: its name, and the language of the mail. A customer's own language comes before the account's. */
 export interface Sender {
   name: string
+  colour: string | null
   locale: string
   mailFrom: string | null
   email: string | null
@@ -122,7 +145,7 @@ export interface Sender {
 export const getSender = (db: Queryable, account: AccountId, customerId: CustomerId | null) =>
   oneRow<Sender>(
     db,
-    sql`select a.name, a.mail_from as "mailFrom", a.email,
+    sql`select a.name, a.colour, a.mail_from as "mailFrom", a.email,
                coalesce((select c.locale from customers c where c.account_id = ${account} and c.customer_id = ${customerId}), a.locale) as "locale"
           from accounts a where a.account_id = ${account}`,
   )

@@ -1,29 +1,17 @@
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Sealer } from '../../platform/envelope/envelope.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
-import { readableMail } from './mail.ts'
-import { conflict } from '../../kernel/fault.ts'
+import { type MailSecrets, readableMail } from './mail.ts'
 import { countMails, findMail, listMails, lockMail, type Mail } from './queries.ts'
-import { recordMailEvent } from './record.ts'
-import { requeueMail } from './sending-queries.ts'
-import { mailShape, STATUS_WORDS } from './wire.ts'
+import { releaseMail } from './release.ts'
+import { mailShape } from './wire.ts'
 
 const tag = 'Outbox'
 
-/** Refuses (409) to send a mail that leaves by itself or has left. */
-function refuseUnsendable({ id, status }: Pick<Mail, 'id' | 'status'>): void {
-  if (status === 'held' || status === 'failed' || status === 'unknown') return
-  throw conflict(
-    'mail_not_stopped',
-    `Mail ${id} is ${STATUS_WORDS[status]}: only one that is Held, Failed or Unknown is sent by hand.`,
-  )
-}
-
-export const outboxOperations = ({ sealer }: { sealer: Sealer }): Operation[] => {
+export const outboxOperations = (secrets: MailSecrets): Operation[] => {
   const readable = (mail: Mail, { account, hasMailServer }: RequestContext) =>
-    readableMail(account.id, mail, sealer, account.mode === 'test' && !(hasMailServer && account.testMailTo !== null))
+    readableMail(account.id, mail, secrets, account.mode === 'test' && !(hasMailServer && account.testMailTo !== null))
   const kind = readableKind({
     code: 'outbox_mail',
     name: 'mail in the outbox with the identifier',
@@ -63,9 +51,7 @@ export const outboxOperations = ({ sealer }: { sealer: Sealer }): Operation[] =>
         return mail
       },
       write: async (tx, context, _input, mail) => {
-        refuseUnsendable(mail)
-        await requeueMail(tx, mail.id)
-        await recordMailEvent(tx, context, 'outbox_mail.released', mail)
+        await releaseMail(tx, context, mail)
         return noContent()
       },
     }),

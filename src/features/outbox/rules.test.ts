@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { testEnvelope } from '../../../test/support/envelope.ts'
+import { makeLinks } from '../../platform/page/links.ts'
+import { markOf, withLinks } from './links.ts'
 import { readableMail } from './mail.ts'
 import { invoiceMail } from './invoice-template.ts'
 import { welcomeMail } from './templates.ts'
 
 const facts = {
   accountName: 'Fish & <b>Chips</b>',
+  colour: null,
   locale: 'en',
   name: 'Jane "J"',
   lastName: "O'Neil",
@@ -42,38 +45,42 @@ describe('the welcome mail', () => {
   })
 })
 
+const outboxMail = {
+  id: 1n,
+  customerId: 1n,
+  lastReply: null,
+  messageId: '<1@example.com>',
+  template: 'welcome',
+  to: 'a@example.com',
+  subject: 'Welcome',
+  status: 'queued',
+  createdAt: '2027-01-01T00:00:00.000Z',
+  sentAt: null,
+} as const
+
 test('a mail whose secret was sealed under another key is shown without it', () => {
   const [now, before] = [testEnvelope().under('outbox'), testEnvelope(Buffer.alloc(32, 2)).under('outbox')]
+  const secrets = { sealer: now, links: makeLinks(testEnvelope(), undefined) }
   const texts = { text: 'Password: ••••', html: '<p>••••</p>' }
-  const mail = {
-    ...texts,
-    id: 1n,
-    customerId: 1n,
-    lastReply: null,
-    messageId: '<1@example.com>',
-    template: 'welcome',
-    to: 'a@example.com',
-    subject: 'Welcome',
-    status: 'queued',
-    createdAt: '2027-01-01T00:00:00.000Z',
-    sentAt: null,
-  } as const
+  const mail = { ...outboxMail, ...texts }
   const sealedBy = (sealer: typeof now) => ({
     ...mail,
     sealed: sealer.seal(
       1n,
       { table: 'outbox', column: 'sealed_bodies', row: '<1@example.com>' },
-      JSON.stringify({ text: 'Password: x' }),
+      JSON.stringify({ text: 'Password: x', html: '' }),
     ),
   })
-  expect(readableMail(1n, sealedBy(now), now, true).text).toBe('Password: x')
-  expect(readableMail(1n, sealedBy(now), now, false).text).toBe(texts.text)
-  expect(readableMail(1n, sealedBy(before), now, true).text).toBe(texts.text)
+  expect(readableMail(1n, sealedBy(now), secrets, true).text).toBe('Password: x')
+  expect(readableMail(1n, sealedBy(now), secrets, false).text).toBe(texts.text)
+  expect(readableMail(1n, sealedBy(before), secrets, true).text).toBe(texts.text)
 })
 
 describe('the mail with an invoice', () => {
   const invoice = {
     accountName: 'Acme & Sons',
+    colour: '#7a1f5c',
+    link: 'https://pay.example/i/17',
     locale: 'en',
     customerName: 'Łódź <Ltd>',
     number: 17n,
@@ -99,5 +106,37 @@ describe('the mail with an invoice', () => {
 
   test('speaks German', () => {
     expect(invoiceMail({ ...invoice, locale: 'de-DE' }).text).toContain('Fällig am: 3. Mai 2027')
+  })
+})
+
+describe('links', () => {
+  const messageId = '<0b5ee6f9-9f7e-4b0c-8f7e-3a1c2d4e5f60@example.com>'
+  const mark = markOf(messageId, { invoiceId: 17n, counter: 2 })
+  const text = `Hello\nPay: ${mark}\nBye`
+
+  test('stand in the place of their marks, and take their line with them where there is none', () => {
+    const shown = withLinks(text, messageId, ({ invoiceId, counter }) => `/i/${invoiceId}-${counter}`)
+    expect(shown).toBe('Hello\nPay: /i/17-2\nBye')
+    expect(withLinks(text, messageId, () => null)).toBe('Hello\nBye')
+  })
+
+  test('are dots for readers of the outbox, and real where nothing leaves', () => {
+    const mail = { ...outboxMail, messageId, text, html: `<a href="${mark}">Pay</a>`, sealed: null }
+    const envelope = testEnvelope()
+    const links = makeLinks(envelope, 'https://pay.example')
+    const secrets = { sealer: envelope.under('outbox'), links }
+    expect(readableMail(1n, mail, secrets, false)).toMatchObject({
+      text: 'Hello\nPay: ••••\nBye',
+      html: '<a href="••••">Pay</a>',
+    })
+    const url = links.url({ kind: 'i', account: 1n, record: 17n, counter: 2 })
+    expect(readableMail(1n, mail, secrets, true)).toMatchObject({
+      text: `Hello\nPay: ${url}\nBye`,
+      html: `<a href="${url}">Pay</a>`,
+    })
+  })
+
+  test('a mark of another mail is text', () => {
+    expect(withLinks(text, '<another@example.com>', () => 'https://evil.example')).toBe(text)
   })
 })

@@ -1,4 +1,6 @@
 import { type Language, languageOf } from '../../platform/locale/format.ts'
+import { readableColour } from '../../platform/page/colour.ts'
+import { Html, html } from '../../platform/page/html.ts'
 
 /** The mails, as text and as HTML, in the languages that we have. Values are written as they are in text and escaped in HTML. */
 
@@ -8,51 +10,67 @@ export interface Rendered {
   html: string
 }
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-export const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
-
-/** Part of a letter: a paragraph, or a list of named values. */
-type Part = string | readonly (readonly [name: string, value: string])[]
-
-interface Letter {
-  language: Language
+/** Who writes, in which language, and the colour that the account has for white letters. */
+export interface Writer {
   accountName: string
+  locale: string
+  colour: string | null
+}
+
+/** Part of a letter: a paragraph, a list of named values, or a button, which stands in a line of its own. */
+type Part = string | readonly (readonly [name: string, value: string])[] | { label: string; link: string }
+
+interface Letter extends Pick<Writer, 'accountName' | 'colour'> {
+  language: Language
   subject: string
   parts: readonly Part[]
   /** Who answers when the receiver wonders about the mail. */
   footer: string
 }
 
-export function render({ language, accountName, subject, parts, footer }: Letter): Rendered {
-  const plain = parts.map((part) =>
-    typeof part === 'string' ? part : part.map(([name, value]) => `  ${name}: ${value}`).join('\n'),
-  )
-  const marked = parts.map((part) =>
-    typeof part === 'string'
-      ? `<p>${escapeHtml(part)}</p>`
-      : `<table>${part
-          .map(
-            ([name, value]) =>
-              `<tr><th align="left">${escapeHtml(name)}</th><td><code>${escapeHtml(value)}</code></td></tr>`,
-          )
-          .join('')}</table>`,
-  )
+const isButton = (part: Part): part is { label: string; link: string } => typeof part === 'object' && 'link' in part
+
+function plainOf(part: Part): string {
+  if (typeof part === 'string') return part
+  if (isButton(part)) return `${part.label}: ${part.link}`
+  return part.map(([name, value]) => `  ${name}: ${value}`).join('\n')
+}
+
+/** Dark letters on light ground, and the other way round where the reader's program asks for it. Everything is readable without it. */
+const STYLE = new Html(
+  `<style>:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){.ground{background:#12161a!important}.sheet{background:#1b2126!important}.text,.text td,.text th{color:#edf1f4!important}.soft{color:#aeb8c1!important}.row{border-color:#3a444d!important}}</style>`,
+)
+
+const LETTERS = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
+
+function markedOf(part: Part, colour: string): Html {
+  if (typeof part === 'string') return html`<p style="margin:0 0 16px">${part}</p>`
+  if (isButton(part))
+    return html`<p style="margin:0 0 16px"><a href="${part.link}" style="display:inline-block;padding:12px 24px;border-radius:6px;background:${colour};color:#ffffff;font-weight:600;text-decoration:none">${part.label}</a></p>`
+  const row = ([name, value]: readonly [string, string]) =>
+    html`<tr><th scope="row" align="left" valign="top" class="row" style="min-width:96px;padding:8px 16px 8px 0;border-bottom:1px solid #d5dbe0;font-weight:400">${name}</th><td align="right" valign="top" class="row" style="padding:8px 0;border-bottom:1px solid #d5dbe0;font-weight:600;overflow-wrap:anywhere">${value}</td></tr>`
+  return html`<table width="100%" cellpadding="0" cellspacing="0" class="text" style="margin:0 0 24px;border-collapse:collapse;font-size:16px;line-height:24px;color:#1b2126">${part.map(row)}</table>`
+}
+
+/** Renders a mail: one column, which fits 320 pixels, without anything that is fetched. */
+export function render({ language, accountName, colour, subject, parts, footer }: Letter): Rendered {
+  const brand = readableColour(colour)
+  const body = parts.map((part) => html`\n${markedOf(part, brand)}`)
   return {
     subject,
-    text: `${plain.join('\n\n')}\n\n-- \n${accountName}\n${footer}\n`,
-    html: [
-      `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>`,
-      '<body style="font-family:sans-serif;max-width:36em;margin:2em auto;color:#222">',
-      `<h1 style="font-size:1.3em">${escapeHtml(accountName)}</h1>`,
-      ...marked,
-      `<p style="color:#666;font-size:.9em">${escapeHtml(footer)}</p></body></html>`,
-    ].join('\n'),
+    text: `${parts.map(plainOf).join('\n\n')}\n\n-- \n${accountName}\n${footer}\n`,
+    html: html`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${subject}</title>${STYLE}</head>
+<body class="ground" style="margin:0;padding:0;background:#f2f4f6">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="ground" style="background:#f2f4f6"><tr><td align="center" style="padding:24px 12px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="sheet" style="max-width:600px;background:#ffffff;border-top:6px solid ${brand};border-radius:6px;text-align:left"><tr><td class="text" style="padding:24px;${LETTERS};font-size:16px;line-height:24px;color:#1b2126;overflow-wrap:anywhere">
+<main><h1 style="margin:0 0 24px;font-size:20px;line-height:28px">${accountName}</h1>${body}
+<p class="soft" style="margin:24px 0 0;font-size:14px;line-height:20px;color:#525c65">${footer}</p></main></td></tr></table></td></tr></table>
+</body></html>`.markup,
   }
 }
 
-export interface WelcomeFacts {
-  accountName: string
-  locale: string
+export interface WelcomeFacts extends Writer {
   name: string
   lastName: string
   username: string
@@ -113,6 +131,7 @@ export function welcomeMail(facts: WelcomeFacts): Rendered {
   return render({
     language,
     accountName: facts.accountName,
+    colour: facts.colour,
     subject: words.subject(facts),
     parts: [
       words.greeting(facts),

@@ -1,11 +1,9 @@
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render } from './templates.ts'
+import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mail to the account itself when one of its webhooks was disabled. */
 
-export interface WebhookDisabledFacts {
-  accountName: string
-  locale: string
+export interface WebhookDisabledFacts extends Writer {
   url: string
   /** 'gone': it answered 410; 'failing': no event was taken for days. */
   cause: 'gone' | 'failing'
@@ -51,7 +49,7 @@ const WORDS: Record<Language, WebhookWords> = {
   },
 }
 
-export function webhookDisabledMail({ accountName, locale, url, cause }: WebhookDisabledFacts): Rendered {
+export function webhookDisabledMail({ accountName, colour, locale, url, cause }: WebhookDisabledFacts): Rendered {
   const { language } = formatsOf(locale)
   const { subject, greeting, lead, address, reason, causes, wish, footer } = WORDS[language]
   const named = [
@@ -61,6 +59,7 @@ export function webhookDisabledMail({ accountName, locale, url, cause }: Webhook
   return render({
     language,
     accountName,
+    colour,
     subject: `${subject} (${accountName})`,
     parts: [greeting, lead, named, wish],
     footer,

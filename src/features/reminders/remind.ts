@@ -2,7 +2,7 @@ import type { ReminderKind } from '../../engine/collection/rules.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { groupBy } from '../../kernel/grouping.ts'
-import type { CustomerId } from '../../kernel/ids.ts'
+import type { CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { insertLikeEvents } from '../events/queries.ts'
@@ -57,23 +57,22 @@ const mailOf = ({ to, kind, items }: Letter): DocumentMail => ({
   cc: to.emailCc,
   template: kind,
   document: null,
-  write: (sender) => collectionMail({ ...sender, customerName: customerNameOf(to), kind, items: items.map(shownItem) }),
+  links: items.filter(({ document }) => document === 'invoice').map(({ documentId }) => documentId),
+  write: ({ linkTo, ...sender }) =>
+    collectionMail({
+      ...sender,
+      customerName: customerNameOf(to),
+      kind,
+      items: items.map((item) => shownItem(item, linkTo)),
+    }),
 })
 
 /** Returns the item that a mail shows of a record. */
-function shownItem({
-  document,
-  about,
-  name,
-  number,
-  currency,
-  openMinor,
-  brand,
-  lastFour,
-}: Remindable): CollectionItem {
+function shownItem(item: Remindable, linkTo: (invoice: InvoiceId) => string): CollectionItem {
+  const { document, documentId, about, name, number, currency, openMinor, brand, lastFour } = item
   if (document === 'invoice') {
     assert(number !== null && currency !== null && openMinor !== null, 'an issued invoice has a number and amounts')
-    return { what: 'invoice', number, currency, openMinor, dueDate: about, reason: null }
+    return { what: 'invoice', number, currency, openMinor, dueDate: about, reason: null, link: linkTo(documentId) }
   }
   if (document === 'payment_method')
     return { what: 'card', brand: brand === 'Unknown' ? null : brand, lastFour: lastFour ?? '', day: about }

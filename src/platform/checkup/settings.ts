@@ -81,7 +81,8 @@ function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
-function together({ host, publicUrl, trustProxy, corsOrigin, logLevel, smtpUrl, outboundAllow }: Config): Finding[] {
+function together(config: Config): Finding[] {
+  const { host, publicUrl, trustProxy, corsOrigin, logLevel, outboundAllow } = config
   const findings: Finding[] = []
   const isOpen = !LOOPBACK.test(host)
   if (publicUrl?.startsWith('http://') && !LOOPBACK.test(new URL(publicUrl).hostname))
@@ -116,6 +117,28 @@ function together({ host, publicUrl, trustProxy, corsOrigin, logLevel, smtpUrl, 
     )
   if (logLevel === 'silent')
     findings.push(doubtful('LOG_LEVEL', 'is silent: nobody learns of a failure', 'set it to info or warn'))
-  if (smtpUrl === undefined) findings.push(fine('SMTP_URL', 'is unset: mail stays in the outbox'))
-  return findings
+  return [...findings, ...mailFindings(config)]
+}
+
+function mailFindings({ smtpUrl, mailFrom, publicUrl }: Config): Finding[] {
+  if (smtpUrl === undefined && mailFrom === undefined) return [fine('SMTP_URL', 'is unset: mail stays in the outbox')]
+  if (smtpUrl === undefined)
+    return [doubtful('SMTP_URL', 'is unset, though MAIL_FROM is set: mail stays in the outbox', 'name the mail server')]
+  if (mailFrom === undefined)
+    return [
+      doubtful(
+        'MAIL_FROM',
+        'is unset, though SMTP_URL is set: mail stays in the outbox',
+        'name the address of the sender',
+      ),
+    ]
+  if (publicUrl === undefined)
+    return [
+      doubtful(
+        'PUBLIC_URL',
+        'is unset: mails carry no link, and customers cannot pay on a page',
+        'set it to the address under which customers reach the service',
+      ),
+    ]
+  return []
 }

@@ -129,8 +129,9 @@ function open({ settings, times = TIMES, ca }: SmtpDeps): Promise<SMTPConnection
   })
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
-      connection.close()
+      // Closing ends the connection with a reason of its own.
       reject(error)
+      connection.close()
     }
     connection.on('error', fail)
     connection.once('end', () => reject(new Error('the connection ended')))
@@ -222,7 +223,7 @@ const refusalsOf = (errors: readonly Failure[] = []) =>
   }))
 
 /** Reads a reply, which comes from outside: one line, bounded. */
-export function replyOf(response: string): Reply {
+function replyOf(response: string): Reply {
   const text = response.replace(/[\s\p{Cc}]+/gu, ' ').trim()
   return { code: Number(/^\d{3}/.exec(text)?.[0] ?? 0), text: text.slice(0, REPLY_MAX) }
 }
