@@ -377,6 +377,7 @@ create table collection_tries (
   silent_since timestamp with time zone not null,
   is_line boolean default false not null,
   replaced jsonb,
+  awaits_customer boolean default false not null,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
   constraint collection_tries_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),

@@ -216,7 +216,7 @@ const FIGURES_ANSWER_MS = 60_000
 /** Makes the public pages, and what they show of every account. */
 function allPages(
   { db, realClock, clock = steadyClock, settings }: AppDeps,
-  { links, drawing }: { links: Links; drawing: Drawing },
+  { links, paying }: { links: Links; paying: Parameters<typeof invoicePages>[0] },
 ): Pages {
   const { publicUrl, hasMailServer } = settings
   return makePages(
@@ -234,7 +234,7 @@ function allPages(
       findLook: getLook,
       findLogo,
     },
-    invoicePages({ drawing }),
+    invoicePages(paying),
   )
 }
 
@@ -282,13 +282,14 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     hasMailServer: settings.hasMailServer,
     publicUrl: settings.publicUrl,
   })
-  const pages = allPages(deps, { links, drawing })
+  const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
+  const pages = allPages(deps, { links, paying: { ...deps, ...outward, drawing } })
   const server = buildServer(
     {
       db,
       longDb,
       longPlaces: new Places(LONG_OPERATIONS),
-      outwardPlaces: new Places(OUTWARD),
+      ...outward,
       log,
       realClock,
       publicUrl: settings.publicUrl,
@@ -296,7 +297,6 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       bounds: settings.bounds,
       bodies: new Bodies(BODY_BOUNDS, db.turns),
       corsOrigins: settings.corsOrigins,
-      secrets: idempotencySecrets(envelope),
       authenticate: authenticator.authenticate,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),

@@ -3,7 +3,7 @@ import type { Moment, RequestContext } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
-import type { ChargeState, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
+import type { ChargeState, GatewayAdapter, GatewayCall, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { findMethod } from '../payment-methods/queries.ts'
 import { finishTry, type Known } from './outcome.ts'
@@ -18,7 +18,10 @@ export interface CallDeps extends GatewayDeps {
 /** Answer to a try: its outcome, or what is to happen before it is known. */
 export type Answered =
   | { known: Known }
-  | ({ known: null; isNotSent: boolean } & Pick<Try, 'wasUnanswered' | 'wasCalled' | 'silentSince'>)
+  | ({ known: null; isNotSent: boolean; awaitsCustomer?: boolean } & Pick<
+      Try,
+      'wasUnanswered' | 'wasCalled' | 'silentSince'
+    >)
 
 /** Seconds after which a try that did not reach its gateway is made again: 1, 5 and 30 minutes, then hourly. */
 const WAITS = [60, 300, 1800]
@@ -26,6 +29,8 @@ const HOURLY = 3600
 /** Tries that reach nothing within 20 hours have failed: three short waits and the hours after them. */
 const NOT_SENT_MAX = WAITS.length + 20
 const ASK_AGAIN_SECONDS = 60
+/** How long a customer has to confirm a charge; then it is ended at the gateway. */
+const CONFIRM_SECONDS = 30 * 60
 
 /** Tries are written one customer at a time: plans for lists of identifiers would be made anew each time. */
 export const ONE_BY_ONE = { plans: 'lasting' } as const
@@ -34,6 +39,8 @@ export const ONE_BY_ONE = { plans: 'lasting' } as const
 export interface Charged {
   gateway: Gateway
   method: { gatewayToken: string | null }
+  /** He can confirm the charge now, where his bank wants that; else such a charge is ended. */
+  isCustomerPresent?: boolean
 }
 
 async function chargedBy({ db }: CallDeps, account: AccountId, t: Try): Promise<Charged> {
@@ -59,11 +66,21 @@ export async function callTry(
   const {
     gateway,
     method: { gatewayToken: token },
-  } = begun ?? (await chargedBy(deps, context.account.id, t))
+    isCustomerPresent = false,
+  }: Charged = begun ?? (await chargedBy(deps, context.account.id, t))
   assert(token !== null, `try ${t.paymentId} is by card`)
   const reference = String(t.paymentId)
-  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent: false }
+  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent }
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, async (adapter, call) => {
+    const answered = await chargeOrAsk(adapter, call)
+    if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isCustomerPresent) return answered
+    // Should it have been confirmed in this very moment, it is charged.
+    const ended = await adapter.cancelCharge?.(call, reference)
+    return ended?.kind === 'succeeded' ? ended : answered
+  })
+  return readOutcome(outcome, t, context.moment, isCustomerPresent)
+
+  async function chargeOrAsk(adapter: GatewayAdapter, call: GatewayCall): Promise<Outcome | 'never_arrived'> {
     assert(adapter.charge && adapter.askCharge, `a gateway of type ${gateway.type} charges cards`)
     if (!begun && t.wasCalled) {
       const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, reference)
@@ -71,16 +88,16 @@ export async function callTry(
       if (found.outcome.kind !== 'none') return found.outcome
       if (t.wasUnanswered) return 'never_arrived'
     }
-    const answered = await adapter.charge(call, charge)
-    if (answered.kind !== 'requires_action') return answered
-    // Should it have been confirmed in this very moment, it is charged.
-    const ended = await adapter.cancelCharge?.(call, reference)
-    return ended?.kind === 'succeeded' ? ended : answered
-  })
-  return readOutcome(outcome, t, context.moment)
+    return adapter.charge(call, charge)
+  }
 }
 
-function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { now, today }: Moment): Answered {
+function readOutcome(
+  outcome: Outcome | 'never_arrived',
+  t: Try,
+  { now, today }: Moment,
+  isCustomerPresent: boolean,
+): Answered {
   const failed = (declineClass: Extract<Known, { kind: 'failed' }>['class'], code: string | null, message: string) => ({
     known: { kind: 'failed', class: declineClass, code, message, on: today } as const,
   })
@@ -93,6 +110,15 @@ function readOutcome(outcome: Outcome | 'never_arrived', t: Try, { now, today }:
         known: { kind: 'failed', class: outcome.class, code: outcome.code, message: outcome.message, on: outcome.on },
       }
     case 'requires_action':
+      if (isCustomerPresent)
+        return {
+          known: null,
+          wasUnanswered: false,
+          wasCalled: true,
+          isNotSent: false,
+          silentSince: now,
+          awaitsCustomer: true,
+        }
       return failed('action_required', 'requires_action', 'The customer has to confirm the payment.')
     case 'not_sent':
       if (t.attempts + 1 >= NOT_SENT_MAX) return failed('not_sent', null, 'The gateway could not be reached.')
@@ -130,11 +156,12 @@ export async function writeAnswer(
 export function putOff(
   tx: Transaction,
   t: Try,
-  { wasCalled, wasUnanswered, isNotSent, silentSince }: Exclude<Answered, { known: Known }>,
+  { known: _, isNotSent, awaitsCustomer = false, ...state }: Exclude<Answered, { known: Known }>,
 ) {
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
-  const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : ASK_AGAIN_SECONDS
-  return putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, attempts, silentSince, waitSeconds })
+  const askSeconds = awaitsCustomer ? CONFIRM_SECONDS : ASK_AGAIN_SECONDS
+  const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : askSeconds
+  return putOffTry(tx, t.paymentId, { ...state, attempts, awaitsCustomer, waitSeconds })
 }
 
 /** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */

@@ -52,6 +52,8 @@ export interface Try {
   isLine: boolean
   /** A line whose place this try has taken: when it fails, that is made again. */
   replaced: ReplacedLine | null
+  /** The gateway waits for the customer, who was present, to confirm the charge. */
+  awaitsCustomer: boolean
   /** Somebody may be asking the gateway at this moment: a call outlives its lease by less than a minute. */
   isAsked: boolean
 }
@@ -69,6 +71,7 @@ const COLUMNS = fragment`
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
   was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince", is_line as "isLine", replaced,
+  awaits_customer as "awaitsCustomer",
   coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
@@ -135,6 +138,7 @@ export type NewTry = Omit<
   | 'wasUnanswered'
   | 'attempts'
   | 'silentSince'
+  | 'awaitsCustomer'
   | 'isAsked'
 >
 
@@ -152,7 +156,7 @@ export function sendTry(tx: Transaction, t: NewTry): Try {
       ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${!t.isLine},
       ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
   const unknown = { state: 'open', class: null, code: null, message: null, knownOn: null } as const
-  const uncalled = { wasUnanswered: false, attempts: 0, silentSince: t.begunAt }
+  const uncalled = { wasUnanswered: false, attempts: 0, silentSince: t.begunAt, awaitsCustomer: false }
   return { ...t, ...unknown, ...uncalled, wasCalled: !t.isLine, isAsked: !t.isLine }
 }
 
@@ -182,11 +186,14 @@ export const lockTry = (tx: Transaction, paymentId: Id) =>
 export const putOffTry = (
   tx: Transaction,
   paymentId: Id,
-  to: Pick<Try, 'wasCalled' | 'wasUnanswered' | 'attempts' | 'silentSince'> & { waitSeconds: number },
+  to: Pick<Try, 'wasCalled' | 'wasUnanswered' | 'attempts' | 'silentSince'> & {
+    waitSeconds: number
+    awaitsCustomer?: boolean
+  },
 ) =>
   tx.rows(sql`
     update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
-      silent_since = ${to.silentSince}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+      silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
 /** Writes the outcome of a try, without waiting. */

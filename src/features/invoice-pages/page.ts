@@ -1,15 +1,17 @@
 import { addDays, later, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { type Named, pageGone, type PageOperation, pageOperation } from '../../platform/http/pages.ts'
+import { type Named, pageGone, type PageOperation, pageOperation, type PageRequest } from '../../platform/http/pages.ts'
 import type { Link } from '../../platform/page/links.ts'
+import { findPaying, payByCustomer, type PayDeps } from '../collection/by-customer.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { invoicePdf } from '../documents/routes.ts'
 import { findLinkedInvoice, type LinkedInvoice } from '../invoices/link-queries.ts'
+import { PAY_FIELDS, payPage, seenFromForm } from './pay.ts'
 import { invoicePage } from './show.ts'
 
-/** The public page of an invoice, and its PDF. */
+/** The public page of an invoice, its PDF, and how it is paid there. */
 
 /** Days for which an invoice that is settled is still shown. */
 const SETTLED_DAYS = 90
@@ -31,15 +33,41 @@ async function findOfLink(
   return { found: invoice, locale: invoice.locale }
 }
 
-export const invoicePages = ({ drawing }: { drawing: Drawing }): PageOperation<any>[] => [
+/** Loads an invoice as its page shows it, with how it can be paid. */
+async function showing(deps: Deps, db: Queryable, { context, found, locale, path }: PageRequest<LinkedInvoice>) {
+  const [document, paying] = await Promise.all([
+    loadInvoiceDocument(db, context, found.id, locale),
+    deps.db.transaction(context.account.id, (tx) => findPaying(tx, context, deps, found.id)),
+  ])
+  return { document, paying, locale, path, today: context.moment.today }
+}
+
+type Deps = PayDeps & { drawing: Drawing }
+
+export const invoicePages = (deps: Deps): PageOperation<any>[] => [
   pageOperation<LinkedInvoice>({
     id: 'invoicePage',
     link: 'i',
     below: '',
     find: findOfLink,
-    show: async (db, { context, found, locale, path }) => {
-      const document = await loadInvoiceDocument(db, context, found.id, locale)
-      return invoicePage({ document, locale, path, today: context.moment.today }, undefined)
+    show: async (db, request) => invoicePage(await showing(deps, db, request)),
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePagePay',
+    link: 'i',
+    below: '/pay',
+    find: findOfLink,
+    show: async (db, request) => {
+      const { paying, ...shown } = await showing(deps, db, request)
+      // What was paid or begun meanwhile is shown by the page itself.
+      return paying?.card && !paying.open ? payPage({ ...shown, paying }) : invoicePage({ ...shown, paying })
+    },
+    form: {
+      fields: PAY_FIELDS,
+      submit: async ({ context, found, path }, values) => {
+        await payByCustomer(deps, context, found.id, seenFromForm(values))
+        return path
+      },
     },
   }),
   pageOperation<LinkedInvoice>({
@@ -47,6 +75,6 @@ export const invoicePages = ({ drawing }: { drawing: Drawing }): PageOperation<a
     link: 'i',
     below: '/pdf',
     find: findOfLink,
-    show: (db, { context, found }) => invoicePdf(drawing, db, context, found.id),
+    show: (db, { context, found }) => invoicePdf(deps.drawing, db, context, found.id),
   }),
 ]

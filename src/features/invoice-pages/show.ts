@@ -6,6 +6,8 @@ import { type Html, html } from '../../platform/page/html.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { DocumentLine, InvoiceDocument } from '../documents/document.ts'
 import { type Words, wordsOf } from '../documents/words.ts'
+import type { Paying } from '../collection/by-customer.ts'
+import { payingSection } from './pay.ts'
 import { invoicePageWords } from './words.ts'
 
 /** An invoice as its page shows it: what its document has, in one column, and how it stands. */
@@ -31,10 +33,12 @@ interface Showing {
   /** The path of the link. */
   path: string
   today: IsoDate
+  /** How it can be paid, or is being paid; undefined: nothing is open. */
+  paying: Paying | undefined
 }
 
-/** Writes the page of an invoice. `paying` is how it can be paid, or is being paid. */
-export function invoicePage(shown: Omit<Showing, 'formats'>, paying: Html | undefined): PageContent {
+/** Writes the page of an invoice. */
+export function invoicePage(shown: Omit<Showing, 'formats'>): PageContent {
   const formats = formatsOf(shown.locale)
   const showing = { ...shown, formats }
   const own = invoicePageWords(formats.language)
@@ -43,7 +47,7 @@ export function invoicePage(shown: Omit<Showing, 'formats'>, paying: Html | unde
     title,
     content: html`<h1>${title}</h1>
 ${standing(showing)}
-${paying}
+${shown.paying && payingSection({ ...shown, paying: shown.paying })}
 <div class="actions"><a class="button plain" href="${shown.path}/pdf">${own.pdf}</a></div>
 ${lines(showing)}
 ${details(showing)}
@@ -51,7 +55,7 @@ ${notes(showing)}`,
   }
 }
 
-function standing({ document, formats, today }: Showing): Html {
+function standing({ document, formats, today, paying }: Showing): Html {
   const own = invoicePageWords(formats.language)
   const words = wordsOf(formats.language)
   const { currency, balanceMinor, dueDate, applied } = document
@@ -65,7 +69,8 @@ function standing({ document, formats, today }: Showing): Html {
     case 'paid':
       return html`<p class="state good">✓ ${own.paid}</p><p>${own.paidText}</p>`
     case 'pending':
-      return html`<p class="state">${own.pending}</p><p>${own.pendingText}</p>`
+      // Whatever there is to do about it stands where it can be paid.
+      return html`<p class="state">${own.pending}</p>${!paying?.open && html`<p>${own.pendingText}</p>`}`
     case 'open': {
       const isLate = dueDate < today
       const due = (isLate ? own.overdue : own.due)(formats.longDate(dueDate))

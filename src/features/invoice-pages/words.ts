@@ -1,3 +1,4 @@
+import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Language } from '../../platform/locale/format.ts'
 
 /** The words of the invoice page beside those of the document that it shows. */
@@ -20,6 +21,21 @@ interface Words {
   times(quantity: string, price: string): string
   pdf: string
   transfer: string
+  pay(amount: string): string
+  payByCard(amount: string): string
+  payTitle(number: string): string
+  payNow(amount: string): string
+  withCard: string
+  card: string
+  back: string
+  debit(day: string, lastFour: string): string
+  insteadOfDebit: string
+  toConfirm: string
+  toConfirmText: string
+  confirm: string
+  unknown: string
+  declined: Partial<Record<DeclineClass, string>>
+  declinedOther: string
 }
 
 const en: Words = {
@@ -40,6 +56,29 @@ const en: Words = {
   times: (quantity, price) => `${quantity} × ${price}`,
   pdf: 'Open as PDF',
   transfer: 'Pay by bank transfer',
+  pay: (amount) => `Pay ${amount}`,
+  payByCard: (amount) => `Pay ${amount} by card instead`,
+  payTitle: (number) => `Pay invoice ${number}`,
+  payNow: (amount) => `Pay ${amount} now`,
+  withCard: 'By the card on file:',
+  card: 'Card',
+  back: 'Back to the invoice',
+  debit: (day, lastFour) => `It will be debited on ${day} from the bank account ending in ${lastFour}.`,
+  insteadOfDebit:
+    'This takes the place of the debit of your bank account. If the card is declined, the debit stays as it was.',
+  toConfirm: 'Your bank asks you to confirm this payment',
+  toConfirmText: 'Nothing has been charged yet. What is not confirmed within 30 minutes will not be charged.',
+  confirm: 'Confirm the payment',
+  unknown:
+    'Your payment was sent, and its answer is not known yet. It is charged once at most: load this page again in a few minutes.',
+  declined: {
+    insufficient_funds: 'The card was declined: there is not enough money on it. Nothing was charged.',
+    method_expired: 'The card was declined: it has expired. Nothing was charged.',
+    action_required: 'The payment was not confirmed, and nothing was charged.',
+    not_sent: 'The payment could not be sent, and nothing was charged. Please try again.',
+    unknown: 'No answer came to the payment, and nothing was charged. Please try again.',
+  },
+  declinedOther: 'The card was declined, and nothing was charged.',
 }
 
 const de: Words = {
@@ -60,6 +99,30 @@ const de: Words = {
   times: (quantity, price) => `${quantity} × ${price}`,
   pdf: 'Als PDF öffnen',
   transfer: 'Per Überweisung zahlen',
+  pay: (amount) => `${amount} zahlen`,
+  payByCard: (amount) => `${amount} stattdessen per Karte zahlen`,
+  payTitle: (number) => `Rechnung ${number} zahlen`,
+  payNow: (amount) => `Jetzt ${amount} zahlen`,
+  withCard: 'Mit der hinterlegten Karte:',
+  card: 'Karte',
+  back: 'Zurück zur Rechnung',
+  debit: (day, lastFour) => `Der Betrag wird am ${day} von dem Bankkonto mit den Endziffern ${lastFour} eingezogen.`,
+  insteadOfDebit:
+    'Das tritt an die Stelle der Lastschrift von Ihrem Bankkonto. Wird die Karte abgelehnt, bleibt es bei der Lastschrift.',
+  toConfirm: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen',
+  toConfirmText: 'Noch ist nichts abgebucht. Was nicht innerhalb von 30 Minuten bestätigt wird, wird nicht abgebucht.',
+  confirm: 'Zahlung bestätigen',
+  unknown:
+    'Ihre Zahlung wurde gesendet, die Antwort steht noch aus. Sie wird höchstens einmal abgebucht: Laden Sie diese Seite in ein paar Minuten neu.',
+  declined: {
+    insufficient_funds: 'Die Karte wurde abgelehnt: Das Guthaben reicht nicht. Es wurde nichts abgebucht.',
+    method_expired: 'Die Karte wurde abgelehnt: Sie ist abgelaufen. Es wurde nichts abgebucht.',
+    action_required: 'Die Zahlung wurde nicht bestätigt, und es wurde nichts abgebucht.',
+    not_sent:
+      'Die Zahlung konnte nicht gesendet werden, und es wurde nichts abgebucht. Bitte versuchen Sie es noch einmal.',
+    unknown: 'Auf die Zahlung kam keine Antwort, und es wurde nichts abgebucht. Bitte versuchen Sie es noch einmal.',
+  },
+  declinedOther: 'Die Karte wurde abgelehnt, und es wurde nichts abgebucht.',
 }
 
 const WORDS: Record<Language, Words> = { en, de }

@@ -1,0 +1,174 @@
+import { debitDayOf } from '../../engine/collection/dunning.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { CardBrand } from '../../kernel/bank-numbers.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
+import type { DeclineClass } from '../../kernel/rails.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { HttpDeps } from '../../platform/http/deps.ts'
+import { type Begun, runOutward } from '../../platform/http/outward.ts'
+import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
+import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
+import { lockedInvoice } from '../invoices/manual.ts'
+import { findInvoice, type Invoice } from '../invoices/queries.ts'
+import { findMethod, listMethodsOf } from '../payment-methods/queries.ts'
+import { findWaitingLine } from '../batches/waiting-queries.ts'
+import { type CallDeps, callTry, writeAnswer } from './calls.ts'
+import { finishCollect } from './collect.ts'
+import { debitDaysOf } from './debit-days.ts'
+import { replaceLine } from './lines.ts'
+import { beginTry } from './tries.ts'
+import { claimTry, listTries, type ReplacedLine, type Try } from './try-queries.ts'
+
+/**
+ * Paying an invoice by the customer himself, with the card on file: a try that is no step, made while he is present to confirm it. It takes money
+ * for invoices on hold and of suspended and archived customers too.
+ */
+
+/** How an invoice can be paid by its customer now, and how it is being paid. */
+export interface Paying {
+  /** The amount to pay by card: all that is open, with what waits for a bank debit. In minor units. */
+  amountMinor: bigint
+  /** The card on file; null where there is none, or nothing to pay with it. */
+  card: { brand: CardBrand; lastFour: string } | null
+  /** The debit of a bank account that comes, by itself. */
+  debit: { on: IsoDate; lastFour: string } | null
+  /** A payment by card under way: the bank wants the customer to confirm it, or its outcome is not known. */
+  open: 'confirm' | 'unknown' | null
+  /** Why the newest try failed, if that was today. */
+  declined: DeclineClass | null
+  /** The newest try of the invoice; 0 where there was none. A press is for what was seen: after another try it does nothing. */
+  newest: Id
+}
+
+/** The facts that a customer has seen when he pressed. */
+export type Seen = Pick<Paying, 'amountMinor' | 'newest'>
+
+/** Returns the way of the card on file. Rule: the invoice's own, else the primary one, else the newest that can be charged. */
+async function cardWayOf(tx: Transaction, invoice: Invoice): Promise<Way | undefined> {
+  const own = await wayOf(tx, invoice)
+  if (own && !isDebit(own)) return own
+  const cards = (await listMethodsOf(tx, tx.account, invoice.customerId))
+    .filter(({ kind, state }) => kind === 'credit_card' && state !== 'rejected')
+    .toSorted((one, other) => Number(other.isPrimary) - Number(one.isPrimary) || Number(other.id - one.id))
+  for (const { id } of cards) {
+    const named = { gatewayId: null, paymentMethodId: id, isMethodRequested: true }
+    const way = await wayOf(tx, { ...invoice, ...named, collectionMethod: 'credit_card' })
+    if (way) return way
+  }
+  return undefined
+}
+
+const methodOf = async (tx: Transaction, id: Id) => {
+  const method = await findMethod(tx, tx.account, id)
+  assert(method, `payment method ${id} exists`)
+  return method
+}
+
+/** Finds how an invoice can be paid by its customer; undefined where nothing of it is open. */
+export async function findPaying(
+  tx: Transaction,
+  context: RequestContext,
+  deps: CallDeps,
+  id: InvoiceId,
+): Promise<Paying | undefined> {
+  const invoice = await findInvoice(tx, tx.account, id)
+  assert(invoice, `invoice ${id} exists`)
+  const tries = await listTries(tx, tx.account, id)
+  const newest = tries.at(-1)
+  const open = tries.find(({ state }) => state === 'open')
+  const line = open?.isLine ? open : undefined
+  const isWaiting = line !== undefined && (await findWaitingLine(tx, line.paymentId)) !== undefined
+  const openMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor
+  const amountMinor = openMinor + (isWaiting || open?.awaitsCustomer ? (open?.amountMinor ?? 0n) : 0n)
+  if (invoice.isCancelled || (openMinor <= 0n && !open)) return undefined
+  const way = amountMinor > 0n && (!open || isWaiting) ? await cardWayOf(tx, invoice) : undefined
+  const card = way && (await methodOf(tx, way.method.id))
+  const { today } = context.moment
+  return {
+    amountMinor,
+    card: card?.cardBrand ? { brand: card.cardBrand, lastFour: card.lastFour } : null,
+    debit: await debitOf(tx, context, deps, invoice, line),
+    open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
+    declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
+    newest: newest?.paymentId ?? 0n,
+  }
+}
+
+/** Returns the debit of a bank account that comes: that of the line, else the one that the next try will be. */
+async function debitOf(
+  tx: Transaction,
+  context: RequestContext,
+  deps: CallDeps,
+  invoice: Invoice,
+  line: Try | undefined,
+): Promise<Paying['debit']> {
+  const { nextTryDate } = invoice
+  if (nextTryDate === null) return null
+  if (line) return { on: nextTryDate, lastFour: (await methodOf(tx, line.paymentMethodId)).lastFour }
+  const way = await wayOf(tx, invoice)
+  const [dunned] = await listDunned(tx, tx.account, [invoice.id])
+  if (!way || !dunned || !isDebit(way)) return null
+  const { today } = context.moment
+  const on = debitDayOf(dunned.dunning, later(nextTryDate, today), today, debitDaysOf(deps, context, way))
+  return { on, lastFour: (await methodOf(tx, way.method.id)).lastFour }
+}
+
+export type PayDeps = CallDeps & Pick<HttpDeps, 'secrets' | 'realClock' | 'outwardPlaces'>
+
+/**
+ * Pays an invoice as its customer saw it. A press that comes after another try does nothing: the page shows what came of that one. A charge that
+ * waits to be confirmed is ended first. Throws a conflict where the amount has changed meanwhile.
+ */
+export async function payByCustomer(deps: PayDeps, context: RequestContext, id: InvoiceId, seen: Seen): Promise<void> {
+  const waiting = await deps.db.transaction(context.account.id, (tx) => claimWaiting(tx, context, id, seen))
+  if (waiting) {
+    const ended = await writeAnswer(deps, context, waiting, await callTry(deps, context, waiting))
+    if (ended !== 'failed') return
+  }
+  await runOutward(deps, context.account.id, undefined, {
+    begin: (tx) => beginByCustomer(tx, context, id, seen),
+    call: ({ t, way }) => callTry(deps, context, t, { ...way, isCustomerPresent: true }),
+    finish: (tx, { t }, answered) => finishCollect(tx, context, { t }, answered),
+  })
+}
+
+/** Claims the charge that waits to be confirmed, for whoever presses again; undefined where there is none or somebody is at it. */
+async function claimWaiting(
+  tx: Transaction,
+  context: RequestContext,
+  id: InvoiceId,
+  { newest }: Seen,
+): Promise<Try | undefined> {
+  await lockedInvoice(tx, context, id)
+  const t = (await listTries(tx, tx.account, id)).at(-1)
+  if (!t?.awaitsCustomer || t.state !== 'open' || t.isAsked || t.paymentId !== newest) return undefined
+  return claimTry(tx, t.paymentId, true)
+}
+
+const NOTHING = { answer: { status: 204 } }
+
+async function beginByCustomer(
+  tx: Transaction,
+  context: RequestContext,
+  id: InvoiceId,
+  seen: Seen,
+): Promise<Begun<{ t: Try; way: Way }>> {
+  const { invoice } = await lockedInvoice(tx, context, id)
+  const tries = await listTries(tx, tx.account, id)
+  if (invoice.isDraft || invoice.isCancelled || (tries.at(-1)?.paymentId ?? 0n) !== seen.newest) return NOTHING
+  const way = await cardWayOf(tx, invoice)
+  if (!way) return NOTHING
+  const open = tries.find(({ state }) => state === 'open')
+  const replaced: ReplacedLine | null = open?.isLine ? await replaceLine(tx, context, open) : null
+  if (open && !replaced) return NOTHING
+  await insertDunningByHand(tx, id)
+  const [dunned] = await listDunned(tx, tx.account, [id])
+  assert(dunned, `invoice ${id} is dunned`)
+  if (dunned.openMinor !== seen.amountMinor)
+    throw conflict('amount_changed', `What is open of invoice ${id} has changed meanwhile.`)
+  const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced })
+  return t ? { intent: t.paymentId, call: { t, way } } : NOTHING
+}

@@ -1,0 +1,64 @@
+import { formatsOf } from '../../platform/locale/format.ts'
+import type { PageContent } from '../../platform/page/frame.ts'
+import { type Html, html } from '../../platform/page/html.ts'
+import type { Values } from '../../platform/http/page-forms.ts'
+import { invalid } from '../../kernel/fault.ts'
+import type { InvoiceDocument } from '../documents/document.ts'
+import type { Paying, Seen } from '../collection/by-customer.ts'
+import { invoicePageWords } from './words.ts'
+
+/** Paying on the page of an invoice: what can be pressed there, and what came of the last press. */
+
+/** Fields of the form: what its reader saw. */
+export const PAY_FIELDS = ['amount', 'after'] as const
+
+/** Reads what was seen when the button was pressed, from a form that this page made. */
+export function seenFromForm(values: Values): Seen {
+  const [amount = '', after = ''] = PAY_FIELDS.map((name) => values.get(name))
+  if (!/^[1-9]\d{0,17}$/.test(amount) || !/^(0|[1-9]\d{0,17})$/.test(after))
+    throw invalid('form_unreadable', 'The form is not as this page made it.')
+  return { amountMinor: BigInt(amount), newest: BigInt(after) }
+}
+
+interface Facts {
+  document: Pick<InvoiceDocument, 'currency' | 'number'>
+  paying: Paying
+  locale: string
+  path: string
+}
+
+const form = ({ path, paying }: Facts, button: string): Html =>
+  html`<form method="post" action="${path}/pay"><input type="hidden" name="amount" value="${paying.amountMinor}"><input type="hidden" name="after" value="${paying.newest}"><button type="submit">${button}</button></form>`
+
+/** Writes what the page of an invoice offers and shows about paying it. */
+export function payingSection(facts: Facts): Html {
+  const { document, paying, locale, path } = facts
+  const formats = formatsOf(locale)
+  const words = invoicePageWords(formats.language)
+  const { amountMinor, card, debit, open, declined } = paying
+  const amount = formats.money(amountMinor, document.currency)
+  if (open === 'confirm')
+    return html`<div class="note"><p><strong>${words.toConfirm}</strong></p><p>${words.toConfirmText}</p>${form(facts, words.confirm)}</div>`
+  if (open === 'unknown') return html`<p class="note">${words.unknown}</p>`
+  return html`${declined !== null && html`<p class="note bad" role="alert">${words.declined[declined] ?? words.declinedOther}</p>`}
+${debit && html`<p class="note">${words.debit(formats.longDate(debit.on), debit.lastFour)}</p>`}
+${card && html`<div class="actions"><a class="button" href="${path}/pay">${debit ? words.payByCard(amount) : words.pay(amount)}</a></div>`}`
+}
+
+/** Writes the page on which a payment by the card on file is confirmed. */
+export function payPage(facts: Facts): PageContent {
+  const { document, paying, locale, path } = facts
+  const formats = formatsOf(locale)
+  const words = invoicePageWords(formats.language)
+  const amount = formats.money(paying.amountMinor, document.currency)
+  const title = words.payTitle(document.number ?? '')
+  return {
+    title,
+    content: html`<h1>${title}</h1>
+<p class="due"><span>${words.toPay}</span> <strong>${amount}</strong></p>
+<p>${words.withCard} <strong>${paying.card?.brand === 'Unknown' ? words.card : paying.card?.brand} •••• ${paying.card?.lastFour}</strong></p>
+${paying.debit && html`<p>${words.insteadOfDebit}</p>`}
+${form(facts, words.payNow(amount))}
+<p><a href="${path}">${words.back}</a></p>`,
+  }
+}
