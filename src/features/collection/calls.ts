@@ -156,12 +156,12 @@ export async function writeAnswer(
 export function putOff(
   tx: Transaction,
   t: Try,
-  { known: _, isNotSent, awaitsCustomer = false, ...state }: Exclude<Answered, { known: Known }>,
+  { wasCalled, wasUnanswered, isNotSent, silentSince, awaitsCustomer = false }: Exclude<Answered, { known: Known }>,
 ) {
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const askSeconds = awaitsCustomer ? CONFIRM_SECONDS : ASK_AGAIN_SECONDS
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : askSeconds
-  return putOffTry(tx, t.paymentId, { ...state, attempts, awaitsCustomer, waitSeconds })
+  return putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, waitSeconds })
 }
 
 /** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */
