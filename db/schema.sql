@@ -1168,7 +1168,7 @@ create table payment_batches (
   constraint payment_batches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'build'::text, 'failed'::text, 'submitted'::text, 'completed'::text, 'cancelled'::text])))
 );
 CREATE INDEX payment_batches_failed ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'failed'::text);
-CREATE INDEX payment_batches_of_service ON payment_batches USING btree (account_id, batch_id) WHERE (is_service_made AND (state = 'open'::text));
+CREATE INDEX payment_batches_of_service ON payment_batches USING btree (account_id, batch_id) WHERE (is_service_made AND (state = ANY (ARRAY['open'::text, 'failed'::text])));
 CREATE INDEX payment_batches_open ON payment_batches USING btree (account_id, gateway_id, currency, action_date) WHERE (state = 'open'::text);
 CREATE INDEX payment_batches_substring_idx ON payment_batches USING btree (SUBSTRING(sealed_file FROM 1 FOR 69)) WHERE (sealed_file IS NOT NULL);
 CREATE INDEX payment_batches_to_build ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'build'::text);
@@ -2208,6 +2208,19 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION list_accounts_to_bring_back()
+ RETURNS TABLE(account_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select distinct c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null limit 1000;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION list_accounts_to_collect(zones text[], days date[])
  RETURNS TABLE(account_id bigint)
  LANGUAGE plpgsql
@@ -2223,9 +2236,8 @@ begin
          or exists (select 1 from collection_tries t where t.account_id = a.account_id and t.state = 'open' and not t.is_line
               and not coalesce(t.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
               and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false))
-         or exists (select 1 from payment_batches b where b.account_id = a.account_id and b.is_service_made and b.state = 'open'))
-    -- Customers come back where the clock stands, too: it follows from a commit.
-    union select c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null
+         or exists (select 1 from payment_batches b
+              where b.account_id = a.account_id and b.is_service_made and b.state in ('open', 'failed')))
      limit 1000;
 end $function$
 ;

@@ -8,7 +8,7 @@ import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
-import { collectionDuty, collectionOfDay } from './features/collection/duty.ts'
+import { collectionDuty, collectionOfDay, returnsDuty } from './features/collection/duty.ts'
 import { linesOfService } from './features/collection/line-hooks.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
@@ -106,6 +106,7 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     collectionDuty({ ...about, onReturn }),
+    returnsDuty({ ...about, onReturn }),
     reportsDuty({ ...withUnapplied(about), linesOfService }),
     settlingDuty({ ...about, linesOfService }),
     sandboxReportsDuty(about),

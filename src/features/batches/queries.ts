@@ -6,6 +6,7 @@ import { beginAgain } from '../../platform/database/failures.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import type { Figure } from '../../platform/metrics.ts'
+import { lockCustomers } from '../customers/queries.ts'
 
 /** Statements of batches; those of their lines stand in line-queries.ts. */
 
@@ -96,9 +97,7 @@ const listCustomersOfBatch = async (tx: Transaction, id: Id): Promise<CustomerId
  */
 export async function lockWholeBatch(tx: Transaction, id: Id): Promise<Batch | undefined> {
   const customers = await listCustomersOfBatch(tx, id)
-  await tx.rows(sql`
-    select 1 from customers c where c.account_id = ${tx.account} and c.customer_id = any(${`{${customers.join(',')}}`}::bigint[])
-     order by c.customer_id for no key update`)
+  await lockCustomers(tx, customers, true)
   const batch = await lockBatch(tx, id)
   const known = new Set(customers)
   if ((await listCustomersOfBatch(tx, id)).some((customer) => !known.has(customer))) throw beginAgain()

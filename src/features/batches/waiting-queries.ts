@@ -42,6 +42,15 @@ export const listOpenOfService = (db: Queryable, account: AccountId) =>
            (select count(*)::integer from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) as "lineCount"
       from payment_batches b where b.account_id = ${account} and b.is_service_made and b.state = 'open' order by b.batch_id`)
 
+/** Lists the batches that the service made, that were not submitted, and in which no line is left. */
+export const listWithoutLines = async (db: Queryable, account: AccountId): Promise<Id[]> =>
+  (
+    await db.rows<{ id: Id }>(sql`
+      select b.batch_id as "id" from payment_batches b
+       where b.account_id = ${account} and b.is_service_made and b.state in ('open', 'failed')
+         and not exists (select 1 from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) order by b.batch_id`)
+  ).map(({ id }) => id)
+
 export const updateWarned = (tx: Transaction, id: Id, actionDate: IsoDate) =>
   tx.rows(sql`
     update payment_batches set warned_for = ${actionDate} where account_id = ${tx.account} and batch_id = ${id}`)

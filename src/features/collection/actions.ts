@@ -24,7 +24,7 @@ import { queueDocumentMails } from '../outbox/mail.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { dayFactsOf, saveDunning } from '../dunning/save.ts'
 import { reviewLines } from './lines.ts'
-import { findMailedCustomer } from './try-queries.ts'
+import { announceCollection, findMailedCustomer } from './try-queries.ts'
 
 /** Follows up steps and events: mails and suspensions, and the tries that a new method or a customer's return brings. */
 
@@ -139,13 +139,15 @@ export const afterMethodOfCustomer: OnMethodChanged = async (
 
 /**
  * Plans what follows after a gateway came or changed. Rule: an invoice that could not be tried is tried on the day after a method fits, within the
- * days of the rules; where none does even now, that day brings nothing. The days of debits may be other ones.
+ * days of the rules; where none does even now, that day brings nothing. The days of debits may be other ones, and lines that wait for a gateway that
+ * is switched off leave, by a job right after the commit.
  */
 export async function afterGatewayChanged(tx: Transaction, { moment }: RequestContext): Promise<void> {
   const on = addDays(moment.today, 1)
   await wakeDebits(tx, moment.today)
   const rules = await getCollectionRules(tx, tx.account)
   await planUntried(tx, { on, dueFrom: addDays(on, -daysOfRules(rules)) })
+  await announceCollection(tx)
 }
 
 /**

@@ -12,6 +12,7 @@ import { recordBatch } from '../batches/record.ts'
 import {
   listOpenOfService,
   listPayable,
+  listWithoutLines,
   listWithUnwanted,
   type OpenOfService,
   updateWarned,
@@ -80,8 +81,8 @@ export async function prepareBatches(deps: BatchDeps, context: RequestContext): 
       await reviewLines(tx, context, id)
     })
   await payByUnallocated(deps, context)
-  for (const { id, lineCount } of await listOpenOfService(deps.db.reader(account.id), account.id))
-    if (lineCount === 0) await deps.db.transaction(account.id, (tx) => cancelWithoutLines(tx, context, id))
+  for (const id of await listWithoutLines(deps.db.reader(account.id), account.id))
+    await deps.db.transaction(account.id, (tx) => cancelWithoutLines(tx, context, id))
 }
 
 /** Pays invoices with lines by unallocated money, to which the lines give way. */

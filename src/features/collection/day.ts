@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
 import { changePause, type OnReturn } from '../customers/actions.ts'
-import { lockCustomer } from '../customers/queries.ts'
+import { lockCustomer, lockToBringBack } from '../customers/queries.ts'
 import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer, listDunned } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
@@ -276,7 +276,7 @@ export async function bringBack(deps: DayDeps, context: RequestContext): Promise
   const rich = account.isAutoApply ? await listSuspendedWithMoney(reader, account.id, moment.today) : []
   for (const id of new Set([...rich, ...(await listToComeBack(reader, account.id, moment.today))]))
     await deps.db.transaction(account.id, async (tx) => {
-      const customer = await lockCustomer(tx, tx.account, id)
+      const customer = await lockToBringBack(tx, id)
       if (!customer?.isSuspendedByRule) return
       await payPastDue(tx, context, id)
       if (await owesOverdue(tx, id, moment.today)) return

@@ -38,7 +38,7 @@ export interface DebitWish {
   /** The gateway is one without anybody behind it, whose results a person reports. */
   isManual?: boolean
   customer?: object
-  clockAt?: string
+  clockAt?: string | null
 }
 
 async function gatewayOf(client: TestClient, isManual: boolean, Settings: object) {

@@ -1,15 +1,17 @@
 import { earliest } from '../../kernel/calendar.ts'
 import type { Account } from '../../kernel/context.ts'
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
-import type { Duty, GoOn } from '../../platform/duty.ts'
+import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
+import { RETURN_CHANNEL } from '../customers/queries.ts'
 import { findDunnedDay } from '../dunning/queries.ts'
 import { findBatchDay } from './batch-day.ts'
 import { bringBack, collectDay, type DayDeps } from './day.ts'
-import { listAccountsToCollect } from './try-queries.ts'
+import { COLLECTION_CHANNEL, listAccountsToBringBack, listAccountsToCollect } from './try-queries.ts'
 
 /** Collection in the background: a lane of its own beside the runs, and the part of a day that a moved clock lives through. */
 
@@ -22,33 +24,56 @@ const LOOK_EVERY_MS = 30_000
 const ACCOUNTS_AT_ONCE = 8
 const ACTOR = 'collection'
 
+/** Does work on some accounts side by side; one that fails is logged, and is done again with the next round. */
+const forAccounts = (
+  { db, log }: DutyDeps,
+  ids: readonly AccountId[],
+  goOn: GoOn,
+  work: (account: Account) => Promise<unknown>,
+) =>
+  sideBySide(ids, ACCOUNTS_AT_ONCE, async (id) => {
+    goOn()
+    const account = await getAccount(db.reader(id), id)
+    await work(account).catch((error: unknown) => {
+      goOn()
+      log.error({ err: error, account: String(id) }, 'the collection of an account failed; it is tried again')
+    })
+  })
+
 /** Tries what is due on every account of real time, within a minute, and asks for outcomes that are not known. */
 export const collectionDuty = ({ hasMailServer = false, ...deps }: CollectionDeps): Duty => ({
   name: 'collection',
   everyMs: LOOK_EVERY_MS,
-  run: async ({ db, log, realClock }, goOn) => {
+  wakesOn: COLLECTION_CHANNEL,
+  run: async (duty, goOn) => {
+    const { db, realClock } = duty
     const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
     const days = zones.map((zone) => dateIn(realClock(), zone))
-    await sideBySide(await listAccountsToCollect(db.unscoped, zones, days), ACCOUNTS_AT_ONCE, async (id) => {
-      goOn()
-      const account = await getAccount(db.reader(id), id)
-      await collectOne({ ...deps, db }, account, { now: realClock, hasMailServer, goOn }).catch((error: unknown) => {
-        goOn()
-        log.error({ err: error, account: String(id) }, 'the collection of an account failed; it is tried again')
-      })
+    await forAccounts(duty, await listAccountsToCollect(db.unscoped, zones, days), goOn, (account) => {
+      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+      return collectDay({ ...deps, db }, context, { isClock: false, goOn })
     })
   },
 })
 
-const collectOne = (
-  deps: DayDeps,
-  account: Account,
-  { now, hasMailServer, goOn }: { now: () => number; hasMailServer: boolean; goOn: GoOn },
-) => {
-  const context = backgroundContext(account, momentOf(account, now), { actor: ACTOR, hasMailServer })
-  // Where the clock stands, tries and steps come only by moving it; what follows from a commit goes on.
-  return account.clockAt === null ? collectDay(deps, context, { isClock: false, goOn }) : bringBack(deps, context)
-}
+/**
+ * Brings back customers whom a rule has suspended, right after the commit by which they owe nothing overdue any more: it waits for no gateway, and
+ * goes on where an account's clock stands.
+ */
+export const returnsDuty = ({ hasMailServer = false, ...deps }: CollectionDeps): Duty => ({
+  name: 'returns',
+  everyMs: LOOK_EVERY_MS,
+  wakesOn: RETURN_CHANNEL,
+  run: async (duty, goOn) => {
+    const { db, realClock } = duty
+    await forAccounts(duty, await listAccountsToBringBack(db.unscoped), goOn, (account) =>
+      bringBack(
+        { ...deps, db },
+        backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer }),
+      ),
+    )
+  },
+})
 
 /** Makes the collection of a day that a moved clock lives through. */
 export const collectionOfDay = ({ hasMailServer = false, ...deps }: CollectionDeps): AfterDay => ({

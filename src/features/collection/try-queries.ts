@@ -259,6 +259,17 @@ export const listAccountsToCollect = async (
     )
   ).map(({ id }) => id)
 
+/** Lists accounts with customers whom a rule has suspended. */
+export const listAccountsToBringBack = async (db: Queryable): Promise<AccountId[]> =>
+  (await db.rows<{ id: AccountId }>(sql`select account_id as "id" from list_accounts_to_bring_back()`)).map(
+    ({ id }) => id,
+  )
+
+/** The channel on which workers learn of lines that may have to leave their batches. */
+export const COLLECTION_CHANNEL = 'collection'
+
+export const announceCollection = (tx: Transaction) => tx.rows(sql`select pg_notify(${COLLECTION_CHANNEL}, '')`)
+
 /** The facts of a customer that a mail of collection needs. */
 export interface MailedCustomer {
   name: string

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { onReturn } from '../../duties.ts'
-import { collectionDuty } from './duty.ts'
+import { returnsDuty } from './duty.ts'
 import { CARDS, cardShop } from './shop.testing.ts'
 
 /** Unallocated money that pays what is past due: before actions of steps, and before it is looked whether a customer comes back. */
@@ -19,7 +19,7 @@ const clean = async (client: TestClient) => expect(await differencesOf(service, 
 
 /** The job that looks who comes back: it works where the clock stands, too. */
 const lookWhoReturns = () =>
-  collectionDuty({ ...service.calling, onReturn }).run({ db: service.db, log: strict, realClock: Date.now }, () => {})
+  returnsDuty({ ...service.calling, onReturn }).run({ db: service.db, log: strict, realClock: Date.now }, () => {})
 
 async function shop(number: string | null = CARDS.poor, customer: object = {}) {
   const made = await cardShop(service, number, customer)

@@ -1,3 +1,4 @@
+import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -72,25 +73,50 @@ export const findCustomer = (db: Queryable, account: AccountId, id: CustomerId) 
     sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
   )
 
-/** Locks a customer: the first step of everything that changes its money or its subscriptions. */
-export const lockCustomer = (tx: Transaction, account: AccountId, id: CustomerId) =>
+/** The channel on which workers learn that a customer whom a rule has suspended may come back. */
+export const RETURN_CHANNEL = 'customer_return'
+
+/** Announces, with the commit, that a customer whom a rule has suspended may owe nothing overdue any more. */
+const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify(${RETURN_CHANNEL}, '')`)
+
+/** Locks a customer and announces nothing: for the job that looks whether he comes back, which would call itself again and again. */
+export const lockToBringBack = (tx: Transaction, id: CustomerId) =>
   firstRow<Customer>(
     tx,
-    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id} for no key update`,
+    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${tx.account} and c.customer_id = ${id} for no key update`,
   )
+
+/**
+ * Locks a customer: the first step of everything that changes its money or its subscriptions. Rule: one whom a rule has suspended comes back right
+ * after the commit that made him owe nothing overdue, so workers look after whatever was done under the lock.
+ */
+export async function lockCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<Customer | undefined> {
+  assert(account === tx.account, 'a customer is locked in a transaction of its account')
+  const customer = await lockToBringBack(tx, id)
+  if (customer?.isSuspendedByRule) sendReturnLook(tx)
+  return customer
+}
 
 export interface LockedCustomer {
   id: CustomerId
   /** Suspended or archived: it is not billed. */
   isPaused: boolean
+  isSuspendedByRule: boolean
 }
 
-/** Locks customers in identifier order; a customer that another transaction holds is waited for, or left out. */
-export const lockCustomers = (tx: Transaction, ids: readonly CustomerId[], isWaiting: boolean) =>
-  tx.rows<LockedCustomer>(sql`
-    select c.customer_id as "id", c.paused_on is not null as "isPaused" from customers c
+/** Locks customers in identifier order, as `lockCustomer` does; a customer that another transaction holds is waited for, or left out. */
+export async function lockCustomers(
+  tx: Transaction,
+  ids: readonly CustomerId[],
+  isWaiting: boolean,
+): Promise<LockedCustomer[]> {
+  const locked = await tx.rows<LockedCustomer>(sql`
+    select c.customer_id as "id", c.paused_on is not null as "isPaused", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
      where c.account_id = ${tx.account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[])
      order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
+  if (locked.some(({ isSuspendedByRule }) => isSuspendedByRule)) sendReturnLook(tx)
+  return locked
+}
 
 export interface CustomerFilter {
   reference?: string | null
