@@ -23,7 +23,7 @@ export interface Arrived {
 export type Step = 'greeting' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 
 /** Done at a step instead of going on: 'break' ends the connection, a reply is given, or no reply ever comes. */
-export type Trouble = 'break' | 'silence' | { code: number; text: string }
+export type Trouble = 'break' | 'silence' | (() => void) | { code: number; text: string }
 
 export interface MailServer {
   port: number
@@ -43,6 +43,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     const trouble = troubles[step]
     if (trouble === undefined) return go()
     if (trouble === 'silence') return undefined
+    if (typeof trouble === 'function') return trouble()
     if (trouble === 'break') return void sockets.get(remotePort)?.destroy()
     return go(Object.assign(new Error(trouble.text), { responseCode: trouble.code }))
   }
@@ -76,8 +77,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
         const bytes = Buffer.concat(chunks)
         const { mailFrom, rcptTo } = session.envelope
         const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) }
-        if (troubles.dot !== undefined && troubles.dot !== 'break' && troubles.dot !== 'silence')
-          return answer('dot', session, go)
+        if (typeof troubles.dot === 'object') return answer('dot', session, go)
         void PostalMime.parse(bytes).then((mail) => {
           served.arrived.push({ ...envelope, raw: bytes.toString('latin1'), mail })
           answer('dot', session, go)

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { serverAt, startMailing, startMailServer, welcomed } from './mailing.testing.ts'
+
+const server = await startMailServer()
+const { work, pass, sender, service } = await startMailing(server.url)
+
+const live = () => service.newAccount({ mode: 'live', name: 'Acme', clockAt: null })
+
+async function withCopy(client: Awaited<ReturnType<typeof live>>, name: string): Promise<any> {
+  const { body } = await client.post('/v1/customers', {
+    Name: name,
+    isCompany: true,
+    Email: `${name}@example.com`,
+    EmailCC: `copy-of-${name}@example.com`,
+    autoSendInvoice: true,
+  })
+  const Charges = [{ Line: 'Hours', Qty: 1, UnitCostEx: 10 }]
+  const invoice = await client.post('/v1/invoices', { customerID: body.customerID, Charges })
+  const outbox = async () => (await client.get('/v1/outbox')).body[0]
+  const dateSent = async () => (await client.get(`/v1/invoices/${invoice.body.invoiceID}`)).body.DateSent
+  return { outbox, dateSent }
+}
+
+test('mail of a live account goes to its receiver and to the copy', async () => {
+  const client = await live()
+  const { outbox } = await withCopy(client, 'ann')
+  await work()
+  expect(server.arrived.at(-1)).toMatchObject({ to: ['ann@example.com', 'copy-of-ann@example.com'] })
+  expect(server.arrived.at(-1)?.mail).toMatchObject({
+    subject: 'Invoice 1 from Acme',
+    to: [{ address: 'ann@example.com' }],
+    cc: [{ address: 'copy-of-ann@example.com' }],
+  })
+  expect((await outbox()).Status).toBe('Sent')
+})
+
+test('a copy that is put off is tried again alone; the invoice is sent when its receiver took it', async () => {
+  const client = await live()
+  const { outbox, dateSent } = await withCopy(client, 'bea')
+  server.troubles({ rcpt: { code: 451, text: 'greylisted' } }, 'copy-of-bea@example.com')
+  await work()
+  server.troubles()
+  expect(server.arrived.at(-1)?.to).toEqual(['bea@example.com'])
+  expect((await outbox()).Status).toBe('Queued')
+  expect(await dateSent()).not.toBeNull()
+  pass(60)
+  await work()
+  expect(server.arrived.at(-1)?.to).toEqual(['copy-of-bea@example.com'])
+  expect((await outbox()).Status).toBe('Sent')
+})
+
+test('several workers at once send each mail once, each over few connections', async () => {
+  const client = await sender()
+  for (let n = 0; n < 12; n += 1) await welcomed(client, `many${n}@example.com`)
+  const [had, connections] = [server.arrived.length, server.connections]
+  await Promise.all([work(), work(), work()])
+  const ids = server.arrived.slice(had).map(({ mail }) => mail.messageId)
+  expect([ids.length, new Set(ids).size]).toEqual([12, 12])
+  expect(server.connections - connections).toBeLessThanOrEqual(12)
+})
+
+test('a server whose certificate nobody vouches for gets no mail', async () => {
+  const secure = await startMailServer({ secure: true })
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  await work({ server: serverAt(secure.url.replace('smtp:', 'smtps:')) })
+  expect(secure.arrived).toEqual([])
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
+})
+
+test('a server without STARTTLS gets no mail where TLS is asked for', async () => {
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  const had = server.arrived.length
+  await work({ server: serverAt(`${server.url}?requireTLS=true`) })
+  expect(server.arrived).toHaveLength(had)
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
+})
+
+test('a login that is refused fails no mail: it is ours that is wrong', async () => {
+  const strict = await startMailServer({
+    onAuth: (_auth, _session, go) => go(new Error('no')),
+    hideSTARTTLS: true,
+    allowInsecureAuth: true,
+  })
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  await work({ server: serverAt(strict.url.replace('//', '//me:wrong@')) })
+  const row = (await client.get(`/v1/outbox/${outboxID}`)).body
+  expect(row).toMatchObject({ Status: 'Queued', LastReply: expect.stringMatching(/^535/) })
+  expect(strict.arrived).toEqual([])
+})
