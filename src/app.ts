@@ -17,6 +17,7 @@ import { listVerificationFigures } from './features/verification/nightly-queries
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
+import { stopPages } from './features/reminders/page.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
 import { reportIntake } from './features/gateway-reports/routes.ts'
@@ -234,7 +235,7 @@ function allPages(
       findLook: getLook,
       findLogo,
     },
-    invoicePages(paying),
+    [...invoicePages(paying), ...stopPages(paying)],
   )
 }
 

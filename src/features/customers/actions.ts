@@ -1,3 +1,4 @@
+import type { ReminderKind } from '../../engine/collection/rules.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -87,6 +88,21 @@ export async function editCustomer(
   })
   await recordCustomerEvent(tx, context, 'customer.updated', present.id)
   return edited
+}
+
+/** Stops a kind of reminders to a locked customer, or has them sent again. What is so already writes nothing. */
+export async function changeStoppedReminders(
+  tx: Transaction,
+  context: RequestContext,
+  customer: Customer,
+  kind: ReminderKind,
+  isStopped: boolean,
+): Promise<void> {
+  const others = customer.stoppedReminders.filter((stopped) => stopped !== kind)
+  if (customer.stoppedReminders.includes(kind) === isStopped) return
+  const stoppedReminders = isStopped ? [...others, kind] : others
+  await updateCustomer(tx, tx.account, customer.id, { ...customer, stoppedReminders }, context.moment.today)
+  await recordCustomerEvent(tx, context, 'customer.updated', customer.id)
 }
 
 async function checkCurrencyChange(tx: Transaction, context: RequestContext, present: Customer): Promise<void> {
