@@ -1482,6 +1482,7 @@ CREATE INDEX result_lines_by_age ON result_lines USING btree (created_at);
 CREATE INDEX result_lines_of_file ON result_lines USING btree (account_id, result_file_id, result_line_id);
 CREATE INDEX result_lines_of_invoice ON result_lines USING btree (account_id, invoice_id) WHERE (invoice_id IS NOT NULL);
 CREATE INDEX result_lines_of_payment ON result_lines USING btree (account_id, payment_id) WHERE (payment_id IS NOT NULL);
+CREATE INDEX result_lines_open ON result_lines USING btree (account_id, result_file_id) WHERE (state = 'open'::text);
 alter table result_lines enable row level security;
 create policy account on result_lines to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on result_lines to perennial_app;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DECLINE_CLASSES } from '../../kernel/rails.ts'
-import { classOfCode, readReason } from './reasons.ts'
+import { classOfCode, isFailure, readReason } from './reasons.ts'
 
 /** Reasons of failures as people and banks give them. */
 
@@ -49,4 +49,17 @@ test.each([
   ['AC04', 'account_closed'],
 ])('%s after a success is of class %s', (code, declineClass) => {
   expect(classOfCode(code, true)).toBe(declineClass)
+})
+
+test.each([
+  ['AC04', true],
+  ['r03', true],
+  ['ZZ99', true],
+  ['Account_Closed', true],
+  ['00', false],
+  ['Paid by telephone', false],
+  [' ', false],
+  [null, false],
+])('%s is the reason of a failure: %s', (reason, is) => {
+  expect(isFailure(reason)).toBe(is)
 })

@@ -45,6 +45,12 @@ export interface FailureReason {
 export const classOfCode = (code: string, isAfterSuccess = false): DeclineClass =>
   isAfterSuccess && LATE.test(code) ? 'refunded_late' : (CLASS_OF_CODE.get(code) ?? 'unknown')
 
+/** Returns whether a reason is one of a failure: a class, or the code of a scheme. Free text, and "00", by which banks approve, are none. */
+export function isFailure(given: string | null | undefined): boolean {
+  const { class: declineClass, code } = readReason(given)
+  return given != null && given.trim() !== '' && code !== '00' && (code !== null || declineClass !== 'unknown')
+}
+
 /**
  * Reads a reason as a person gives it. Rule: it is a class in any case, a code of a scheme, or free text, whose class is unknown; none is
  * declined, refused without a reason.

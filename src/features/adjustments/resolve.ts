@@ -135,7 +135,7 @@ export async function resolveEdited(
   if (body.isAutoApply === true) return { ...nothing, askedOfPositive: { auto: 'caller' } }
   if (list == null) return { ...nothing, askedOfPositive: { keep: true } }
   const chosen = await resolveGivens(tx, list, record, names.list, problems)
-  return { ...nothing, askedOfPositive: chosen && { list: chosen } }
+  return { ...nothing, askedOfPositive: chosen && { list: chosen, field: names.list } }
 }
 
 /** Adds the adjustment that a body without problems describes. */

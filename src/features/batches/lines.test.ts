@@ -91,6 +91,7 @@ describe('a line', () => {
     for (const [more, status, Code] of refusals) {
       const reply = await edit(more)
       expect([reply.status, reply.body.Errors[0].Code]).toEqual([status, Code])
+      if (Code === 'over_allocated') expect(reply.body.Errors[0].Field).toBe('PaymentApplied')
     }
     expect((await client.delete(`/v1/batches/payments/${paymentID}`)).status).toBe(204)
     expect((await client.get(`/v1/payments/${paymentID}`)).status).toBe(404)

@@ -3,11 +3,12 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { date, flag, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
+import { checkReason } from '../money/rules.ts'
 import type { BatchResult } from './actions.ts'
 import type { Batch } from './queries.ts'
 import { LINES_MAX } from './rules.ts'
 
-const entry = {
+const result = {
   paymentID: required(requiredReference()),
   Success: required(flag()),
   Reason: optional(text()),
@@ -15,13 +16,15 @@ const entry = {
 } satisfies Properties
 
 const inputs = {
-  Results: required(listOf(objectOf(entry, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' })),
+  Results: required(
+    listOf(objectOf(result, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' }),
+  ),
 } satisfies Properties
 
 export const ResultsIn = objectOf(inputs, { name: 'BatchResults' })
 export type ResultsBody = BodyOf<typeof inputs>
 
-/** Notes results of payments that are no lines of the batch, that stand in the list twice, or whose day cannot be. */
+/** Notes results of payments that are no lines of the batch, that stand in the list twice, whose day cannot be, or that are a success with the reason of a failure. */
 export function checkResults(
   entries: ResultsBody['Results'] | undefined,
   { batch, lineIds, today }: { batch: Batch; lineIds: ReadonlySet<Id>; today: IsoDate },
@@ -29,8 +32,10 @@ export function checkResults(
 ): void {
   const seen = new Set<Id>()
   const latest = later(today, batch.actionDate)
-  for (const [index, { paymentID, Date: on }] of (entries ?? []).entries()) {
+  for (const [index, entry] of (entries ?? []).entries()) {
+    const { paymentID, Date: on } = entry
     const at = `Results[${index}]`
+    checkReason(entry, `${at}.`, problems)
     if (!lineIds.has(paymentID))
       problems.add('line_unknown', `${at}.paymentID`, `Payment ${paymentID} is no line of batch ${batch.token}.`)
     else if (seen.has(paymentID))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, secondKeyOf, startTestService } from '../../../test/support/app.ts'
+import { differencesOf } from '../../../test/support/shop.ts'
 import { updateMethodState } from '../payment-methods/queries.ts'
 import { verifyAccount } from '../verification/verify.ts'
 import { sql } from '../../platform/database/sql.ts'
@@ -31,9 +32,48 @@ async function filled(count: number, gatewayBody: object = {}) {
 
 const code = (reply: { status: number; body: any }) => [reply.status, reply.body?.Errors?.[0]?.Code]
 
+test('changed while its gateway takes its time to build it, a batch is built as it was', async () => {
+  const { client, gateway, batch, customer, line, build, must } = await account(service)
+  await must('put', `/v1/gateways/${gateway.gatewayID}`, { Settings: { LatencyMs: 400 } })
+  const { BatchToken, body } = await batch()
+  const { customerID, paymentMethodID, invoice } = await customer()
+  const asLine = {
+    customerID,
+    paymentMethodID,
+    Amount: 100,
+    PaymentApplied: [{ invoiceID: await invoice(100), amount: 100 }],
+  }
+  const { paymentID } = (await line(BatchToken, asLine)).body
+  const submit = { BatchToken, ActionDate: '2027-01-05' }
+  const submitted = await Promise.all([1, 2].map(() => client.put('/v1/batches/submit', submit)))
+  expect(submitted.map(({ status }) => status).toSorted()).toEqual([204, 409])
+  const building = build()
+  const replies = await Promise.all([
+    client.put('/v1/batches', { BatchToken, ...body, Notes: 'Late' }),
+    client.put('/v1/batches/cancel', { BatchToken }),
+    client.put('/v1/batches/submit', submit),
+    client.put('/v1/batches/release', { BatchToken }),
+    client.post('/v1/batches/payments', { BatchToken, ...asLine, PaymentApplied: [] }),
+    client.put('/v1/batches/payments', { BatchToken, ...asLine, paymentID, Amount: 90, PaymentApplied: [] }),
+    client.delete(`/v1/batches/payments/${paymentID}`),
+    client.delete(`/v1/payments/${paymentID}`),
+  ])
+  expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 409))
+  await building
+  expect((await client.get(`/v1/batches/${BatchToken}`)).body).toMatchObject({
+    State: 'submitted',
+    NumberOfPayments: 1,
+    PaymentsTotal: '100.00',
+    Notes: null,
+  })
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
 describe('a batch that is submitted', () => {
   test('is built by a job into a CSV file, which is downloaded with an event, and takes no change any more', async () => {
     const { client, submit, build, state, BatchToken, body, lines, invoice, line } = await filled(2)
+    const { paymentID: ofLine, customerID, paymentMethodID } = lines[0]!
+    const asLine = { BatchToken, customerID, paymentMethodID, Amount: 90, PaymentApplied: [] }
     const file = () => client.get(`/v1/batches/${BatchToken}/file`)
     expect(code(await file())).toEqual([409, 'batch_without_file'])
     expect((await submit({ Notes: 'Off' })).status).toBe(204)
@@ -45,6 +85,8 @@ describe('a batch that is submitted', () => {
       await client.put(`/v1/batches/${BatchToken}/results`, {
         Results: [{ paymentID: lines[0]!.paymentID, Success: true }],
       }),
+      await client.post('/v1/batches/payments', asLine),
+      await client.put('/v1/batches/payments', { ...asLine, paymentID: ofLine }),
       await client.delete(`/v1/batches/payments/${lines[0]!.paymentID}`),
     ])
       expect(code(reply)).toEqual([409, 'batch_build'])
@@ -59,7 +101,7 @@ describe('a batch that is submitted', () => {
     const got = await file()
     expect([got.status, got.headers['content-type'], got.headers['content-disposition']]).toEqual([
       200,
-      'text/csv',
+      'text/csv; charset=utf-8',
       `attachment; filename="batch-${BatchToken}.csv"`,
     ])
     const [head, first, second, end] = got.text.split('\r\n')
@@ -257,6 +299,13 @@ describe('results by hand', () => {
     const before = await read()
     expect((await results({ paymentID: a, Success: true }, { paymentID: b, Success: false })).status).toBe(204)
     expect(await read()).toEqual(before)
+    for (const Reason of ['AC04', 'account_closed']) {
+      const both = await results({ paymentID: a, Success: true }, { paymentID: b, Success: true, Reason })
+      expect([both.status, both.body.Errors]).toMatchObject([
+        400,
+        [{ Code: 'contradiction', Field: 'Results[1].Reason' }],
+      ])
+    }
     const mixed = await results({ paymentID: a, Success: false, Reason: 'MD06' }, { paymentID: b, Success: true })
     expect([mixed.status, mixed.body.Errors]).toMatchObject([
       409,

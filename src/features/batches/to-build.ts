@@ -53,9 +53,9 @@ export async function readyLines(
       continue
     }
     methods.set(line.id, method)
-    const remittance = (numbers.get(line.id) ?? []).map(({ number }) => number).join(', ')
+    const invoiceNumbers = (numbers.get(line.id) ?? []).map(({ number }) => String(number))
     const written = lineToBuild(envelope, account, line, method)
-    lines.push({ ...written, remittance, hasAccountChanged: hasAccountChanged(method, use) })
+    lines.push({ ...written, invoiceNumbers, hasAccountChanged: hasAccountChanged(method, use) })
   }
   return { lines, refused, methods }
 }

@@ -47,6 +47,8 @@ test('a try is settled by hand after 24 hours of silence, once, on a day from it
     const refused = await settle({ Success: true, Date })
     expect([refused.status, refused.body.Errors[0].Field]).toEqual([400, 'Date'])
   }
+  const both = await settle({ Success: true, Reason: 'AC04' })
+  expect([both.status, both.body.Errors]).toMatchObject([400, [{ Code: 'contradiction', Field: 'Reason' }]])
   expect(await attempt()).toMatchObject({ Outcome: 'pending' })
   expect((await settle({ Success: true, Date: '2027-01-02' })).status).toBe(204)
   expect(await attempt()).toMatchObject({ Outcome: 'succeeded' })

@@ -13,6 +13,7 @@ import { lockedInvoice } from '../invoices/manual.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { ManualRecord } from '../invoices/resolve-manual.ts'
 import type { PaymentRecord } from '../money/records.ts'
+import { checkReason } from '../money/rules.ts'
 import { paymentShape } from '../money/shapes.ts'
 import { paymentKind } from '../payments/record.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -71,6 +72,7 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     success: { status: 204 },
     refusals: { 409: 'It is no try, its outcome is known, or the gateway may still answer' },
     record: (tx, context, { params }) => paymentKind.locked(tx, context, params),
+    references: async (_tx, _context, { body }, problems) => checkReason(body, '', problems),
     write: async (tx, context, { body }, payment: PaymentRecord) => {
       await settleByHand(tx, context, payment, body)
       return noContent()

@@ -219,6 +219,8 @@ describe('correcting a credit note', () => {
       [409, 'over_allocated'],
       [409, 'over_allocated'],
     ])
+    expect(refusals[2]?.body.Errors[0].Field).toBe('Allocations')
+    expect(refusals[3]?.body.Errors[0].Field).toBe('Allocations')
     expect(refusals[2]?.text).toContain('40.00')
     expect(refusals[2]?.text).toContain('39.99')
     expect((await put({ CurrencyCode: 'EUR', Allocations: [] })).status).toBe(204)

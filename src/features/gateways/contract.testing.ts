@@ -106,7 +106,7 @@ const lineOf = (paymentId: bigint): LineToBuild => ({
   mandateReference: 'EM1',
   mandateDate: '2026-12-01',
   hasAccountChanged: false,
-  remittance: '=1+1',
+  invoiceNumbers: ['=1+1'],
 })
 
 const BATCH: BatchToBuild = {

@@ -167,8 +167,8 @@ export interface LineToBuild extends AccountToVerify {
   mandateDate: IsoDate | null
   /** The account is another than at the last debit under this mandate. */
   hasAccountChanged: boolean
-  /** The numbers of the invoices that it pays, for the payer to read; may be empty. */
-  remittance: string
+  /** Of the invoices that it pays, for the payer to read; may be empty. */
+  invoiceNumbers: readonly string[]
   /** The address of the payer, as far as town and country are known. */
   address?: PayerAddress | null
 }

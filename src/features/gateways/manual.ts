@@ -12,7 +12,7 @@ export const manual: GatewayAdapter = {
   check: async () => ({ kind: 'accepted' }),
   buildBatch: async (_call, batch) => ({
     kind: 'built',
-    file: { name: `batch-${batch.token}.csv`, mediaType: 'text/csv', bytes: Buffer.from(csvOf(batch)) },
+    file: { name: `batch-${batch.token}.csv`, mediaType: 'text/csv; charset=utf-8', bytes: Buffer.from(csvOf(batch)) },
   }),
 }
 
@@ -33,7 +33,7 @@ const COLUMNS: readonly (readonly [string, (line: LineToBuild, batch: BatchToBui
   ['BIC', ({ bic }) => bic],
   ['MandateReference', ({ mandateReference }) => mandateReference],
   ['MandateDate', ({ mandateDate }) => mandateDate],
-  ['Invoices', ({ remittance }) => remittance],
+  ['Invoices', ({ invoiceNumbers }) => invoiceNumbers.join(', ')],
 ]
 
 /** Writes a batch as CSV in UTF-8: a header, then a record for each line, each ended by CR LF (RFC 4180). */

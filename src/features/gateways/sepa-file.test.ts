@@ -41,7 +41,7 @@ const lineOf = (paymentId: bigint, rest: Partial<LineToBuild> = {}): LineToBuild
   mandateReference: 'EM1',
   mandateDate: '2026-12-01',
   hasAccountChanged: false,
-  remittance: 'Invoice 702',
+  invoiceNumbers: ['702'],
   ...rest,
 })
 const batchOf = (lines: LineToBuild[], rest: Partial<BatchToBuild> = {}): BatchToBuild => ({
@@ -274,4 +274,18 @@ describe('the gateway', () => {
     expect((await client.post(path, { BankAccount })).status).toBe(204)
     expect((await client.post(path, { BankAccount: { ...BankAccount, IBAN: 'NL92ABNA0417164300' } })).status).toBe(400)
   })
+})
+
+const many = Array.from({ length: 30 }, (_, n) => String(100_000 + n))
+
+test.each([
+  ['one invoice', ['8'], 'Acme: Invoice 8'],
+  ['two', ['8', '9'], 'Acme: Invoices 8, 9'],
+  ['no invoice', [], 'Acme'],
+  // 16 characters, 15 more numbers of 8 characters each, and the four of the sign that there are more: 140.
+  ['more than there is room for', many, `Acme: Invoices ${many.slice(0, 15).join(', ')} ...`],
+])('a payer reads whose debit it is, and %s', async (_name, invoiceNumbers, text) => {
+  const xml = xmlOf(await build(batchOf([lineOf(1n, { invoiceNumbers })]), { CreditorName: 'Acme' }))
+  expect(/<Ustrd>(.*)<\/Ustrd>/.exec(xml)?.[1]).toBe(text)
+  expect(text.length).toBeLessThanOrEqual(140)
 })

@@ -1,7 +1,15 @@
 import { isOutsideEea } from '../../kernel/bank-numbers.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { checkPain008 } from '../../rails/sepa/check-pain008.ts'
-import { type DirectDebit, messageIdOf, paymentInformationIdOf, writePain008 } from '../../rails/sepa/pain008.ts'
+import { sepaText } from '../../rails/sepa/characters.ts'
+import {
+  type DirectDebit,
+  messageIdOf,
+  NAME_MAX,
+  paymentInformationIdOf,
+  REMITTANCE_MAX,
+  writePain008,
+} from '../../rails/sepa/pain008.ts'
 import type { AccountAnswer, BatchToBuild, Built, GatewayAdapter, GatewayCall, LineToBuild } from './contract.ts'
 import { SEPA_FILE } from './facts.ts'
 import { sepaSettings, type SepaSettings } from './sepa-settings.ts'
@@ -24,6 +32,22 @@ function lackOf(settings: SepaSettings, line: LineToBuild): string | undefined {
   return undefined
 }
 
+const MORE = ' ...'
+
+/** Returns what a payer reads on the statement: whose debit it is, and the invoices that it pays, as many whole numbers as there is room for. */
+function remittanceOf(creditor: string, numbers: readonly string[]): string {
+  const [name, [first, ...others]] = [sepaText(creditor, NAME_MAX), numbers]
+  if (first === undefined) return name
+  let text = `${name}: ${others.length > 0 ? 'Invoices' : 'Invoice'} ${first}`
+  for (const [index, number] of others.entries()) {
+    const longer = `${text}, ${number}`
+    const isLast = index === others.length - 1
+    if (longer.length + (isLast ? 0 : MORE.length) > REMITTANCE_MAX) return text + MORE
+    text = longer
+  }
+  return text
+}
+
 const debitOf = (settings: SepaSettings, line: LineToBuild): DirectDebit => ({
   reference: line.reference,
   amountMinor: line.amountMinor,
@@ -34,7 +58,7 @@ const debitOf = (settings: SepaSettings, line: LineToBuild): DirectDebit => ({
   address: isAddressNeeded(settings, line) ? (line.address ?? null) : null,
   iban: line.iban ?? '',
   bic: line.bic ?? '',
-  remittance: line.remittance,
+  remittance: remittanceOf(settings.creditor.name, line.invoiceNumbers),
 })
 
 /** Builds the file and checks the finished text: nothing is offered that the check finds wrong. */
@@ -85,7 +109,7 @@ const PROBE: LineToBuild = {
   mandateReference: 'TEST',
   mandateDate: '2026-01-01',
   hasAccountChanged: false,
-  remittance: 'Test',
+  invoiceNumbers: ['1'],
   address: { street: null, postalCode: null, town: 'Berlin', country: 'DE' },
 }
 

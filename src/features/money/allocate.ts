@@ -53,6 +53,8 @@ export type Asked =
       owed?: readonly OwedDocument[]
       /** Names the field of the entry that names a document, for refusals. */
       fieldOf?: (target: OwedRef) => string
+      /** Names the list itself. */
+      field?: string
       /** True where added allocations are the service's. */
       isServiceMade?: boolean
     }
@@ -81,9 +83,13 @@ export async function planAllocations(
   const fieldOf = (target: OwedRef) => ('list' in asked ? (asked.fieldOf?.(target) ?? null) : null)
   checkTargets(given, plan, owed, fieldOf)
   const after = statesAfter(context, given, present, plan, owed)
-  checkSums(given, present, after, owed, fieldOf)
+  checkSums(given, present, after, owed, { ofAmount: fieldOfAmount(asked), of: fieldOf })
   return { allocations: after, room: roomFor(owed, amountTo(present), amountTo(after)) }
 }
+
+/** Returns the field that made a sum too high: the list, or the amount where the allocations stay as they are. */
+export const fieldOfAmount = (asked: { list: unknown; field?: string } | object): string | null =>
+  'list' in asked ? ('field' in asked ? (asked.field ?? null) : null) : 'Amount'
 
 const amountTo =
   (some: readonly WantedState[]) =>
@@ -226,10 +232,10 @@ function checkSums(
   present: readonly AllocationState[],
   after: readonly WantedState[],
   owed: readonly OwedDocument[],
-  fieldOf: (target: OwedRef) => string | null,
+  fields: { ofAmount: string | null; of: (target: OwedRef) => string | null },
 ): void {
   const { currency } = given
-  checkAllocated(sumMinor(after), given)
+  checkAllocated(sumMinor(after), given, fields.ofAmount)
   for (const document of owed) {
     const openMinor = document.openMinor + amountTo(present)(document)
     const wantedMinor = amountTo(after)(document)
@@ -237,7 +243,7 @@ function checkSums(
       throw conflict(
         'too_little_open',
         `${capitalOf(document)} has ${amountText(openMinor, currency)} open; ${amountText(wantedMinor, currency)} cannot be allocated to it.`,
-        fieldOf(document),
+        fields.of(document),
       )
   }
 }

@@ -50,7 +50,8 @@ const listOfAllocations = <T>(item: Field<T>, whenRequired: string): Field<T[]> 
   described(listOf(item, { max: ALLOCATIONS_MAX, what: 'allocations' }), whenRequired)
 
 /** Declares the list as payments and credit notes take it. */
-export const allocationsIn = () => listOfAllocations(EntryIn, 'Required unless AutoApply is true; may be empty')
+export const allocationsIn = (whenRequired = 'Required unless AutoApply is true; may be empty') =>
+  listOfAllocations(EntryIn, whenRequired)
 
 export const ENTRY_NAMES: EntryNames = {
   list: 'Allocations',

@@ -25,6 +25,7 @@ import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './a
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import type { WantedGiven } from './resolve-givens.ts'
+import { fieldOfAmount } from './allocate.ts'
 import { checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
 import { type WantedState, writeEdit, writeMoney } from './write.ts'
@@ -33,7 +34,11 @@ import { type WantedState, writeEdit, writeMoney } from './write.ts'
 
 /** Money that is to pay a positive adjustment: a list; the present allocations and as much unallocated money as is needed; or the present ones. */
 export type PositiveAsked =
-  | { list: readonly (WantedGiven & { isServiceMade?: boolean })[] }
+  | {
+      list: readonly (WantedGiven & { isServiceMade?: boolean })[]
+      /** Names the list, for refusals. */
+      field?: string
+    }
   | { auto: 'caller' | 'service' }
   | { keep: true }
 
@@ -191,7 +196,7 @@ async function planGivens(
     ...present.map(({ givenKind, givenId }) => ({ kind: givenKind, id: givenId })),
   ]
   const givens = refs.length === 0 ? [] : await listGiven(tx, tx.account, refs)
-  checkSums(positive, present, shares, givens)
+  checkSums(positive, present, { shares, field: fieldOfAmount(asked) }, givens)
   return shares.map((share) => stateOf(context, positive, present, share, givens))
 }
 
@@ -279,11 +284,11 @@ function stateOf(
 function checkSums(
   positive: PositiveAdjustment,
   present: readonly AllocationState[],
-  shares: readonly Share[],
+  { shares, field }: { shares: readonly Share[]; field: string | null },
   givens: readonly GivenDocument[],
 ): void {
-  for (const share of shares) if (!isKept(present, share)) checkGiven(positive, givenOf(givens, share))
-  checkAllocated(sumMinor(shares), positive)
+  for (const share of shares) if (!isKept(present, share)) checkGiven(positive, givenOf(givens, share), field)
+  checkAllocated(sumMinor(shares), positive, field)
   for (const given of givens) {
     const { kind, id, currency } = given
     const hereMinor = sumMinor(present.filter(({ givenKind, givenId }) => givenKind === kind && givenId === id))
@@ -293,18 +298,24 @@ function checkSums(
       throw conflict(
         'too_little_unallocated',
         `The ${labelOf(given)} has ${amountText(freeMinor, currency)} unallocated; ${amountText(wantedMinor, currency)} of it cannot be allocated.`,
+        field,
       )
   }
 }
 
-function checkGiven(positive: PositiveAdjustment, given: GivenDocument): void {
+function checkGiven(positive: PositiveAdjustment, given: GivenDocument, field: string | null): void {
   const label = `The ${labelOf(given)}`
   if (given.customerId !== positive.customerId)
     throw conflict(
       'other_customer',
       `${label} is of customer ${given.customerId}, not of customer ${positive.customerId}.`,
+      field,
     )
   if (given.currency !== positive.currency)
-    throw conflict('other_currency', `${label} is in ${given.currency}; it cannot pay what is in ${positive.currency}.`)
-  if (given.isFailed) throw conflict('payment_failed', `${label} has failed; nothing of it can be allocated.`)
+    throw conflict(
+      'other_currency',
+      `${label} is in ${given.currency}; it cannot pay what is in ${positive.currency}.`,
+      field,
+    )
+  if (given.isFailed) throw conflict('payment_failed', `${label} has failed; nothing of it can be allocated.`, field)
 }

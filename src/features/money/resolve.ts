@@ -87,7 +87,7 @@ async function resolveAllocations(
   })
   const owed = await checkTargetsExist(tx, asked, wanted, names, problems)
   if (problems.found.length > before) return undefined
-  return { list: wanted, owed, fieldOf: fieldsOf(wanted, names) }
+  return { list: wanted, owed, fieldOf: fieldsOf(wanted, names), field: names.list }
 }
 
 /** Returns how an entry that names a document is called in what was sent: "Allocations[0].invoiceID". */

@@ -1,7 +1,8 @@
 import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
 import type { PostedPayment } from '../../engine/money/postings.ts'
+import { isFailure } from '../../engine/collection/reasons.ts'
 import { amountText } from '../../kernel/currencies.ts'
-import { conflict } from '../../kernel/fault.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Payment } from './payment-queries.ts'
 
@@ -65,19 +66,35 @@ export function checkCurrencyEdit(label: string, present: string, wanted: string
     )
 }
 
-/** Throws a conflict where allocations come to more than the amount of their record, or reach into what is held of it. */
+/**
+ * Throws a conflict where allocations come to more than the amount of their record, or reach into what is held of it. `field` is the one that asked
+ * for it.
+ */
 export function checkAllocated(
   allocatedMinor: bigint,
   { amountMinor, currency, heldMinor = 0n }: { amountMinor: bigint; currency: string; heldMinor?: bigint },
+  field: string | null,
 ): void {
   if (heldMinor > 0n && allocatedMinor <= amountMinor && allocatedMinor > amountMinor - heldMinor)
     throw conflict(
       'held_for_refund',
       `Of the amount of ${amountText(amountMinor, currency)}, ${amountText(heldMinor, currency)} is held for a refund whose outcome is not known; ${amountText(allocatedMinor, currency)} cannot be allocated.`,
+      field,
     )
   if (allocatedMinor > amountMinor)
     throw conflict(
       'over_allocated',
       `The allocations come to ${amountText(allocatedMinor, currency)}, more than the amount of ${amountText(amountMinor, currency)}.`,
+      field,
     )
+}
+
+/** Notes a success by hand that is sent with the reason of a failure. `at` is where the result stands in the body: '' or "Results[0].". */
+export function checkReason(
+  { Success, Reason }: { Success?: boolean; Reason?: string | null },
+  at: string,
+  problems: Problems,
+): void {
+  if (Success === true && isFailure(Reason))
+    problems.add('contradiction', `${at}Reason`, `${at}Reason is one of a failure, and ${at}Success is true.`)
 }

@@ -83,7 +83,8 @@ function checkForbidden(kind: BankKind, body: Body, note: Note): void {
     BIC: kind !== 'sepa',
   }
   for (const field of ['BranchCode', 'RoutingNumber', 'IBAN', 'BIC'] as const)
-    if (forbidden[field] && body[field] != null) note(field, 'not_of_method', `is not part of a ${kind} account.`)
+    if (forbidden[field] && body[field] != null)
+      note(field, 'not_of_method', `is not part of ${kind === 'ach' ? 'an' : 'a'} ${kind} account.`)
 }
 
 function plainAccount(kind: 'debit_order' | 'ach', body: Body, note: Note): CheckedAccount {

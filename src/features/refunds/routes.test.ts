@@ -162,6 +162,7 @@ test('a result by hand is taken after 24 hours of silence, once', async () => {
   expect(codeOf(await client.put(result, { Success: false }))).toEqual([409, 'gateway_may_answer'])
   await moveTo(client, '2027-01-03')
   expect((await client.put(result, { Success: true, Date: '2027-01-04' })).body.Errors[0].Field).toBe('Date')
+  expect((await client.put(result, { Success: true, Reason: 'AC04' })).body.Errors[0].Field).toBe('Reason')
   expect((await client.put(result, { Success: false, Reason: 'They never got it.' })).status).toBe(204)
   expect(await refunds()).toMatchObject([{ State: 'failed', Message: 'They never got it.' }])
   expect(await balances()).toMatchObject({ Held: 0, Unallocated: 100 })

@@ -14,6 +14,7 @@ import { amountIn } from '../../platform/wire/amounts.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import type { Outcome } from '../gateways/contract.ts'
 import type { PaymentRecord } from '../money/records.ts'
+import { checkReason } from '../money/rules.ts'
 import { paymentKind } from '../payments/record.ts'
 import { beginRefund, finishRefund, type RefundCall, reopenRefund, sendRefund } from './actions.ts'
 import { findPaymentRefund, listRefundsOf, type PaymentRefund } from './queries.ts'
@@ -95,6 +96,7 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     success: { status: 204 },
     refusals: { 409: 'Its outcome is known, or the gateway may still answer' },
     record: async (tx, context, { params }) => foundRefund(tx, await paymentKind.locked(tx, context, params), params),
+    references: async (_tx, _context, { body }, problems) => checkReason(body, '', problems),
     write: async (tx, context, { body }, refund: PaymentRefund) => {
       const { now, today } = context.moment
       checkResultByHand(refund, now)

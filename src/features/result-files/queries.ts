@@ -25,30 +25,34 @@ export interface ResultFile extends Counts {
   /** Null of a report of a gateway. */
   sha256: Buffer | null
   format: string
+  /** Lines that still wait for a person. */
+  open: number
   /** Lines that have been worked on. */
   linesDone: number
   isFinished: boolean
 }
 
-const FILE = fragment`
+const fileColumns = (account: AccountId): Fragment => fragment`
   f.result_file_id as "id", f.gateway_id as "gatewayId", f.sha256, f.format, f.lines_done as "linesDone", f.finished_at is not null as "isFinished",
-  f.matched, f.applied, f.already_known as "alreadyKnown", f.unmatched`
+  f.matched, f.applied, f.already_known as "alreadyKnown", f.unmatched,
+  (select count(*)::integer from result_lines l
+    where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') as "open"`
 
 export const findResultFile = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<ResultFile>(
     db,
-    sql`select ${FILE} from result_files f where f.account_id = ${account} and f.result_file_id = ${id}`,
+    sql`select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.result_file_id = ${id}`,
   )
 
 export const findFileByHash = (db: Queryable, account: AccountId, gatewayId: Id, sha256: Buffer) =>
   firstRow<ResultFile>(
     db,
-    sql`select ${FILE} from result_files f where f.account_id = ${account} and f.gateway_id = ${gatewayId} and f.sha256 = ${sha256}`,
+    sql`select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.gateway_id = ${gatewayId} and f.sha256 = ${sha256}`,
   )
 
 export const listResultFiles = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<ResultFile>(sql`
-    select ${FILE} from result_files f where f.account_id = ${account} order by f.result_file_id offset ${start.skip} limit ${limit}`)
+    select ${fileColumns(account)} from result_files f where f.account_id = ${account} order by f.result_file_id offset ${start.skip} limit ${limit}`)
 
 export const countResultFiles = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from result_files where account_id = ${account}`)

@@ -41,9 +41,10 @@ describe('a file', () => {
     expect((await shop.client.get(`/v1/invoices/${returned.invoiceID}`)).body.ActualBalance).toBe(115)
     const again = await shop.send(file)
     expect([again.status, again.body]).toEqual([200, added.body])
-    expect((await shop.client.get('/v1/resultfiles')).body).toEqual([added.body])
+    expect((await shop.client.get('/v1/resultfiles')).body).toEqual([{ ...added.body, Open: 0 }])
     expect((await shop.client.get(`/v1/resultfiles/${added.body.resultFileID}`)).body).toEqual({
       ...added.body,
+      Open: 0,
       Lines: [],
     })
     const [event] = (await shop.client.get('/v1/events?type=result_file.read')).body
@@ -370,9 +371,13 @@ describe('a person answers a line', () => {
   })
 
   test('that it is none of these: it is closed', async () => {
-    const { answer, lines, client } = await waiting(entryXml({ text: 'Rent', family: 'ICDT' }))
+    const { answer, lines, client } = await waiting(
+      entryXml({ text: 'Rent', family: 'ICDT' }),
+      entryXml({ text: 'Salaries', family: 'ICDT' }),
+    )
     expect((await answer({ isClosed: true })).status).toBe(204)
-    expect(await lines()).toMatchObject([{ State: 'closed', Kind: 'other' }])
+    expect(await lines()).toMatchObject([{ State: 'closed', Kind: 'other' }, { State: 'open' }])
+    expect((await client.get('/v1/resultfiles')).body).toMatchObject([{ Unmatched: 2, Open: 1 }])
     expect((await client.get('/v1/events?type=result_line.closed')).body).toHaveLength(1)
   })
 

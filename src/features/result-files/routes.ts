@@ -14,7 +14,14 @@ import { openTexts } from './list-lines.ts'
 import { countResultFiles, listLinesOfFile, listResultFiles, lockListedLine } from './queries.ts'
 import { fileBusy, receiveFile, type ResultDeps } from './receive.ts'
 import { resultFileKind as file, resultLineKind as lineKind } from './record.ts'
-import { GatewayQuery, ResultLineIn, type OpenedLine, resultFileShape, resultFileWithLinesShape } from './wire.ts'
+import {
+  GatewayQuery,
+  listedFileShape,
+  ResultLineIn,
+  type OpenedLine,
+  resultFileShape,
+  resultFileWithLinesShape,
+} from './wire.ts'
 import { invalid } from '../../kernel/fault.ts'
 
 const tag = 'Result files'
@@ -48,7 +55,7 @@ const reading = (deps: Deps): Operation[] => [
     path: '/v1/resultfiles',
     tag,
     summary: 'List the result files of banks, and reports of gateways that could not be applied',
-    out: resultFileShape,
+    out: listedFileShape,
     rows: listResultFiles,
     count: countResultFiles,
   }),

@@ -30,7 +30,14 @@ const fileColumns = {
   Unmatched: [outInteger(), ({ unmatched }: ResultFile) => unmatched],
 } as const
 
+const open = [
+  outInteger({ description: 'Of its lines, those that still wait for a person' }),
+  ({ open }: ResultFile) => open,
+] as const
+
 export const resultFileShape = recordShape<ResultFile>()('ResultFile', fileColumns)
+
+export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', { ...fileColumns, Open: open })
 
 /** Line with its texts, opened. */
 export type OpenedLine = ListedLine & LineTexts
@@ -83,6 +90,7 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   Applied: ofFile(fileColumns.Applied),
   AlreadyKnown: ofFile(fileColumns.AlreadyKnown),
   Unmatched: ofFile(fileColumns.Unmatched),
+  Open: ofFile(open),
   Lines: arrivingColumn(resultLineShape, ({ lines }) => lines),
 })
 
@@ -92,7 +100,11 @@ const answers = {
   paymentID: optional(reference()),
   customerID: optional(reference()),
   AutoApply: optional(flag(), 'isAutoApply'),
-  Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
+  Allocations: optional(
+    allocationsIn('What the money of customerID pays; left out, nothing, unless AutoApply is true'),
+    'allocations',
+    'LinkedAllocations',
+  ),
   isClosed: optional(flag()),
 } satisfies Properties
 

@@ -58,8 +58,9 @@ export const messageIdOf = (token: string): string => token.replaceAll('-', '')
 /** Returns the identifier of the one payment information that the file of a batch holds. */
 export const paymentInformationIdOf = (token: string): string => `${messageIdOf(token)}-1`
 
-const NAME_MAX = 70
-const REMITTANCE_MAX = 140
+/** Characters of a name, and of what a payer reads on the statement. */
+export const NAME_MAX = 70
+export const REMITTANCE_MAX = 140
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
