@@ -211,6 +211,7 @@ describe('positive adjustments', () => {
       const LinkedAllocations = list.map((one) => ({ AmtAllocated: 5, isAdjustment: false, ...one }))
       const body = { AdjustmentID: id, ...positiveOf(customerID, 'interest', 25), LinkedAllocations }
       const reply = await client.put('/v1/adjustment/edit', body)
+      if (reply.status === 409) expect(reply.body.Errors[0].Field).toBe('LinkedAllocations')
       return reply.status === 204 ? [204] : [reply.status, ...codesOf(reply)]
     }
     expect(await edit({ objectID: 999_999 })).toEqual([400, 'payment_unknown'])
@@ -224,6 +225,9 @@ describe('positive adjustments', () => {
     expect(await edit({ objectID: mine, AmtAllocated: 26 })).toEqual([409, 'over_allocated'])
     expect(await edit({ objectID: mine }, { objectID: mine, AmtAllocated: 6 })).toEqual([409, 'too_little_unallocated'])
     expect(await edit({ objectID: mine }, { objectID: mine })).toEqual([204])
+    const lowered = { AdjustmentID: id, ...positiveOf(customerID, 'interest', 9) }
+    const { status, body } = await client.put('/v1/adjustment/edit', lowered)
+    expect([status, body.Errors]).toMatchObject([409, [{ Code: 'over_allocated', Field: 'Amount' }]])
   })
 
   test('one with allocations cannot be deleted: they are named; afterwards it is gone and can be told of no more', async () => {
