@@ -4,6 +4,7 @@ import { benchCollect } from './collect.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
+import { benchMail } from './mail.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchOutward } from './outward.ts'
@@ -46,6 +47,7 @@ const programs: Record<string, () => Promise<void>> = {
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
+  mail: () => benchMail({ times: Math.min(times, 3), isSmoke }),
   webhooks: () => benchWebhooks({ times, isSmoke }),
   'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),

@@ -19,6 +19,7 @@ const PROGRAMS = [
   'neighbours',
   'outward',
   'webhooks',
+  'mail',
   'collect',
   'sepa',
   'result-files',

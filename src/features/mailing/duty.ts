@@ -8,7 +8,7 @@ import { type MailingDeps, sendPortion } from './send.ts'
 /** The duty that sends mail: some connections to the mail server, over which accounts take turns. */
 
 const LOOK_EVERY_MS = 1_000
-const LINES = 4
+const LINES = 2
 /** After the server could not be reached: every look would use up a try of some mail. */
 const AWAY_MS = 10_000
 
