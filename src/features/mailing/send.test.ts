@@ -71,6 +71,38 @@ test('an invoice mail links the page of its invoice, which no reader of the outb
   expect(server.arrived.at(-1)?.mail.html).not.toContain('See and pay')
 })
 
+test('a reminder has a link, and headers of one click, by which its kind is stopped; an invoice mail has none', async () => {
+  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const client = await linked.sender({ clockAt: '2027-01-01T00:00:00.000Z' })
+  await client.put('/v1/collectionrules', { Reminders: [{ Kind: 'payment_due', DaysBefore: 3, isActive: true }] })
+  const { customerID } = (
+    await client.post('/v1/customers', { Name: 'A', isCompany: true, Email: 'a@example.com', autoSendInvoice: true })
+  ).body
+  const Charges = [{ Line: 'Hours', Qty: 1, UnitCostEx: 10 }]
+  await client.post('/v1/invoices', { customerID, Charges, DueDate: '2027-01-10' })
+  await linked.work()
+  expect(server.arrived.at(-1)?.mail.headers.map(({ key }) => key)).not.toContain('list-unsubscribe')
+  await client.put('/v1/clock', { Now: '2027-01-08' })
+  const reminder = (await client.get('/v1/outbox')).body.at(-1)
+  expect(reminder).toMatchObject({ Template: 'payment_due', Status: 'Held' })
+  expect(reminder.Text).toContain('Stop reminders of this kind: ••••')
+  await client.put(`/v1/outbox/${reminder.outboxID}/send`)
+  await linked.work()
+  const { headers, text = '' } = server.arrived.at(-1)?.mail ?? { headers: [] }
+  const headerOf = (name: string) => headers.find(({ key }) => key === name)?.value
+  expect(headerOf('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
+  const url = /^<(https:\/\/pay\.example\/u\/[^>]+)>$/.exec(headerOf('list-unsubscribe') ?? '')?.[1] ?? ''
+  expect(text).toContain(`Stop reminders of this kind: ${url}`)
+  const stopped = await linked.service.app.server.inject({
+    method: 'POST',
+    url: new URL(url).pathname,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: 'List-Unsubscribe=One-Click',
+  })
+  expect(stopped.statusCode).toBeLessThan(400)
+  expect((await client.get(`/v1/customers/${customerID}`)).body.StoppedReminders).toEqual(['payment_due'])
+})
+
 test('mail of a test account without TestMailTo is held, and leaves when there is one and a person sends it', async () => {
   const client = await sender()
   await client.put('/v1/account', { TestMailTo: null })

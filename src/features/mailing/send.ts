@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -25,6 +26,7 @@ import {
   releaseMails,
   renewClaims,
 } from '../outbox/sending-queries.ts'
+import { reminderLink } from '../reminders/page.ts'
 import { attachmentsOf, DocumentGone } from './attach.ts'
 import { badAddressOf, forTest, type MailSender, senderOf } from './compose.ts'
 import { FRESH_MS, mailVerdictOf, receiversOf, verdictOfLost } from './rules.ts'
@@ -179,11 +181,25 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
     html: addressed.html,
     messageId: mail.messageId,
     date: new Date(deps.realClock()),
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    headers: { 'Auto-Submitted': 'auto-generated', ...stopHeaders(deps, settings.id, mail) },
     attachments,
   })
   const { to, cc } = addressed
   return { addressed: { to, cc, open: isTest ? null : mail.open }, receivers, bytes }
+}
+
+/** Returns how mail programs let a reminder's reader stop its kind by one click (RFC 8058), which asks for https; nothing for other mails. */
+function stopHeaders(
+  { secrets }: Pick<MailingDeps, 'secrets'>,
+  account: AccountId,
+  { customerId, template }: ClaimedMail,
+): Record<string, string> {
+  const kind = REMINDER_KINDS.find((one) => one === template)
+  if (kind === undefined || customerId === null) return {}
+  const url = secrets.links.url(reminderLink(account, customerId, kind))
+  if (url === null) return {}
+  const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+  return { 'List-Unsubscribe': `<${url}>`, ...(url.startsWith('https:') ? oneClick : {}) }
 }
 
 const verdictOf = (

@@ -53,6 +53,8 @@ export interface CollectionFacts extends Writer {
   kind: CollectionKind
   /** Everything that one mail of the kind is about; never empty. */
   items: readonly CollectionItem[]
+  /** The page on which reminders of the kind are stopped; left out: it is no reminder. */
+  stopLink?: string
 }
 
 interface Words {
@@ -201,6 +203,7 @@ interface Names {
   mandate(reference: string): string
   creditor(identifier: string): string
   footer: string
+  stop: string
 }
 
 const NAMES: Record<Language, Names> = {
@@ -214,6 +217,7 @@ const NAMES: Record<Language, Names> = {
     mandate: (reference) => `mandate ${reference}`,
     creditor: (identifier) => `creditor identifier ${identifier}`,
     footer: 'If you have a question about this, please answer this mail.',
+    stop: 'Stop reminders of this kind',
   },
   de: {
     greeting: (name) => `Guten Tag ${name},`,
@@ -225,11 +229,20 @@ const NAMES: Record<Language, Names> = {
     mandate: (reference) => `Mandat ${reference}`,
     creditor: (identifier) => `Gläubiger-Identifikationsnummer ${identifier}`,
     footer: 'Bei Fragen dazu antworten Sie bitte auf diese Nachricht.',
+    stop: 'Erinnerungen dieser Art abbestellen',
   },
 }
 
 /** Renders a mail of collection in the language of its locale. */
-export function collectionMail({ accountName, colour, locale, customerName, kind, items }: CollectionFacts): Rendered {
+export function collectionMail({
+  accountName,
+  colour,
+  locale,
+  customerName,
+  kind,
+  items,
+  stopLink,
+}: CollectionFacts): Rendered {
   const formats = formatsOf(locale)
   const { subject, lead, wish } = WORDS[formats.language][kind]
   const names = NAMES[formats.language]
@@ -265,5 +278,6 @@ export function collectionMail({ accountName, colour, locale, customerName, kind
     subject: subject(accountName),
     parts: [names.greeting(customerName), lead, shown, ...(wish === null ? [] : [wish]), ...buttons],
     footer: names.footer,
+    stop: stopLink === undefined ? undefined : { label: names.stop, link: stopLink },
   })
 }

@@ -1,21 +1,20 @@
-import type { InvoiceId } from '../../kernel/ids.ts'
+import { LINK_KINDS, type Link } from '../../platform/page/links.ts'
 
 /**
  * Links in mails. A row of the outbox holds a mark in the place of each, which nobody can guess before the mail is written, so that no name and no
  * memo can hold one. The link is derived when the mail is sent, and is stored nowhere.
  */
 
-/** The link of an invoice: its page, by how often its links were revoked when the mail was written. */
-export interface MailLink {
-  invoiceId: InvoiceId
-  counter: number
-}
+/** A link as it was when the mail was written: its account is that of the mail. */
+export type MailLink = Omit<Link, 'account'>
 
 /** Returns the part of a Message-ID that is drawn for it. */
 const drawnPartOf = (messageId: string): string => messageId.slice(1).split('@')[0] ?? ''
 
-export const markOf = (messageId: string, { invoiceId, counter }: MailLink): string =>
-  `${drawnPartOf(messageId)}:i:${invoiceId}:${counter}`
+export const markOf = (messageId: string, { kind, record, counter }: MailLink): string =>
+  `${drawnPartOf(messageId)}:${kind}:${record}:${counter}`
+
+const kindOf = (letter: string) => LINK_KINDS.find((kind) => kind === letter) ?? 'i'
 
 /**
  * Puts what stands for links into a text of a mail. Rule: a link stands in a line with nothing that the mail needs without it; where there is none
@@ -23,19 +22,17 @@ export const markOf = (messageId: string, { invoiceId, counter }: MailLink): str
  */
 export function withLinks(text: string, messageId: string, linkOf: (link: MailLink) => string | null): string {
   const drawn = drawnPartOf(messageId)
-  if (drawn === '' || !text.includes(`${drawn}:i:`)) return text
+  if (drawn === '' || !text.includes(`${drawn}:`)) return text
   return text
     .split('\n')
     .flatMap((line) => {
       let isWhole = true
-      const shown = line.replaceAll(
-        new RegExp(`${drawn}:i:(\\d+):(\\d+)`, 'g'),
-        (_mark, id: string, counter: string) => {
-          const link = linkOf({ invoiceId: BigInt(id), counter: Number(counter) })
-          if (link === null) isWhole = false
-          return link ?? ''
-        },
-      )
+      const marks = new RegExp(`${drawn}:([iu]):(\\d+):(\\d+)`, 'g')
+      const shown = line.replaceAll(marks, (_mark, letter: string, record: string, counter: string) => {
+        const link = linkOf({ kind: kindOf(letter), record: BigInt(record), counter: Number(counter) })
+        if (link === null) isWhole = false
+        return link ?? ''
+      })
       return isWhole ? [shown] : []
     })
     .join('\n')

@@ -75,8 +75,8 @@ export interface DocumentMail {
   document: AttachedDocument | null
   /** Invoices whose pages it links. */
   links?: readonly InvoiceId[]
-  /** `linkTo` gives the mark of a link to the page of an invoice. */
-  write(sender: Writer & { linkTo(invoice: InvoiceId): string }): Rendered
+  /** `linkTo` gives the mark of a link to the page of an invoice, `linkToStop` to that on which reminders are stopped. */
+  write(sender: Writer & { linkTo(invoice: InvoiceId): string; linkToStop(link: MailLink): string }): Rendered
 }
 
 /** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
@@ -100,14 +100,15 @@ export function sendDocumentMails(
   { moment }: Pick<RequestContext, 'moment'>,
   sender: Sender,
   mails: readonly DocumentMail[],
-  links: readonly MailLink[] = [],
+  links: readonly { id: InvoiceId; counter: number }[] = [],
 ): void {
-  const counters = new Map(links.map(({ invoiceId, counter }) => [invoiceId, counter]))
+  const counters = new Map(links.map(({ id, counter }) => [id, counter]))
   const rows = mails.map(({ write, locale, ...mail }) => {
     const messageId = newMessageId(sender)
-    const linkTo = (invoiceId: InvoiceId) => markOf(messageId, { invoiceId, counter: counters.get(invoiceId) ?? 0 })
+    const linkTo = (record: InvoiceId) => markOf(messageId, { kind: 'i', record, counter: counters.get(record) ?? 0 })
+    const linkToStop = (link: MailLink) => markOf(messageId, link)
     const { name: accountName, colour } = sender
-    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo })
+    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo, linkToStop })
     return { ...mail, messageId, subject: oneLine(subject), text, html }
   })
   sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })
@@ -125,7 +126,7 @@ export function fullTexts(
   { text, html, sealed, messageId }: Pick<Mail, 'text' | 'html' | 'sealed' | 'messageId'>,
   { sealer, links }: MailSecrets,
 ): { text: string; html: string } {
-  const urlOf = ({ invoiceId, counter }: MailLink) => links.url({ kind: 'i', account, record: invoiceId, counter })
+  const urlOf = (link: MailLink) => links.url({ ...link, account })
   const escapedUrlOf = (link: MailLink) => urlOf(link)?.replaceAll('&', '&amp;').replaceAll('"', '&quot;') ?? null
   const open: { text: string; html: string } =
     sealed === null ? { text, html } : JSON.parse(sealer.open(account, placeOf(messageId), sealed))

@@ -3,7 +3,6 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import type { MailLink } from './links.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
@@ -129,8 +128,8 @@ export const sendMails = (
 
 /** Lists how often the links of invoices were revoked. */
 export const listLinkCounters = (tx: Transaction, ids: readonly InvoiceId[]) =>
-  tx.rows<MailLink>(sql`
-    select invoice_id as "invoiceId", link_counter as "counter" from invoices
+  tx.rows<{ id: InvoiceId; counter: number }>(sql`
+    select invoice_id as "id", link_counter as "counter" from invoices
      where account_id = ${tx.account} and invoice_id = any (${arrayLiteral(ids)}::bigint[])`)
 
 /** Sender of a mail: its name, and the language of the mail. A customer's own language comes before the account's. */

@@ -111,11 +111,11 @@ describe('the mail with an invoice', () => {
 
 describe('links', () => {
   const messageId = '<0b5ee6f9-9f7e-4b0c-8f7e-3a1c2d4e5f60@example.com>'
-  const mark = markOf(messageId, { invoiceId: 17n, counter: 2 })
+  const mark = markOf(messageId, { kind: 'i', record: 17n, counter: 2 })
   const text = `Hello\nPay: ${mark}\nBye`
 
   test('stand in the place of their marks, and take their line with them where there is none', () => {
-    const shown = withLinks(text, messageId, ({ invoiceId, counter }) => `/i/${invoiceId}-${counter}`)
+    const shown = withLinks(text, messageId, ({ kind, record, counter }) => `/${kind}/${record}-${counter}`)
     expect(shown).toBe('Hello\nPay: /i/17-2\nBye')
     expect(withLinks(text, messageId, () => null)).toBe('Hello\nBye')
   })

@@ -26,6 +26,8 @@ interface Letter extends Pick<Writer, 'accountName' | 'colour'> {
   parts: readonly Part[]
   /** Who answers when the receiver wonders about the mail. */
   footer: string
+  /** Of a reminder: how its kind is stopped. */
+  stop?: { label: string; link: string } | undefined
 }
 
 const isButton = (part: Part): part is { label: string; link: string } => typeof part === 'object' && 'link' in part
@@ -52,20 +54,24 @@ function markedOf(part: Part, colour: string): Html {
   return html`<table width="100%" cellpadding="0" cellspacing="0" class="text" style="margin:0 0 24px;border-collapse:collapse;font-size:16px;line-height:24px;color:#1b2126">${part.map(row)}</table>`
 }
 
+const stopLine = ({ label, link }: { label: string; link: string }): Html =>
+  html`\n<p class="soft" style="margin:8px 0 0;font-size:14px;line-height:20px;color:#525c65"><a href="${link}" style="color:inherit">${label}</a></p>`
+
 /** Renders a mail: one column, which fits 320 pixels, without anything that is fetched. */
-export function render({ language, accountName, colour, subject, parts, footer }: Letter): Rendered {
+export function render({ language, accountName, colour, subject, parts, footer, stop }: Letter): Rendered {
   const brand = readableColour(colour)
   const body = parts.map((part) => html`\n${markedOf(part, brand)}`)
   return {
     subject,
-    text: `${parts.map(plainOf).join('\n\n')}\n\n-- \n${accountName}\n${footer}\n`,
+    text: `${parts.map(plainOf).join('\n\n')}\n\n-- \n${accountName}\n${footer}\n${stop ? `${plainOf(stop)}\n` : ''}`,
     html: html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${subject}</title>${STYLE}</head>
 <body class="ground" style="margin:0;padding:0;background:#f2f4f6">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="ground" style="background:#f2f4f6"><tr><td align="center" style="padding:24px 12px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="sheet" style="max-width:600px;background:#ffffff;border-top:6px solid ${brand};border-radius:6px;text-align:left"><tr><td class="text" style="padding:24px;${LETTERS};font-size:16px;line-height:24px;color:#1b2126;overflow-wrap:anywhere">
 <main><h1 style="margin:0 0 24px;font-size:20px;line-height:28px">${accountName}</h1>${body}
-<p class="soft" style="margin:24px 0 0;font-size:14px;line-height:20px;color:#525c65">${footer}</p></main></td></tr></table></td></tr></table>
+<p class="soft" style="margin:24px 0 0;font-size:14px;line-height:20px;color:#525c65">${footer}</p>${stop && stopLine(stop)}
+</main></td></tr></table></td></tr></table>
 </body></html>`.markup,
   }
 }

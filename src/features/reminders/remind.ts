@@ -2,13 +2,14 @@ import type { ReminderKind } from '../../engine/collection/rules.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { groupBy } from '../../kernel/grouping.ts'
-import type { CustomerId, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { type CollectionItem, collectionMail } from '../outbox/collection-templates.ts'
 import { type DocumentMail, queueDocumentMails } from '../outbox/mail.ts'
 import { type Addressee, insertSent, listAddressees, listRemindable, type Remindable, type Windows } from './queries.ts'
+import { reminderLink } from './page.ts'
 import { RemindedOut, remindedToWire } from './wire.ts'
 
 /** Writes reminders: one mail a customer and kind, what it lists, and its event. */
@@ -39,7 +40,11 @@ export async function remindCustomers(
     const byKind = groupBy(ofCustomer.get(to.id) ?? [], ({ kind }) => kind)
     return [...byKind].map(([kind, items]): Letter => ({ to, kind, items }))
   })
-  await queueDocumentMails(tx, context, letters.map(mailOf))
+  await queueDocumentMails(
+    tx,
+    context,
+    letters.map((letter) => mailOf(tx.account, letter)),
+  )
   const { now } = context.moment
   const common = { type: 'customer.reminder_queued', happenedAt: now, actor: context.actor, reason: null } as const
   const events = letters.map(({ to, kind, items }) => ({
@@ -50,7 +55,7 @@ export async function remindCustomers(
   await insertLikeEvents(tx, common, events)
 }
 
-const mailOf = ({ to, kind, items }: Letter): DocumentMail => ({
+const mailOf = (account: AccountId, { to, kind, items }: Letter): DocumentMail => ({
   customerId: to.id,
   locale: to.locale,
   to: to.email,
@@ -58,12 +63,13 @@ const mailOf = ({ to, kind, items }: Letter): DocumentMail => ({
   template: kind,
   document: null,
   links: items.filter(({ document }) => document === 'invoice').map(({ documentId }) => documentId),
-  write: ({ linkTo, ...sender }) =>
+  write: ({ linkTo, linkToStop, ...sender }) =>
     collectionMail({
       ...sender,
       customerName: customerNameOf(to),
       kind,
       items: items.map((item) => shownItem(item, linkTo)),
+      stopLink: linkToStop(reminderLink(account, to.id, kind)),
     }),
 })
 
