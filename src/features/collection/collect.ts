@@ -17,6 +17,7 @@ import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { paymentShape } from '../money/shapes.ts'
 import { type Answered, putOff } from './calls.ts'
+import { mandateProblemOn } from '../payment-methods/mandates.ts'
 import { debitDaysOf } from './debit-days.ts'
 import { beginLine, giveUpLine, type MadeLine, replaceLine } from './lines.ts'
 import { announceLines } from './notice.ts'
@@ -109,6 +110,8 @@ async function collectByLine(
 ): Promise<MadeLine | undefined> {
   const { today } = context.moment
   const on = debitDayOf(invoice.dunning, today, today, debitDaysOf(deps, context, way))
+  const problem = await mandateProblemOn(tx, tx.account, way.gateway, way.method, on)
+  if (problem) throw refused(problem.code, `Payment method ${way.method.id} cannot be debited: ${problem.message}`)
   const line = await beginLine(tx, context, invoice, way, { step: null, on, isByHand: true })
   if (line) await announceLines(tx, context, deps, invoice.customerId, [line])
   return line

@@ -1,5 +1,5 @@
 import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
-import type { Action } from '../../engine/collection/rules.ts'
+import type { Action, CollectionRules } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
@@ -12,6 +12,7 @@ import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer, listDunn
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { isDebit, type Way, wayOf, waysOf } from '../invoices/collection.ts'
+import { mandateProblemOn } from '../payment-methods/mandates.ts'
 import { type RunAction, runActions } from './actions.ts'
 import { handOverBatches, prepareBatches } from './batch-day.ts'
 import { type CallDeps, callTry, ONE_BY_ONE, resumeTry, writeAnswer } from './calls.ts'
@@ -131,6 +132,25 @@ async function dueOf(tx: Transaction, customerId: CustomerId, today: IsoDate) {
   return { rules, invoices, wayOfInvoice }
 }
 
+/**
+ * Finds the try that the day brings to an invoice, and the facts of the day. Rule: a method whose mandate does not reach to the day of the debit is
+ * none that is usable.
+ */
+async function dueToday(
+  tx: Transaction,
+  invoice: DunnedInvoice,
+  way: Way | undefined,
+  { today, rules, daysOf }: { today: IsoDate; rules: CollectionRules; daysOf: DaysOf },
+) {
+  const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
+  const found = way ? tryOf(invoice.dunning, facts) : null
+  const isLapsed =
+    way && found && isDebit(way) && (await mandateProblemOn(tx, tx.account, way.gateway, way.method, found.on)) !== null
+  if (!isLapsed) return { way, facts, found }
+  const without = dayFactsOf(invoice, { today, rules, way: undefined, batches: null })
+  return { way: undefined, facts: without, found: null }
+}
+
 /** Begins the tries of a customer that are due: those by card are to be called, those by bank account are lines of batches by then. */
 async function beginTries(
   tx: Transaction,
@@ -147,9 +167,7 @@ async function beginTries(
   const begun: Begun[] = []
   const lines: MadeLine[] = []
   for (const invoice of invoices) {
-    const way = await wayOfInvoice(invoice)
-    const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
-    const found = way && tryOf(invoice.dunning, facts)
+    const { way, facts, found } = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
     if (way && found && isDebit(way)) {
       const line = await beginLine(tx, context, invoice, way, { ...found, isByHand: false })
       if (line) lines.push(line)
@@ -204,8 +222,7 @@ async function beginAfterActions(
   const rules = await getCollectionRules(tx, tx.account)
   const lines: MadeLine[] = []
   for (const invoice of await listDunned(tx, tx.account, ids)) {
-    const way = await wayOf(tx, invoice)
-    const found = way && tryOf(invoice.dunning, dayFactsOf(invoice, { today, rules, way, batches: daysOf(way) }))
+    const { way, found } = await dueToday(tx, invoice, await wayOf(tx, invoice), { today, rules, daysOf })
     const line = way && found ? await beginLine(tx, context, invoice, way, { ...found, isByHand: false }) : undefined
     if (line) lines.push(line)
   }
@@ -217,8 +234,7 @@ async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today:
   const { rules, invoices, wayOfInvoice } = await dueOf(tx, customerId, today)
   const found: { invoice: DunnedInvoice; facts: KnownDay; actions: Action[] }[] = []
   for (const invoice of invoices) {
-    const way = await wayOfInvoice(invoice)
-    const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
+    const { facts } = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
     let { dunning } = invoice
     const actions: Action[] = []
     for (let next = actionsOf(dunning, facts); next; next = actionsOf(dunning, facts)) {

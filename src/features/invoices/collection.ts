@@ -73,7 +73,7 @@ function defaultOf(
 
 /**
  * Returns whether a method is tried through a gateway. Rule: bank accounts where the gateway collects in batches, with a mandate where it names
- * one to the bank; none that was rejected. A mandate that has lapsed is found when the line of a day is built.
+ * one to the bank; none that was rejected. A mandate that has lapsed is found when the line of a day is planned.
  */
 function isUsable(method: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean {
   const { batches, needsMandates } = gatewayFactsOf(type)

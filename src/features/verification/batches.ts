@@ -1,5 +1,15 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type CheckedBatch, type CheckedLine, listBatchPage, listLinePage } from './batches-queries.ts'
+import {
+  type CheckedBatch,
+  type CheckedFile,
+  type CheckedLine,
+  type CheckedReturn,
+  listBatchPage,
+  listFilePage,
+  listLinePage,
+  listReturnPage,
+  listWaitingPage,
+} from './batches-queries.ts'
 import type { Check, Report } from './difference.ts'
 import { eachPage } from './pages.ts'
 
@@ -57,4 +67,65 @@ function checkLine(line: CheckedLine, report: Report): void {
   if (givesWay !== shouldGiveWay) text('whether it gives way', String(givesWay), String(shouldGiveWay))
   if (result !== null && (state === 'open' || state === 'build' || state === 'failed'))
     text('its result', result, `none, for its batch is ${state}`)
+}
+
+/** Checks that nothing gives way to other money but lines of batches. */
+export const givingWay: Check = {
+  name: 'payments that give way',
+  run: (tx, report, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listWaitingPage(tx, tx.account, after, limit),
+      (page) => {
+        for (const { id, customerId } of page)
+          report({
+            customerId,
+            recordType: 'payment',
+            recordId: id,
+            what: 'whether it gives way',
+            stored: 'true',
+            expected: 'false, for it is in no batch',
+          })
+      },
+    ),
+}
+
+/** Checks the counts of files of banks that were read. Rule: lines are kept for a time only, so there may be fewer than were counted. */
+export const resultFiles: Check = {
+  name: 'result files',
+  run: (tx, report, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listFilePage(tx, tx.account, after, limit),
+      (page) => {
+        for (const file of page) checkFile(file, report)
+      },
+    ),
+}
+
+function checkFile({ id, matched, applied, unmatched, lineCount }: CheckedFile, report: Report): void {
+  const text = (what: string, stored: number, expected: string) =>
+    report({ customerId: null, recordType: 'result_file', recordId: id, what, stored: String(stored), expected })
+  if (applied > matched) text('lines applied', applied, `${matched} at most, for so many were matched`)
+  if (lineCount > unmatched) text('unmatched lines', unmatched, `${lineCount} at least`)
+}
+
+/** Checks that a return which a person has applied names a line of a batch, and that this has failed. */
+export const appliedReturns: Check = {
+  name: 'returns applied by hand',
+  run: (tx, report, goOn) =>
+    eachPage(
+      goOn,
+      (after, limit) => listReturnPage(tx, tx.account, after, limit),
+      (page) => {
+        for (const line of page) checkReturn(line, report)
+      },
+    ),
+}
+
+function checkReturn({ id, paymentId, customerId, isLine, hasFailed }: CheckedReturn, report: Report): void {
+  if (isLine && hasFailed) return
+  const expected = isLine ? 'one that has failed' : 'a line of a batch'
+  const stored = String(paymentId)
+  report({ customerId, recordType: 'result_line', recordId: id, what: 'its payment', stored, expected })
 }

@@ -19,6 +19,8 @@ export type RecordType =
   | 'negative_adjustment'
   | 'payment'
   | 'positive_adjustment'
+  | 'result_file'
+  | 'result_line'
   | 'subscription'
   | 'webhook_delivery'
 

@@ -3,7 +3,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { type Database, type Transaction, WHOLE_STATEMENT_MS } from '../../platform/database/database.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
-import { batches, batchLines } from './batches.ts'
+import { appliedReturns, batches, batchLines, givingWay, resultFiles } from './batches.ts'
 import { ledgerChain } from './chain.ts'
 import { orphans, zeroCharges } from './charges.ts'
 import { counts } from './counts.ts'
@@ -34,6 +34,9 @@ const CHECKS: readonly Check[] = [
   positives,
   batches,
   batchLines,
+  givingWay,
+  resultFiles,
+  appliedReturns,
   allocations,
   balances,
   entriesBalance,
