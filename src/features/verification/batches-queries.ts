@@ -51,7 +51,7 @@ export const listLinePage = (db: Queryable, account: AccountId, after: Id, limit
       join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
      where l.account_id = ${account} and l.payment_id > ${after} order by l.payment_id limit ${limit}`)
 
-/** A payment that gives way and is no line of a batch. */
+/** Lists payments that give way and are no lines of batches. */
 export const listWaitingPage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; customerId: CustomerId }>(sql`
     select p.payment_id as "id", p.customer_id as "customerId" from payments p
