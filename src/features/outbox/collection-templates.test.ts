@@ -53,3 +53,18 @@ test('a debit is announced with its amount, its day, the account, and what the p
   const bare = mailOf('en', 'debit_notice', [{ ...debit, mandate: null, creditor: null }])
   expect(bare.text).toMatch(/Invoice 702: €115\.00 on January 15, 2027, from the account ending in 3000\n/)
 })
+
+test('no mail fetches anything when it is opened, whatever stands in it', () => {
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const
+  const hostile = { ...invoice, reason: '<img src="https://evil.example/x"> url(https://evil.example) @import' }
+  for (const language of LANGUAGES)
+    for (const kind of kinds) {
+      const { html } = mailOf(language, kind, [hostile])
+      expect(html).not.toMatch(/<(img|link|script|iframe|object|video|svg|form)\b/i)
+      expect(html.match(/<[^<>]* (?:src|background|action)=/gi) ?? []).toEqual([])
+      expect(
+        [...html.matchAll(/https?:\/\/[^\s"<&)]+/g)].map(([url]) => url).filter((url) => !url.includes('evil')),
+      ).toEqual(['https://pay.example/i/702'])
+      expect(html).toMatch(/<style>[^<]*prefers-color-scheme:dark[^<]*<\/style>/)
+    }
+})
