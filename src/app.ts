@@ -54,6 +54,8 @@ import { ledgerOperations } from './features/ledger/routes.ts'
 import { statementOperations } from './features/statements/routes.ts'
 import { subscriptionComponentOperations } from './features/usage/component-routes.ts'
 import { usageOperations } from './features/usage/routes.ts'
+import { capturePages } from './features/capture-sessions/page.ts'
+import { captureSessionOperations } from './features/capture-sessions/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
@@ -86,6 +88,8 @@ import { addServicePages } from './platform/http/service-pages.ts'
 
 export interface AppSettings {
   publicUrl: string | undefined
+  /** The origin of the frames of capture sessions; undefined: that of PUBLIC_URL. */
+  widgetOrigin?: string | undefined
   corsOrigins: readonly string[]
   trustProxy: boolean | string | readonly string[]
   bounds: ConnectionBounds
@@ -147,6 +151,7 @@ interface FeatureDeps {
   hashing: Hashing
   drawing: Drawing
   links: Links
+  widgetOrigin?: string | undefined
 }
 
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
@@ -166,6 +171,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerRemovalOperations(CALLS_BACK.batches),
   ...statementOperations(deps),
   ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
+  ...captureSessionOperations({ ...deps, ...CALLS_BACK.methods }),
   ...contactOperations(deps),
   ...noteOperations(),
   ...customFieldOperations(),
@@ -217,9 +223,10 @@ const FIGURES_ANSWER_MS = 60_000
 /** Makes the public pages, and what they show of every account. */
 function allPages(
   { db, realClock, clock = steadyClock, settings }: AppDeps,
-  { links, paying }: { links: Links; paying: Parameters<typeof invoicePages>[0] },
+  links: Links,
+  operations: Parameters<typeof makePages>[1],
 ): Pages {
-  const { publicUrl, hasMailServer } = settings
+  const { publicUrl, widgetOrigin, hasMailServer } = settings
   return makePages(
     {
       db,
@@ -227,6 +234,7 @@ function allPages(
       clock,
       places: new Places(PAGES),
       publicUrl,
+      widgetOrigin,
       findAccount,
       contextOf: (account) => ({
         ...backgroundContext(account, momentOf(account, realClock), { actor: 'page', hasMailServer }),
@@ -235,7 +243,7 @@ function allPages(
       findLook: getLook,
       findLogo,
     },
-    [...invoicePages(paying), ...stopPages(paying)],
+    operations,
   )
 }
 
@@ -259,11 +267,12 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const longDb = db.apart(LONG_CONNECTIONS)
   const links = makeLinks(envelope, settings.publicUrl)
   const operations = allOperations({
+    links,
+    widgetOrigin: settings.widgetOrigin,
     db,
     longDb,
     log,
     drawing,
-    links,
     realClock,
     order: ORDER_OF_DAY,
     forgetAccount: authenticator.forget,
@@ -284,7 +293,12 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     publicUrl: settings.publicUrl,
   })
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
-  const pages = allPages(deps, { links, paying: { ...deps, ...outward, drawing } })
+  const calling = { ...deps, ...outward }
+  const pages = allPages(deps, links, [
+    ...invoicePages({ ...calling, drawing }),
+    ...stopPages({ ...calling, drawing }),
+    ...capturePages(calling),
+  ])
   const server = buildServer(
     {
       db,

@@ -8,6 +8,8 @@ import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
+import { giveBackDuty } from './features/capture-sessions/duty.ts'
+import { deleteOldSessions } from './features/capture-sessions/queries.ts'
 import { collectionDuty, collectionOfDay, returnsDuty } from './features/collection/duty.ts'
 import { linesOfService } from './features/collection/line-hooks.ts'
 import type { OnReturn } from './features/customers/actions.ts'
@@ -69,7 +71,7 @@ const BATCH_FILE_MONTHS = 14
 
 const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
 
-/** Forgets what is kept for a time only: runs, mail, reports and lines of bank files for 90 days, references of banks for 14 months, deliveries for 30, keys of requests and leases for one. */
+/** Forgets what is kept for a time only: runs, mail, capture sessions, reports and lines of bank files for 90 days, references of banks for 14 months, deliveries for 30, keys of requests and leases for one. */
 const forgettingDuty: Duty = {
   name: 'forget',
   everyMs: 3_600_000,
@@ -77,6 +79,7 @@ const forgettingDuty: Duty = {
     const before = (days: number) => instantOf(realClock() - days * DAY_MS)
     await deleteOldRuns(db.unscoped, before(90))
     await deleteOldMail(db.unscoped, before(90))
+    await deleteOldSessions(db.unscoped, before(90))
     await deleteOldReports(db.unscoped, before(90))
     await deleteOldResultLines(db.unscoped, before(90))
     await deleteOldBankReferences(db.unscoped, before(426))
@@ -105,6 +108,7 @@ export const workerDuties = (
     verificationDuty,
     abandoningDuty,
     removalDuty(about),
+    giveBackDuty(about),
     collectionDuty({ ...about, onReturn }),
     returnsDuty({ ...about, onReturn }),
     reportsDuty({ ...withUnapplied(about), linesOfService }),

@@ -127,6 +127,7 @@ async function clientWithin(
     realClock: Date.now,
     settings: {
       publicUrl: config.publicUrl,
+      widgetOrigin: config.widgetOrigin,
       corsOrigins: [],
       trustProxy: false,
       bounds: connectionBounds(config),

@@ -75,6 +75,7 @@ const appOf = async (
     realClock: Date.now,
     settings: {
       publicUrl: config.publicUrl,
+      widgetOrigin: config.widgetOrigin,
       corsOrigins: config.corsOrigin ?? [],
       trustProxy: config.trustProxy,
       bounds: connectionBounds(config),

@@ -77,6 +77,13 @@ const VARIABLES = {
     },
     readPublicUrl,
   ),
+  widgetOrigin: optional(
+    {
+      name: 'WIDGET_ORIGIN',
+      about: 'Origin of the frames that capture cards, another one of this service; unset: that of PUBLIC_URL.',
+    },
+    readOrigin,
+  ),
   databaseUrl: optional(
     {
       name: 'DATABASE_URL',
@@ -358,6 +365,12 @@ function readDomains(text: string): readonly string[] | Wrong {
     /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(domain),
   )
   return areFitting ? domains : new Wrong('domains such as example.com, separated by commas')
+}
+
+function readOrigin(text: string): string | Wrong {
+  const url = parseUrl(text)
+  const isPlain = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase()
+  return isPlain ? url.origin : new Wrong('an http or https origin without path, query and user')
 }
 
 /** Words of `target_session_attrs` that ask for what is asked for anyway: the server that takes writes. */

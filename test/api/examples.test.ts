@@ -4,7 +4,7 @@ import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
 import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
-import { addResultFile } from './world.ts'
+import { addResultFile, newSession } from './world.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -40,6 +40,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   gatewayID: { id: 'addGateway' },
   GatewayToken: { id: 'addGateway' },
   BatchToken: { id: 'addBatch' },
+  SessionToken: { id: 'createCaptureSession' },
   resultFileID: { id: 'addResultFile' },
   lineID: { id: 'answerResultLine' },
   paymentMethodID: { id: 'addBankAccount' },
@@ -101,6 +102,11 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     await moveTo(reader.client, '2027-01-12')
   },
   editBatchPayment: addLineToBatch,
+  completeCaptureSession: async (reader) => {
+    const body = await reader.filled(byId.get('createCaptureSession')?.example)
+    const token = (byId.get('completeCaptureSession')?.example as Body | undefined)?.['SessionToken']
+    reader.made.set(`createCaptureSession ${JSON.stringify(token)}`, await newSession(reader, body, true))
+  },
   answerResultLine: async (reader) => {
     const { resultFileID, lineIDs } = await addResultFile(reader.client, 1)
     reader.made.set('addResultFile 1', resultFileID)

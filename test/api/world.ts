@@ -425,6 +425,37 @@ async function newBuilt(world: World) {
   return made
 }
 
+/** The body of a session of the capture widget, as it is begun at the sandbox. */
+const sessionBody = async (world: World): Promise<Record<string, unknown>> => ({
+  ...sessionWish,
+  GatewayToken: (await batchBody(world))['GatewayToken'],
+})
+
+const sessionWish = {
+  VaultingType: 'VaultGateway',
+  SaleType: 'VaultOnly',
+  ExpiresIn: '01:00:00',
+  isVaultOnlyOnSuccess: false,
+  CurrencyCode: 'USD',
+  AuthDomain: 'shop.example',
+  Description: 'Prepared',
+}
+
+/** Begins a session, and enters a card in its frame where that is wished. Returns its token. */
+export async function newSession({ client }: Pick<World, 'client'>, body: object, isCaptured = false): Promise<string> {
+  const { SessionToken, HashToken } = await mustPost(client, '/v1/widgets/capturepaymethod/create', body)
+  if (!isCaptured) return SessionToken
+  const form = 'number=4242424242424242&expiry=12/30&givenName=Ada&familyName=Lovelace'
+  const headers = { origin: 'http://localhost:80', 'content-type': 'application/x-www-form-urlencoded' }
+  const { status } = await client.request('POST', `/w/${HashToken}`, form, headers)
+  if (status !== 303) throw new Error(`the frame answered ${status}`)
+  return SessionToken
+}
+
+const ofSession = (verb: 'get' | 'build') => async (world: World) => ({
+  path: `/v1/widgets/capturepaymethod/${verb}/${await newSession(world, await sessionBody(world))}`,
+})
+
 /** Operations whose right request needs a state that the records of a world are not in. */
 export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   changeStartDate: async (world) => ({
@@ -521,6 +552,17 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     body: { BatchToken: (await newLine(world)).BatchToken },
   }),
   editBatch: async (world) => ({ path: '/v1/batches', body: (await newBatch(world)).body }),
+  createCaptureSession: async (world) => ({
+    path: '/v1/widgets/capturepaymethod/create',
+    body: await sessionBody(world),
+  }),
+  completeCaptureSession: async (world) => {
+    const SessionToken = await newSession(world, await sessionBody(world), true)
+    const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+    return { path: '/v1/widgets/capturepaymethod/complete', body: { customerID, SessionToken } }
+  },
+  getCaptureSession: ofSession('get'),
+  buildCaptureSession: ofSession('build'),
   // Other recipes have moved it, too: never back.
   moveClock: async ({ client }) => {
     const { Now } = (await client.get('/v1/clock')).body

@@ -391,6 +391,31 @@ const batch = {
   Notes: 'string?',
 } as const satisfies Fields
 
+const captureSession = {
+  AppId: 'integer',
+  AccountID: 'integer',
+  iframeCapturePayID: 'integer',
+  IframeType: 'string',
+  SessionToken: 'string',
+  HashToken: 'string',
+  ExtRef: 'string?',
+  CurrencyCode: 'string',
+  DateCreated: 'date',
+  Expires: 'date',
+  VaultingType: 'string',
+  SaleType: 'string',
+  isVaultOnlyOnSuccess: 'boolean',
+  Amount: 'number',
+  gatewayID: 'integer',
+  GatewayToken: 'string',
+  AuthDomain: 'string',
+  paymentMethodID: 'integer?',
+  paymentMethodToken: 'string?',
+  transactionID: 'string?',
+  Description: 'string?',
+  Html: 'string',
+} as const satisfies Fields
+
 const { Allocations: _allocations, ...paidBy } = payment
 const line = { ...paidBy, PaymentApplied: 'list' } as const satisfies Fields
 
@@ -504,6 +529,26 @@ export const INTERFACE: readonly Row[] = [
     input: `paymentID! ${LINE} paymentMethodID CurrencyCode Method PaymentApplied.allocationID`,
   },
   { method: 'DELETE', path: '/v1/batches/payments/{paymentID}', success: 204 },
+  {
+    method: 'POST',
+    path: '/v1/widgets/capturepaymethod/create',
+    success: 200,
+    answer: captureSession,
+    input:
+      'VaultingType! SaleType! ExpiresIn! isVaultOnlyOnSuccess! CurrencyCode! GatewayToken! AuthDomain! Amount Description',
+  },
+  {
+    method: 'PUT',
+    path: '/v1/widgets/capturepaymethod/complete',
+    success: 204,
+    input: 'customerID! SessionToken!',
+  },
+  {
+    method: 'GET',
+    path: '/v1/widgets/capturepaymethod/get/{SessionToken}',
+    success: 201,
+    answer: captureSession,
+  },
   list('/v1/customers/{customerID}/credits', creditNote, GIVEN_LIST),
   list('/v1/credits', creditNote, GIVEN_LIST),
   { method: 'GET', path: '/v1/credits/{creditNoteID}', success: 200, answer: creditNote },

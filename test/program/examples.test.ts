@@ -37,6 +37,7 @@ test.each([
   'first-invoice.ts',
   'import-customers.ts',
   'receive-webhooks.ts',
+  'capture-card.ts',
   'first-invoice.sh',
   'card.sh',
   'debit.sh',

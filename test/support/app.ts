@@ -80,6 +80,7 @@ export async function startTestService(
     clock?: () => number
     rateLimitPerMinute?: number
     publicUrl?: string
+    widgetOrigin?: string
     hasMailServer?: boolean
     /** Adapters in the place of those of their type. */
     adapters?: readonly GatewayAdapter[]
@@ -104,6 +105,7 @@ export async function startTestService(
     ...(options.clock ? { clock: options.clock } : {}),
     settings: {
       publicUrl: options.publicUrl,
+      widgetOrigin: options.widgetOrigin,
       corsOrigins: [],
       trustProxy: false,
       bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),

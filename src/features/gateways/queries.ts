@@ -136,7 +136,8 @@ export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: Is
     db,
     sql`select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
                or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
-               or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null) as "methods",
+               or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
+               or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id}) as "methods",
                exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
                exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and is_method_requested
                  and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",

@@ -69,17 +69,20 @@ export type OnMethodChanged = (
 
 type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version'>
 
+/** Draws our own random name of a method. */
+export const newMethodToken = (): string => randomBytes(24).toString('base64url')
+
 /** Adds a method of a locked customer; the first one becomes primary whatever is asked for. */
 export async function addMethod(
   tx: Transaction,
   context: RequestContext,
   id: Id,
   method: NewMethod,
+  token = newMethodToken(),
 ): Promise<MethodView> {
   const others = await listMethodsOf(tx, tx.account, method.customerId)
   const isPrimary = method.isPrimary || others.length === 0
   if (isPrimary && others.length > 0) await clearPrimary(tx, method.customerId)
-  const token = randomBytes(24).toString('base64url')
   await insertMethod(tx, { ...method, id, token, isPrimary }, context.moment.now)
   return recordMethod(tx, context, 'payment_method.created', id)
 }
@@ -117,10 +120,11 @@ export async function addBankAccount(
   { customerId, isPrimary }: Pick<StoredMethod, 'customerId' | 'isPrimary'>,
   checked: CheckedAccount,
   body: BankAccountBody,
+  known: { id: Id; token: string } | undefined = undefined,
 ): Promise<MethodView> {
-  const id = await drawMethodId(tx)
+  const id = known?.id ?? (await drawMethodId(tx))
   const sealed = sealedAccount(envelope, tx.account, id, checked, body)
-  return addMethod(tx, context, id, {
+  const method: NewMethod = {
     ...NO_CARD,
     ...sealed,
     customerId,
@@ -130,7 +134,8 @@ export async function addBankAccount(
     mandateDate: body.MandateDate ?? null,
     mandateToken: null,
     mandateNumberHash: body.MandateReference == null ? null : sealed.numberHash,
-  })
+  }
+  return addMethod(tx, context, id, method, known?.token)
 }
 
 /** Replaces the bank account of a locked method. */

@@ -58,8 +58,8 @@ export async function beginCard(tx: Transaction, customer: Customer, asked: Aske
 export const storeCard = (
   deps: GatewayDeps,
   context: RequestContext,
-  { CreditCard: card }: CardMethodBody,
-  { gateway, reference, isBegun }: CardCall,
+  { CreditCard: card }: Pick<CardMethodBody, 'CreditCard'>,
+  { gateway, reference, isBegun }: Omit<CardCall, 'intentId'>,
 ): Promise<StoreOutcome> =>
   askGateway<StoreOutcome>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.storeCard, `a gateway of type ${gateway.type} stores cards`)

@@ -8,7 +8,8 @@ import { fragment, sql } from '../../platform/database/sql.ts'
 
 export interface CardIntent {
   id: Id
-  customerId: CustomerId
+  /** Null: nobody knows yet whose card it will be. */
+  customerId: CustomerId | null
   gatewayId: Id
   /** Random; what the gateway stores is found again by it. */
   reference: string

@@ -46,6 +46,7 @@ interface Sent {
   query: Record<string, unknown>
   body: SentBody
   url: string
+  address: string
   headers: FastifyRequest['headers']
   isStrict: boolean
 }
@@ -69,6 +70,7 @@ export async function handleOperation(
     query: request.query as Record<string, unknown>,
     body: await sentBody(deps, operation, caller.account, bytes),
     url: request.url,
+    address: `${request.protocol}://${request.host}`,
     headers: request.headers,
     isStrict:
       operation.hasStrictQuery === true ||
@@ -388,6 +390,7 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     body: body === REFUSED ? {} : body,
     ...('bytes' in sent.body ? { bytes: sent.body.bytes } : {}),
     url: sent.url,
+    address: sent.address,
     headers: sent.headers,
   }
 }

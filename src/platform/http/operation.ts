@@ -40,6 +40,8 @@ export interface Input<Body, Query> {
   /** Bytes sent to an operation with a raw body; undefined if none were. */
   bytes?: Buffer
   url: string
+  /** The address of the service as the request reached it, behind TRUST_PROXY that of the proxy. */
+  address: string
   /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
   headers: Record<string, string | string[] | undefined>
 }

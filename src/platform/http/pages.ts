@@ -19,8 +19,8 @@ import type { Answer } from './operation.ts'
 import { checkOrigin, FORM_BYTES_MAX, isOneClick, readForm, type Values } from './page-forms.ts'
 
 /**
- * Public pages: operations of a fourth kind, found by the token of a link and answered as HTML, their refusals too. They have no key, no cookie
- * and no script; whoever holds the link sees what it names and nothing else. See decision 22.
+ * Public pages: operations of a fourth kind, found by the token of a link and answered as HTML, their refusals too. They have no key and no
+ * cookie, and need no script; whoever holds the link sees what it names and nothing else. See decision 22.
  */
 
 /** Requests of one address to pages within a minute. */
@@ -46,14 +46,21 @@ export interface PageRequest<Found> {
 }
 
 /** A page that is not the one that was asked for has another status. */
-export type Shown = PageContent & { status?: number }
+export type Shown = PageContent & {
+  status?: number
+  /** The origin whose pages may show it in a frame; left out: nobody's. */
+  framedBy?: string
+}
 
 interface PageForm<Found> {
   fields: readonly string[]
   /** Takes the request of a mail server, which has no Origin, as a form without fields. */
   takesOneClick?: boolean
-  /** Does what the form asks for, in transactions of its own. Returns the path to go on at; undefined: that of the form. */
-  submit(request: PageRequest<Found>, values: Values): Promise<string | undefined>
+  /**
+   * Does what the form asks for, in transactions of its own. Returns the path to go on at, or a page that shows what is wrong; undefined: the path
+   * of the form.
+   */
+  submit(request: PageRequest<Found>, values: Values): Promise<string | Shown | undefined>
 }
 
 /** Page below a link: GET shows, POST changes. */
@@ -90,6 +97,8 @@ export interface PageDeps {
   /** Bounds how many pages are made at a time, of all accounts together. */
   places: Pick<Places, 'run'>
   publicUrl: string | undefined
+  /** The origin of the frames of capture sessions, where they have one of their own. */
+  widgetOrigin?: string | undefined
   findAccount(db: Queryable, account: AccountId): Promise<Account | undefined>
   contextOf(account: Account): RequestContext
   findLook(db: Queryable, account: AccountId): Promise<AccountLook>
@@ -186,6 +195,10 @@ function addPage(app: FastifyInstance, deps: PageDeps, operation: PageOperation<
   })
 }
 
+/** Returns the address of the service below which links of a kind lie; undefined: that of the request. */
+const addressOf = ({ publicUrl, widgetOrigin }: PageDeps, kind: LinkKind): string | undefined =>
+  kind === 'w' ? (widgetOrigin ?? publicUrl) : publicUrl
+
 /** A page request with the face of its account. */
 interface Visited {
   request: PageRequest<unknown>
@@ -194,7 +207,7 @@ interface Visited {
 
 /** Finds what a link names, in this order: the token itself, its account, its record. Each that fails is the same 404. */
 async function findNamed(
-  { links, publicUrl, ...deps }: PageDeps,
+  deps: PageDeps,
   db: Queryable,
   operation: PageOperation<any>,
   link: Link,
@@ -208,7 +221,9 @@ async function findNamed(
     deps.findLook(db, account.id),
   ])
   if (!named) throw unknownLink()
-  const path = `${publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')}/${link.kind}/${links.token(link)}`
+  const address = addressOf(deps, link.kind)
+  const base = address === undefined ? '' : new URL(address).pathname.replace(/\/$/, '')
+  const path = `${base}/${link.kind}/${deps.links.token(link)}`
   return {
     request: { context, link, found: named.found, path, locale: named.locale ?? wantedLocale(header) ?? locale },
     look: { name, colour, logo: hasLogo ? `${path}/logo` : null, isTest: account.mode === 'test' },
@@ -259,11 +274,13 @@ async function takeForm(
   if (body instanceof Error) throw body
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
   const isFromMail = form.takesOneClick === true && (await isOneClick(contentType, bytes))
-  checkOrigin(request, deps.publicUrl, isFromMail)
+  checkOrigin(request, addressOf(deps, link.kind), isFromMail)
   const values: Values = isFromMail ? new Map() : readForm(contentType, bytes, form.fields)
   const reader = deps.db.reader(link.account)
   const visited = await findNamed(deps, reader, operation, link, request.headers['accept-language'])
-  const path = (await form.submit(visited.request, values)) ?? visited.request.path + operation.below
+  const next = await form.submit(visited.request, values)
+  if (typeof next === 'object') return sendPage(deps, reply, next, visited.look, languageOf(visited.request.locale))
+  const path = next ?? visited.request.path + operation.below
   // A mail server follows no redirect: RFC 8058 asks for none.
   if (isFromMail) return safe(deps, reply).code(200).type('text/plain; charset=utf-8').send('')
   return safe(deps, reply).code(303).header('location', path).send()
@@ -274,13 +291,14 @@ function safe(
   { publicUrl }: Pick<PageDeps, 'publicUrl'>,
   reply: FastifyReply,
   policy = "default-src 'none'",
+  ancestors = "'none'",
 ): FastifyReply {
   reply
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'no-referrer')
     .header('x-content-type-options', 'nosniff')
     .header('x-robots-tag', 'noindex')
-    .header('content-security-policy', `${policy}; base-uri 'none'; frame-ancestors 'none'`)
+    .header('content-security-policy', `${policy}; base-uri 'none'; frame-ancestors ${ancestors}`)
   if (publicUrl?.startsWith('https:')) reply.header('strict-transport-security', 'max-age=31536000')
   return reply
 }
@@ -288,13 +306,14 @@ function safe(
 function sendPage(
   deps: Pick<PageDeps, 'publicUrl'>,
   reply: FastifyReply,
-  { status = 200, ...page }: Shown,
+  { status = 200, framedBy, ...page }: Shown,
   look: Look | null,
   language: 'en' | 'de',
 ): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
-  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'`
-  return safe(deps, reply, policy)
+  const script = page.script === undefined ? '' : `script-src 'nonce-${nonce}'; `
+  const policy = `default-src 'none'; ${script}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'`
+  return safe(deps, reply, policy, framedBy)
     .code(status)
     .header('content-language', language)
     .type(HTML_TYPE)

@@ -91,6 +91,10 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
     type: 'text/javascript; charset=utf-8',
     text: () => readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js')),
   })
+  addPublicFile(app, '/widget/capture.js', {
+    type: 'text/javascript; charset=utf-8',
+    text: () => readFile(join(settings.root, 'web', 'widget', 'capture.js')),
+  })
   refuseOtherMethods(app)
 }
 
@@ -162,7 +166,16 @@ const askDatabase = (db: Database): Promise<{ mark: string; isReadOnly: boolean 
 /** Pages answer GET and HEAD; any other method is 405, as everywhere. */
 function refuseOtherMethods(app: FastifyInstance): void {
   const allow = 'GET, HEAD'
-  for (const url of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/redoc.js']) {
+  for (const url of [
+    '/',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/docs',
+    '/docs/redoc.js',
+    '/widget/capture.js',
+  ]) {
     app.route({
       method: ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
       url,

@@ -4,7 +4,7 @@ import { Html, html, plainName } from './html.ts'
 import { STYLE } from './style.ts'
 import { pageWords } from './words.ts'
 
-/** The frame of every page: one column, an account's name, logo and colour above it, light and dark as the browser wishes, and no script. */
+/** The frame of every page: one column, an account's name, logo and colour above it, light and dark as the browser wishes, and no script but that of the page. */
 
 /** Face of an account. */
 export interface Look {
@@ -20,10 +20,17 @@ export interface Look {
 export interface PageContent {
   title: string
   content: Html
+  /** A script of the page, without which it works too. */
+  script?: string
 }
 
 /** Writes a whole page. `look` is null where nobody knows whose page it would have been. The nonce lets the browser take the one style. */
-export function framed({ title, content }: PageContent, look: Look | null, language: Language, nonce: string): string {
+export function framed(
+  { title, content, script }: PageContent,
+  look: Look | null,
+  language: Language,
+  nonce: string,
+): string {
   const words = pageWords(language)
   const name = look && plainName(look.name)
   const logo =
@@ -47,6 +54,7 @@ export function framed({ title, content }: PageContent, look: Look | null, langu
           ${head}
           <main>${content}</main>
         </div>
+        ${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
       </body>
     </html>`
   return page.markup

@@ -7,8 +7,11 @@ import type { Envelope } from '../envelope/envelope.ts'
  * and made again whenever it is needed. The key is a data key of its own, which a rotation of ENCRYPTION_KEY does not change.
  */
 
-/** Kinds of links by their letter, which is the first part of their path: i an invoice, u the reminders of a customer. */
-export const LINK_KINDS = ['i', 'u'] as const
+/**
+ * Kinds of links by their letter, which is the first part of their path: i an invoice, u the reminders of a customer, w the frame of a capture
+ * session.
+ */
+export const LINK_KINDS = ['i', 'u', 'w'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 export interface Link {

@@ -33,6 +33,11 @@ th:last-child,td:last-child{padding-right:0}
 .total td,.total th{font-weight:700;font-size:1.1rem;border-top:2px solid var(--text)}
 .lines{white-space:pre-line;color:var(--soft);font-size:.9rem}
 form{margin:1.25rem 0 0}
+.field{margin:1rem 0}
+.field label{display:block;margin-bottom:.25rem;font-weight:600}
+.field small{display:block;margin-top:.25rem}
+input,select{width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--soft);border-radius:.4rem;background:var(--sheet);color:inherit;font:inherit}
+[aria-invalid=true]{border:2px solid var(--bad)}
 button,.button{display:inline-block;min-height:2.75rem;padding:.65rem 1.4rem;border:2px solid var(--brand);border-radius:.4rem;background:var(--brand);color:#fff;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}
 .plain{background:transparent;border-color:var(--soft);color:var(--text)}
 .due{margin:0;font-size:1.1rem}.due strong{display:block;font-size:2rem;line-height:1.3;font-variant-numeric:tabular-nums}

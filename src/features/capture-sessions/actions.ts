@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import { assert } from '../../kernel/assert.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict, type Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { amountIn } from '../../platform/wire/amounts.ts'
+import type { Customer } from '../customers/queries.ts'
+import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
+import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import type { OnMethodChanged } from '../payment-methods/actions.ts'
+import { removeAtGateway } from '../payment-methods/removal.ts'
+import { type CapturedDeps, keepMethod, openMethod } from './captured.ts'
+import { type CaptureSession, insertSession, noteCompletion, noteGivenBack } from './queries.ts'
+import { recordSession, tokenHash } from './record.ts'
+import { bankKindOf, originOfDomain, readSpan, sessionState } from './rules.ts'
+import type { SessionBody } from './wire.ts'
+
+/** Changes of sessions by whoever holds a key, each in one transaction. */
+
+/** The body of a session with what it refers to, checked. */
+export interface CheckedSession {
+  gateway: Gateway
+  authOrigin: string
+  spanMs: number
+}
+
+/** Checks what a session is asked for; undefined where something is wrong with it. */
+export async function checkSession(
+  tx: Transaction,
+  { account }: RequestContext,
+  body: Partial<SessionBody>,
+  problems: Problems,
+): Promise<CheckedSession | undefined> {
+  const { GatewayToken: token, AuthDomain: domain, ExpiresIn: span } = body
+  checkTypes(body, problems)
+  const spanMs = span === undefined ? undefined : readSpan(span)
+  if (span !== undefined && spanMs === undefined)
+    problems.add('invalid', 'ExpiresIn', 'ExpiresIn must be of shape hh:mm:ss, over 0 and at most 24:00:00.')
+  const authOrigin = domain === undefined ? undefined : originOfDomain(domain, account.mode === 'test')
+  if (domain !== undefined && authOrigin === undefined)
+    problems.add(
+      'auth_domain_invalid',
+      'AuthDomain',
+      'AuthDomain must be one host such as shop.example or one https origin, without path or wildcard; http is for localhost in a test account.',
+    )
+  const gateway = token === undefined ? undefined : await holdGatewayByToken(tx, tx.account, token)
+  if (token !== undefined && !gateway) problems.add('gateway_unknown', 'GatewayToken', `There is no gateway ${token}.`)
+  return gateway && authOrigin !== undefined && spanMs !== undefined ? { gateway, authOrigin, spanMs } : undefined
+}
+
+/** Notes what does not go together: how a method is kept, whether it is charged, and how much. */
+function checkTypes(
+  { VaultingType, SaleType, Amount, CurrencyCode, isVaultOnlyOnSuccess }: Partial<SessionBody>,
+  problems: Problems,
+): void {
+  if (
+    VaultingType !== undefined &&
+    SaleType !== undefined &&
+    (VaultingType === 'VaultNone') !== (SaleType === 'SaleOnly')
+  )
+    problems.add(
+      'types_unfit',
+      'SaleType',
+      'VaultGateway goes with VaultOnly or VaultSale, and VaultNone with SaleOnly.',
+    )
+  const minor = amountIn(problems, 'Amount', Amount ?? undefined, CurrencyCode)
+  const hasAmount = Amount != null && minor !== 0n
+  if (SaleType === 'VaultOnly' && hasAmount)
+    problems.add('amount_unfit', 'Amount', 'Amount is left out or 0 with VaultOnly: nothing is charged.')
+  if (SaleType !== undefined && SaleType !== 'VaultOnly' && !hasAmount)
+    problems.add('required', 'Amount', `Amount is required with ${SaleType}.`)
+  if (SaleType === 'VaultOnly' && isVaultOnlyOnSuccess === true)
+    problems.add('invalid', 'isVaultOnlyOnSuccess', 'isVaultOnlyOnSuccess must be false with VaultOnly.')
+}
+
+const refused = (code: string, message: string, field: string | null = null) => conflict(code, message, field)
+
+function checkPossible({ account }: RequestContext, body: SessionBody, gateway: Gateway): void {
+  if (account.mode === 'live')
+    throw refused(
+      'widget_unavailable',
+      'No gateway of this version has card fields of its own, without which a live account cannot capture.',
+    )
+  const { id } = gateway
+  if (!isReady(gateway)) throw refused('gateway_inactive', `The gateway ${id} is not active.`, 'GatewayToken')
+  if (!currenciesOf(gateway).includes(body.CurrencyCode))
+    throw refused('currency_unfit', `The gateway ${id} does not take ${body.CurrencyCode}.`, 'CurrencyCode')
+  const kinds = kindsOf(gateway)
+  const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
+  if (body.SaleType !== 'VaultOnly' && !takesCards)
+    throw refused('gateway_unfit', `The gateway ${id} takes no cards, and a sale is by card.`, 'GatewayToken')
+  if (body.SaleType !== 'VaultOnly')
+    throw refused(
+      'sale_unavailable',
+      'This version captures without a sale: use VaultOnly and collect afterwards.',
+      'SaleType',
+    )
+  if (!takesCards && bankKindOf(body.CurrencyCode, kinds) === undefined)
+    throw refused(
+      'gateway_unfit',
+      `The gateway ${id} takes nothing that could be captured in ${body.CurrencyCode}.`,
+      'GatewayToken',
+    )
+}
+
+/** Begins a session. Returns it with its token, which is stored nowhere. */
+export async function addSession(
+  tx: Transaction,
+  context: RequestContext,
+  body: SessionBody,
+  { gateway, authOrigin, spanMs }: CheckedSession,
+): Promise<{ session: CaptureSession; sessionToken: string }> {
+  checkPossible(context, body, gateway)
+  const sessionToken = randomBytes(32).toString('base64url')
+  const { now } = context.moment
+  const id = await insertSession(tx, tokenHash(sessionToken), {
+    currency: body.CurrencyCode,
+    gatewayId: gateway.id,
+    authOrigin,
+    description: body.Description ?? null,
+    createdAt: now,
+    expiresAt: new Date(Date.parse(now) + spanMs).toISOString(),
+  })
+  return { session: await recordSession(tx, context, 'capture_session.created', id), sessionToken }
+}
+
+const NOT_CAPTURED = {
+  open: ['session_open', 'Nothing has been captured in this session yet.'],
+  failed: ['session_failed', 'Nothing was captured in this session: too many tries were refused.'],
+  expired: ['session_expired', 'This session has expired.'],
+  completed: ['session_completed', 'This session was completed before.'],
+} as const
+
+/** Makes what a locked session captured the method of a locked customer. */
+export async function completeSession(
+  tx: Transaction,
+  context: RequestContext,
+  deps: CapturedDeps & { onMethodChanged: OnMethodChanged },
+  session: CaptureSession,
+  customer: Customer,
+): Promise<void> {
+  const state = sessionState(session, context.moment.now)
+  if (state !== 'captured') {
+    const [code, message] = NOT_CAPTURED[state]
+    throw refused(code, message, 'SessionToken')
+  }
+  if (customer.archivedAt !== null)
+    throw refused('customer_archived', `Customer ${customer.id} is archived; reopen it first.`, 'customerID')
+  const method = await keepMethod(tx, context, deps, session, customer.id)
+  await noteCompletion(tx, session.id, context.moment.now)
+  await recordSession(tx, context, 'capture_session.completed', session.id, customer.id)
+  await deps.onMethodChanged(tx, context, method)
+}
+
+/** Has what a locked session captured removed again, because nobody took it over in time. */
+export async function giveBack(
+  tx: Transaction,
+  context: RequestContext,
+  deps: CapturedDeps,
+  session: CaptureSession,
+): Promise<void> {
+  const method = openMethod(deps.envelope, tx.account, session)
+  assert(sessionState(session, context.moment.now) === 'expired', `capture session ${session.id} is over`)
+  if (method.kind === 'card') await removeAtGateway(tx, method.card)
+  await noteGivenBack(tx, session.id, context.moment.now)
+  await recordSession(tx, context, 'capture_session.expired', session.id)
+}

@@ -1,0 +1,293 @@
+import { BANK_KINDS, type BankKind } from '../../kernel/rails.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import type { Values } from '../../platform/http/page-forms.ts'
+import { pageOperation, type PageOperation, type PageRequest, type Shown } from '../../platform/http/pages.ts'
+import { languageOf } from '../../platform/locale/format.ts'
+import { html, type Html } from '../../platform/page/html.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import { kindsOf } from '../gateways/rules.ts'
+import { ACCOUNT_TYPES } from '../payment-methods/wire.ts'
+import { openMethod } from './captured.ts'
+import {
+  ACCOUNT_FIELDS,
+  CARD_FIELDS,
+  type FormField,
+  NUMBER_FIELDS,
+  readAccount,
+  readCard,
+  type Wrong,
+  type Wrongs,
+} from './form.ts'
+import { type CaptureSession, findSession } from './queries.ts'
+import { bankKindOf, sessionState, TRIES_MAX } from './rules.ts'
+import { FRAME_SCRIPT } from './script.ts'
+import { submitAccount, submitCard, type FormDeps, type Submitted } from './submit.ts'
+import { frameWords } from './words.ts'
+
+/** The frame of a session: the form of a card, and below it that of a bank account, as far as the gateway takes them. */
+
+interface Frame {
+  session: CaptureSession
+  gateway: Gateway
+}
+
+type Way = 'card' | BankKind
+
+/** Returns what may be entered, the usual way first. */
+function waysOf({ session, gateway }: Frame): Way[] {
+  const kinds = kindsOf(gateway)
+  const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
+  const account = bankKindOf(session.currency, kinds)
+  return [...(takesCards ? (['card'] as const) : []), ...(account === undefined ? [] : [account])]
+}
+
+/** The card has the address of the frame itself, unless the gateway takes none. */
+const BELOW_ACCOUNT = '/account'
+
+async function findFrame(db: Queryable, { account }: RequestContext, id: bigint): Promise<Frame | undefined> {
+  const session = await findSession(db, account.id, id)
+  const gateway = session && (await findGateway(db, account.id, session.gatewayId))
+  return session && gateway && { session, gateway }
+}
+
+interface Entered {
+  values: Values
+  wrongs: Wrongs
+  /** A sentence above the form. */
+  refusal: string | null
+}
+
+const NOTHING: Entered = { values: new Map(), wrongs: {}, refusal: null }
+
+const AUTOCOMPLETE: Partial<Record<FormField, string>> = {
+  number: 'cc-number',
+  expiry: 'cc-exp',
+  givenName: 'cc-given-name',
+  familyName: 'cc-family-name',
+  holder: 'name',
+}
+const NUMERIC: readonly FormField[] = ['number', 'expiry', 'branchCode', 'routingNumber']
+/** Fields whose values no answer repeats. */
+const SECRET: readonly FormField[] = ['number', 'iban', 'accountNumber']
+
+type Words = ReturnType<typeof frameWords>
+
+function note(words: Words, field: FormField, wrong: Wrong | undefined): Html {
+  const text = wrong === undefined ? (words.hints[field] ?? '') : words.wrongs[wrong]
+  return html`<small id="${field}-note" class="${wrong === undefined ? 'soft' : 'bad'}">${text}</small>`
+}
+
+function input(words: Words, field: FormField, { values, wrongs }: Entered): Html {
+  const wrong = wrongs[field]
+  const hidden = SECRET.includes(field) || wrong === 'number_misplaced'
+  return html`<div class="field">
+    <label for="${field}">${words.labels[field]}</label>
+    <input
+      id="${field}"
+      name="${field}"
+      type="text"
+      autocomplete="${AUTOCOMPLETE[field] ?? 'off'}"
+      inputmode="${NUMERIC.includes(field) ? 'numeric' : 'text'}"
+      maxlength="255"
+      spellcheck="false"
+      value="${hidden ? '' : values.get(field)}"
+      aria-invalid="${wrong === undefined ? 'false' : 'true'}"
+      aria-describedby="${field}-note"
+    />
+    ${note(words, field, wrong)}
+  </div>`
+}
+
+function typeChoice(words: Words, { values, wrongs }: Entered): Html {
+  const chosen = values.get('accountType')
+  const option = (type: string) =>
+    type === chosen
+      ? html`<option value="${type}" selected>${words.accountTypes[type]}</option>`
+      : html`<option value="${type}">${words.accountTypes[type]}</option>`
+  return html`<div class="field">
+    <label for="accountType">${words.labels.accountType}</label>
+    <select
+      id="accountType"
+      name="accountType"
+      aria-invalid="${wrongs.accountType === undefined ? 'false' : 'true'}"
+      aria-describedby="accountType-note"
+    >
+      <option value="">${words.choose}</option>
+      ${ACCOUNT_TYPES.map(option)}
+    </select>
+    ${note(words, 'accountType', wrongs.accountType)}
+  </div>`
+}
+
+const fieldsOf = (words: Words, way: Way, entered: Entered): Html[] =>
+  way === 'card'
+    ? CARD_FIELDS.map((field) => input(words, field, entered))
+    : [
+        ...(['holder', 'bank'] as const).map((field) => input(words, field, entered)),
+        typeChoice(words, entered),
+        ...NUMBER_FIELDS[way].map((field) => input(words, field, entered)),
+      ]
+
+type FrameRequest = Pick<PageRequest<Frame>, 'context' | 'found' | 'locale' | 'path'>
+
+/** Frames what is shown for the page that may show it, with what the script posts to that page. */
+const shown = (
+  { session }: Frame,
+  page: { title: string; content: Html; status?: number },
+  facts: { result?: string; error?: string } = {},
+): Shown => ({
+  ...page,
+  content: html`<div data-host="${session.authOrigin}" data-result="${facts.result}" data-error="${facts.error}">
+    ${page.content}
+  </div>`,
+  script: FRAME_SCRIPT,
+  framedBy: session.authOrigin,
+})
+
+function formPage({ found, locale, path }: FrameRequest, way: Way, entered: Entered, error?: string): Shown {
+  const words = frameWords(languageOf(locale))
+  const title = way === 'card' ? words.card : words.account
+  const others = waysOf(found).filter((other) => other !== way)
+  const action = way === 'card' ? path : `${path}${BELOW_ACCOUNT}`
+  const content = html`<h1>${title}</h1>
+    ${found.session.description !== null && html`<p><bdi>${found.session.description}</bdi></p>`}
+    ${entered.refusal !== null && html`<p class="note bad" role="alert">${entered.refusal}</p>`}
+    <form method="post" action="${action}" novalidate autocomplete="on">
+      ${fieldsOf(words, way, entered)}
+      <button type="submit">${words.send}</button>
+    </form>
+    ${others.map(
+      (other) =>
+        html`<p><a href="${other === 'card' ? path : `${path}${BELOW_ACCOUNT}`}">${other === 'card' ? words.toCard : words.toAccount}</a></p>`,
+    )}`
+  return shown(
+    found,
+    { title, content, ...(error === undefined ? {} : { status: 400 }) },
+    error === undefined ? {} : { error },
+  )
+}
+
+/** Shows how a session ended. */
+function endPage(deps: FormDeps, request: FrameRequest): Shown {
+  const { context, found, locale } = request
+  const words = frameWords(languageOf(locale))
+  const page = (title: string, text: string, facts: { result?: string; error?: string }, what?: string) =>
+    shown(
+      found,
+      {
+        title,
+        content: html`<h1>${title}</h1>
+          ${what !== undefined && html`<p class="state good">${what}</p>`}
+          <p role="status">${text}</p>`,
+      },
+      facts,
+    )
+  const { session } = found
+  switch (sessionState(session, context.moment.now)) {
+    case 'failed':
+      return page(words.failed, words.failedText, { error: 'declined' })
+    case 'expired':
+      return page(words.expired, words.expiredText, { error: 'session_expired' })
+    default: {
+      const kept = session.method === null ? undefined : openMethod(deps.envelope, context.account.id, session)
+      const what = kept && words.holds(kept.kind === 'card' ? kept.card.cardBrand : null, kept.lastFour)
+      return page(words.captured, words.capturedText, { result: 'captured' }, what)
+    }
+  }
+}
+
+/** Shows the form of a way, or how the session ended. */
+function framePage(deps: FormDeps, request: FrameRequest, way: Way | undefined): Shown {
+  const { found, context } = request
+  if (sessionState(found.session, context.moment.now) !== 'open') return endPage(deps, request)
+  const [first] = waysOf(found)
+  const chosen = way !== undefined && waysOf(found).includes(way) ? way : first
+  if (chosen !== undefined) return formPage(request, chosen, NOTHING)
+  const words = frameWords(languageOf(request.locale))
+  const content = html`<h1>${words.card}</h1>
+    <p role="status">${words.refusals.gateway_inactive}</p>`
+  return shown(found, { title: words.card, content }, { error: 'gateway_unavailable' })
+}
+
+const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed'>, string> = {
+  declined: 'declined',
+  no_answer: 'gateway_unavailable',
+  busy: 'gateway_unavailable',
+  gateway_inactive: 'gateway_unavailable',
+}
+
+/** Answers a form: a redirect where the session ended, else the form again with what is wrong. */
+function afterSubmit(
+  request: FrameRequest,
+  way: Way,
+  values: Values,
+  submitted: Submitted | { wrongs: Wrongs },
+): Shown | string {
+  const words = frameWords(languageOf(request.locale))
+  if (typeof submitted === 'object')
+    return formPage(
+      request,
+      way,
+      { values, wrongs: submitted.wrongs, refusal: words.somethingWrong },
+      'validation_error',
+    )
+  if (submitted === 'captured' || submitted === 'closed') return request.path
+  return formPage(request, way, { values, wrongs: {}, refusal: words.refusals[submitted] }, ERROR_CODES[submitted])
+}
+
+async function takeCard(deps: FormDeps, request: PageRequest<Frame>, values: Values): Promise<Shown | string> {
+  const { context, found } = request
+  if (!waysOf(found).includes('card')) return request.path
+  const read = readCard(values, context.moment.today)
+  if ('wrongs' in read) return afterSubmit(request, 'card', values, read)
+  const submitted = await submitCard(deps, context, found.session.id, read.card)
+  // The fifth refusal ends the session, and its page shows that.
+  const isLast = submitted === 'declined' && found.session.refusedTries + 1 >= TRIES_MAX
+  return isLast ? request.path : afterSubmit(request, 'card', values, submitted)
+}
+
+async function takeAccount(deps: FormDeps, request: PageRequest<Frame>, values: Values): Promise<Shown | string> {
+  const { context, found } = request
+  const way = waysOf(found).find((one) => one !== 'card')
+  const kind = BANK_KINDS.find((one) => one === way)
+  if (kind === undefined) return request.path
+  const read = readAccount(values, kind, context.moment.today)
+  if ('wrongs' in read) return afterSubmit(request, kind, values, read)
+  const lastFour = read.checked.number.slice(-4)
+  const submitted = await submitAccount(deps, context, found.session.id, { kind: 'account', lastFour, ...read })
+  return afterSubmit(request, kind, values, submitted)
+}
+
+/** Returns the pages of the frame: of a card, and of a bank account. */
+export const capturePages = (deps: FormDeps): PageOperation<any>[] => {
+  const common = {
+    link: 'w',
+    find: async (db: Queryable, context: RequestContext, { record }: { record: bigint }) => {
+      const found = await findFrame(db, context, record)
+      return found && { found, locale: null }
+    },
+  } as const
+  return [
+    pageOperation<Frame>({
+      ...common,
+      id: 'captureCard',
+      below: '',
+      show: async (_db, request) => framePage(deps, request, undefined),
+      form: { fields: CARD_FIELDS, submit: (request, values) => takeCard(deps, request, values) },
+    }),
+    pageOperation<Frame>({
+      ...common,
+      id: 'captureAccount',
+      below: BELOW_ACCOUNT,
+      show: async (_db, request) =>
+        framePage(
+          deps,
+          request,
+          waysOf(request.found).find((way) => way !== 'card'),
+        ),
+      form: { fields: ACCOUNT_FIELDS, submit: (request, values) => takeAccount(deps, request, values) },
+    }),
+  ]
+}

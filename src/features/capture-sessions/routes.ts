@@ -1,0 +1,110 @@
+import { assert } from '../../kernel/assert.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import { missing } from '../../kernel/fault.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import {
+  type Input,
+  lookupOperation,
+  noContent,
+  type Operation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
+import { checkCustomerReference } from '../customers/record.ts'
+import type { OnMethodChanged } from '../payment-methods/actions.ts'
+import { addSession, checkSession, completeSession } from './actions.ts'
+import type { CapturedDeps } from './captured.ts'
+import { findSessionByToken, lockSessionByToken } from './queries.ts'
+import { baseOf, namedSession, type SessionDeps, tokenHash } from './record.ts'
+import { CompletionIn, namedSessionShape, SessionIn } from './wire.ts'
+
+const tag = 'Capture widget'
+const PATH = '/v1/widgets/capturepaymethod'
+
+const unknownToken = () =>
+  missing('capture_session_unknown', 'There is no capture session of this token.', 'SessionToken')
+
+/** Finds the session of the token in a path, as it is answered. */
+async function sessionOfPath(
+  db: Queryable,
+  context: RequestContext,
+  deps: SessionDeps,
+  input: Input<unknown, unknown>,
+) {
+  const { SessionToken: token = '' } = input.params
+  const session = await findSessionByToken(db, context.account.id, tokenHash(token))
+  if (!session) throw unknownToken()
+  return namedSession(context, deps, session, token, baseOf(context, input.address))
+}
+
+export const captureSessionOperations = (
+  deps: SessionDeps & CapturedDeps & { onMethodChanged: OnMethodChanged },
+): Operation[] => [
+  writeOperation({
+    id: 'createCaptureSession',
+    method: 'POST',
+    path: `${PATH}/create`,
+    tag,
+    summary: 'Begin a session in which somebody enters a card or a bank account in a frame of this service',
+    body: SessionIn,
+    success: { status: 200, schema: namedSessionShape.schema },
+    refusals: {
+      409: 'The gateway is not active, does not take the currency, or takes nothing that could be captured; the account is live',
+    },
+    references: (tx, context, { body }, problems) => checkSession(tx, context, body, problems),
+    write: async (tx, context, input, _record, checked) => {
+      assert(checked, 'a session that was checked is whole')
+      const { session, sessionToken } = await addSession(tx, context, input.body, checked)
+      const base = baseOf(context, input.address)
+      const named = namedSession(context, deps, session, sessionToken, base)
+      return { status: 200, body: namedSessionShape.write(named, writingOf(context)), isSecret: true }
+    },
+  }),
+  writeOperation({
+    id: 'completeCaptureSession',
+    method: 'PUT',
+    path: `${PATH}/complete`,
+    tag,
+    summary: 'Make what a session has captured the payment method of a customer',
+    body: CompletionIn,
+    success: { status: 204 },
+    refusals: {
+      409: 'Nothing was captured, the session was completed before or has expired, or the customer is archived',
+    },
+    references: async (tx, _context, { body }, problems) => {
+      const customer = await checkCustomerReference(tx, body.customerID, problems)
+      const token = body.SessionToken
+      const session = token === undefined ? undefined : await lockSessionByToken(tx, tokenHash(token))
+      if (token !== undefined && !session) problems.found.push(...unknownToken().problems)
+      return { customer, session }
+    },
+    write: async (tx, context, _input, _record, { customer, session }) => {
+      assert(customer && session, 'a customer and a session that were checked are there')
+      await completeSession(tx, context, deps, session, customer)
+      return noContent()
+    },
+  }),
+  lookupOperation({
+    id: 'getCaptureSession',
+    method: 'GET',
+    path: `${PATH}/get/{SessionToken}`,
+    tag,
+    summary: 'Read a session by its token',
+    success: { status: 201, schema: namedSessionShape.schema },
+    read: async (db, context, input) => ({
+      status: 201,
+      body: namedSessionShape.write(await sessionOfPath(db, context, deps, input), writingOf(context)),
+    }),
+  }),
+  lookupOperation({
+    id: 'buildCaptureSession',
+    method: 'GET',
+    path: `${PATH}/build/{SessionToken}`,
+    tag,
+    summary: 'Read the markup that shows the frame of a session, as a JSON string',
+    success: { status: 200, schema: { type: 'string' } },
+    read: async (db, context, input) => ({
+      status: 200,
+      body: JSON.stringify((await sessionOfPath(db, context, deps, input)).html),
+    }),
+  }),
+]

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { bankKindOf, giveBackAfter, originOfDomain, readSpan, sessionState } from './rules.ts'
+
+describe('the one origin that may show a frame', () => {
+  test.each([
+    ['shop.example', 'https://shop.example'],
+    [' Shop.Example ', 'https://shop.example'],
+    ['shop.example:8443', 'https://shop.example:8443'],
+    ['https://shop.example', 'https://shop.example'],
+    ['https://shop.example:443', 'https://shop.example'],
+    ['bücher.example', 'https://xn--bcher-kva.example'],
+    ['localhost', 'http://localhost'],
+    ['localhost:8080', 'http://localhost:8080'],
+    ['http://127.0.0.1:9', 'http://127.0.0.1:9'],
+    ['https://localhost', 'https://localhost'],
+  ])('%s is %s in a test account', (sent, origin) => {
+    expect(originOfDomain(sent, true)).toBe(origin)
+  })
+
+  test.each([
+    '',
+    '*',
+    '*.shop.example',
+    'http://shop.example',
+    'https://shop.example/',
+    'shop.example/path',
+    'shop.example?x',
+    'a.example b.example',
+    'a.example,b.example',
+    "shop.example;script-src'unsafe-inline'",
+    'user@shop.example',
+    'https://user:secret@shop.example',
+    'ftp://shop.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'shop.example.',
+    "self'",
+  ])('%s is none', (sent) => {
+    expect(originOfDomain(sent, true)).toBeUndefined()
+  })
+
+  test('localhost is https in a live account, and never http', () => {
+    expect(originOfDomain('localhost', false)).toBe('https://localhost')
+    expect(originOfDomain('http://localhost', false)).toBeUndefined()
+  })
+})
+
+test.each([
+  ['00:00:01', 1_000],
+  ['1:00:00', 3_600_000],
+  ['24:00:00', 86_400_000],
+  ['00:00:00', undefined],
+  ['24:00:01', undefined],
+  ['01:60:00', undefined],
+  ['90', undefined],
+])('a span of %s is %s milliseconds', (text, ms) => {
+  expect(readSpan(text)).toBe(ms)
+})
+
+describe('a session', () => {
+  const session = {
+    expiresAt: '2027-01-01T01:00:00.000Z',
+    refusedTries: 0,
+    capturedAt: null,
+    giveBackAt: null,
+    completedAt: null,
+    givenBackAt: null,
+  }
+
+  test('is open before its end, and expired at it', () => {
+    expect(sessionState(session, '2027-01-01T00:59:59.999Z')).toBe('open')
+    expect(sessionState(session, '2027-01-01T01:00:00.000Z')).toBe('expired')
+    expect(sessionState({ ...session, refusedTries: 4 }, '2027-01-01T00:00:00.000Z')).toBe('open')
+    expect(sessionState({ ...session, refusedTries: 5 }, '2027-01-01T00:00:00.000Z')).toBe('failed')
+  })
+
+  test('that was captured has 24 hours beyond its end, or from then where it was found later', () => {
+    expect(giveBackAfter(session, '2027-01-01T00:10:00.000Z')).toBe('2027-01-02T01:00:00.000Z')
+    expect(giveBackAfter(session, '2027-01-01T01:30:00.000Z')).toBe('2027-01-02T01:30:00.000Z')
+    const captured = { ...session, capturedAt: '2027-01-01T00:10:00.000Z', giveBackAt: '2027-01-02T01:00:00.000Z' }
+    expect(sessionState(captured, '2027-01-02T00:59:59.000Z')).toBe('captured')
+    expect(sessionState(captured, '2027-01-02T01:00:00.000Z')).toBe('expired')
+    expect(sessionState({ ...captured, completedAt: '2027-01-01T02:00:00.000Z' }, '2028-01-01T00:00:00.000Z')).toBe(
+      'completed',
+    )
+  })
+})
+
+test('a bank account is sepa for EUR, ach for USD and a debit order else, where the gateway takes it', () => {
+  const all = ['credit_card', 'debit_order', 'ach', 'sepa'] as const
+  expect(['EUR', 'USD', 'ZAR'].map((currency) => bankKindOf(currency, all))).toEqual(['sepa', 'ach', 'debit_order'])
+  expect(bankKindOf('EUR', ['credit_card', 'ach'])).toBeUndefined()
+})

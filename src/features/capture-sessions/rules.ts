@@ -1,0 +1,80 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
+import type { CaptureSession } from './queries.ts'
+
+/** Rules of sessions: which host may show a frame, what is captured in a currency, when a session ends. */
+
+/** Refused tries after which nothing is captured any more: nobody is to try out stolen cards here. */
+export const TRIES_MAX = 5
+
+const HOUR_MS = 3_600_000
+/** Hours in which a captured session can be completed, beyond the end of capturing. */
+const COMPLETION_HOURS = 24
+
+export const STATES = ['open', 'captured', 'completed', 'expired', 'failed'] as const
+export type SessionState = (typeof STATES)[number]
+
+type Dated = Pick<
+  CaptureSession,
+  'expiresAt' | 'refusedTries' | 'capturedAt' | 'giveBackAt' | 'completedAt' | 'givenBackAt'
+>
+
+const isOver = (end: Instant, now: Instant): boolean => Date.parse(end) <= Date.parse(now)
+
+/** Returns the state of a session at a moment. */
+export function sessionState(session: Dated, now: Instant): SessionState {
+  if (session.completedAt !== null) return 'completed'
+  if (session.giveBackAt !== null)
+    return session.givenBackAt !== null || isOver(session.giveBackAt, now) ? 'expired' : 'captured'
+  if (session.refusedTries >= TRIES_MAX) return 'failed'
+  return isOver(session.expiresAt, now) ? 'expired' : 'open'
+}
+
+/** Returns until when a session that is captured now can be completed. What was found only after its end has the same hours from then. */
+export const giveBackAfter = ({ expiresAt }: Pick<CaptureSession, 'expiresAt'>, now: Instant): Instant =>
+  new Date(Math.max(Date.parse(expiresAt), Date.parse(now)) + COMPLETION_HOURS * HOUR_MS).toISOString()
+
+/** Returns the kind of bank account that is captured in a currency, as far as a gateway takes it. */
+export function bankKindOf(currency: string, kinds: readonly MethodKind[]): BankKind | undefined {
+  const wanted = currency === 'EUR' ? 'sepa' : currency === 'USD' ? 'ach' : 'debit_order'
+  return kinds.includes(wanted) ? BANK_KINDS.find((kind) => kind === wanted) : undefined
+}
+
+const EXPIRES_IN = /^(\d{1,2}):([0-5]\d):([0-5]\d)$/
+
+/** Reads a span of shape hh:mm:ss in milliseconds; undefined unless it is over 0 and at most 24 hours. */
+export function readSpan(text: string): number | undefined {
+  const [, hours, minutes, seconds] = EXPIRES_IN.exec(text.trim()) ?? []
+  if (hours === undefined) return undefined
+  const span = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
+  return span > 0 && span <= 24 * HOUR_MS ? span : undefined
+}
+
+/** Names of hosts as a Content-Security-Policy may hold them: nothing in it can end the directive or stand for several hosts. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])$/
+
+const isLoopback = (hostname: string): boolean =>
+  ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || hostname.endsWith('.localhost')
+
+/**
+ * Reads the one host or origin that may show a frame, and returns its origin; undefined where it is neither. A bare host means https, and http
+ * for this very machine in a test account; nothing else may be http.
+ */
+export function originOfDomain(sent: string, isTest: boolean): string | undefined {
+  const text = sent.trim()
+  const [, scheme, rest = ''] = /^(?:(https?):\/\/)?([^/?#@\\\s]+)$/i.exec(text) ?? []
+  if (rest === '') return undefined
+  const url = parsed(`${scheme ?? 'https'}://${rest}`)
+  if (!url || !HOST.test(url.hostname)) return undefined
+  const isOwnMachine = isTest && isLoopback(url.hostname)
+  if (scheme === undefined && isOwnMachine) return parsed(`http://${rest}`)?.origin
+  return url.protocol === 'https:' || isOwnMachine ? url.origin : undefined
+}
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The script of the frame, without which its form works too. It posts to the one page that may show the frame how large it is and what came of it,
+ * and never what was entered; it listens to nobody.
+ */
+export const FRAME_SCRIPT = `(() => {
+  const facts = document.querySelector('[data-host]').dataset
+  const wrong = document.querySelector('[aria-invalid=true]')
+  if (wrong) wrong.focus()
+  const form = document.querySelector('form')
+  if (form) form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) return event.preventDefault()
+    form.dataset.sent = '1'
+    form.querySelector('button').setAttribute('aria-disabled', 'true')
+  })
+  if (parent === self) return
+  const tell = (message) => parent.postMessage({ source: 'perennial-capture', channel: name, ...message }, facts.host)
+  const size = () => tell({ type: 'resize', height: Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY) })
+  tell({ type: 'ready' })
+  new ResizeObserver(size).observe(document.querySelector('main'))
+  size()
+  if (facts.result) tell({ type: 'result', state: facts.result })
+  if (facts.error) tell({ type: 'error', code: facts.error })
+})()`

@@ -1,0 +1,96 @@
+import type { AccountId } from '../../kernel/ids.ts'
+import { type Column, recordShape } from '../../platform/wire/columns.ts'
+import { amount, currencyCode, flag, guid, requiredReference, text } from '../../platform/wire/fields.ts'
+import { type BodyOf, objectOf, optional, required, word } from '../../platform/wire/read.ts'
+import {
+  decimalDigits,
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outNumber,
+  outText,
+  outWord,
+} from '../../platform/wire/write.ts'
+import { ZERO } from '../../kernel/decimal.ts'
+import type { CaptureSession } from './queries.ts'
+import { type SessionState, STATES } from './rules.ts'
+
+export const VAULTING_TYPES = ['VaultGateway', 'VaultNone'] as const
+export const SALE_TYPES = ['VaultOnly', 'VaultSale', 'SaleOnly'] as const
+
+/** A session as events show it. */
+export interface SessionView extends CaptureSession {
+  accountId: AccountId
+  state: SessionState
+}
+
+/** A session as it is answered: its tokens are stored nowhere, so they are known only to who sent or made them. */
+export interface NamedSession extends SessionView {
+  sessionToken: string
+  hashToken: string
+  html: string
+}
+
+const instant = <Row>(of: (row: Row) => string): Column<Row, string> => [outDate('Instant'), of]
+
+const columns = {
+  AppId: [outId(), ({ accountId }: SessionView) => accountId],
+  AccountID: [outId(), ({ accountId }: SessionView) => accountId],
+  iframeCapturePayID: [outId(), ({ id }: SessionView) => id],
+  IframeType: [outWord(['CapturePaymentMethod']), () => 'CapturePaymentMethod' as const],
+  ExtRef: [orNull(outText()), () => null],
+  CurrencyCode: [outText(), ({ currency }: SessionView) => currency],
+  DateCreated: instant(({ createdAt }: SessionView) => createdAt),
+  Expires: instant(({ expiresAt }: SessionView) => expiresAt),
+  VaultingType: [outWord(VAULTING_TYPES), () => 'VaultGateway' as const],
+  SaleType: [outWord(SALE_TYPES), () => 'VaultOnly' as const],
+  isVaultOnlyOnSuccess: [outFlag(), () => false],
+  Amount: [outNumber(), () => decimalDigits(ZERO)],
+  gatewayID: [outId(), ({ gatewayId }: SessionView) => gatewayId],
+  GatewayToken: [outText(), ({ gatewayToken }: SessionView) => gatewayToken],
+  AuthDomain: [outText(), ({ authOrigin }: SessionView) => authOrigin],
+  paymentMethodID: [
+    orNull(outId('Drawn when it is captured; the method is there once the session is completed')),
+    ({ methodId }: SessionView) => methodId,
+  ],
+  paymentMethodToken: [orNull(outText()), ({ methodToken }: SessionView) => methodToken],
+  transactionID: [orNull(outText()), () => null],
+  Description: [orNull(outText()), ({ description }: SessionView) => description],
+  State: [outWord(STATES), ({ state }: SessionView) => state],
+} as const satisfies Record<string, Column<SessionView>>
+
+/** A session in events: without its tokens. */
+export const sessionShape = recordShape<SessionView>()('CaptureSessionRecord', columns)
+
+export const namedSessionShape = recordShape<NamedSession>()('CaptureSession', {
+  ...columns,
+  SessionToken: [outText(), ({ sessionToken }) => sessionToken],
+  HashToken: [outText(), ({ hashToken }) => hashToken],
+  Html: [outText(), ({ html }) => html],
+})
+
+const sessionInputs = {
+  VaultingType: required(word(VAULTING_TYPES, { anyCase: true })),
+  SaleType: required(word(SALE_TYPES, { anyCase: true })),
+  ExpiresIn: required(text({ max: 8, description: 'A span of shape hh:mm:ss, over 0 and at most 24:00:00' })),
+  isVaultOnlyOnSuccess: required(flag()),
+  CurrencyCode: required(currencyCode()),
+  GatewayToken: required(guid()),
+  AuthDomain: required(
+    text({ description: 'The one host or origin whose pages may show the frame; a bare host means https' }),
+  ),
+  Amount: optional(amount()),
+  Description: optional(text()),
+}
+export const SessionIn = objectOf(sessionInputs, {
+  name: 'CaptureSessionInput',
+  ignored: Object.keys(namedSessionShape.columns).filter((name) => !Object.hasOwn(sessionInputs, name)),
+})
+export type SessionBody = BodyOf<typeof sessionInputs>
+
+const completionInputs = {
+  customerID: required(requiredReference()),
+  SessionToken: required(text()),
+}
+export const CompletionIn = objectOf(completionInputs, { name: 'CaptureCompletionInput' })

@@ -1,0 +1,152 @@
+import type { Language } from '../../platform/locale/format.ts'
+import type { FormField, Wrong } from './form.ts'
+import type { Submitted } from './submit.ts'
+
+/** The words of the frame. */
+
+interface Words {
+  card: string
+  account: string
+  toCard: string
+  toAccount: string
+  labels: Record<FormField, string>
+  hints: Partial<Record<FormField, string>>
+  accountTypes: Record<string, string>
+  choose: string
+  send: string
+  /** Announced above a form of which something is wrong. */
+  somethingWrong: string
+  wrongs: Record<Wrong, string>
+  refusals: Record<Exclude<Submitted, 'captured' | 'closed'>, string>
+  captured: string
+  /** Of a card its brand and last four digits; of an account its last four. */
+  holds(brand: string | null, lastFour: string): string
+  capturedText: string
+  expired: string
+  expiredText: string
+  failed: string
+  failedText: string
+}
+
+const en: Words = {
+  card: 'Your card',
+  account: 'Your bank account',
+  toCard: 'Use a card instead',
+  toAccount: 'Use a bank account instead',
+  labels: {
+    number: 'Card number',
+    expiry: 'Valid until',
+    givenName: 'First name on the card',
+    familyName: 'Last name on the card',
+    holder: 'Account holder',
+    bank: 'Name of the bank',
+    accountType: 'Kind of account',
+    iban: 'IBAN',
+    bic: 'BIC',
+    accountNumber: 'Account number',
+    branchCode: 'Branch code',
+    routingNumber: 'Routing number',
+  },
+  hints: {
+    expiry: 'Month and year, such as 12/29',
+    branchCode: 'Six digits; may be left out',
+    routingNumber: 'Nine digits',
+  },
+  accountTypes: {
+    Current: 'Current',
+    Cheque: 'Cheque',
+    Checking: 'Checking',
+    Savings: 'Savings',
+    Transmission: 'Transmission',
+    Bond: 'Bond',
+    Business: 'Business',
+  },
+  choose: 'Choose',
+  send: 'Save',
+  somethingWrong: 'Please look at the marked fields.',
+  wrongs: {
+    required: 'Please fill this in.',
+    mistyped: 'This is mistyped. Please check it.',
+    expired: 'This card is no longer valid.',
+    too_long: 'At most 70 characters, please.',
+    not_text: 'This holds characters that no name has.',
+    number_misplaced: 'Please enter a name here, and no number.',
+    not_sepa: 'Accounts of this country cannot be debited by SEPA.',
+  },
+  refusals: {
+    declined: 'The card was refused. Please check it, or use another one.',
+    no_answer: 'Nobody answered, and nothing was saved. Please try again in a moment.',
+    busy: 'The last try is still being worked on. Please try again in a few minutes.',
+    gateway_inactive: 'Nothing can be saved here at the moment. Please try again later.',
+  },
+  captured: 'Saved',
+  holds: (brand, lastFour) => (brand === null ? `Account ending in ${lastFour}` : `${brand} ending in ${lastFour}`),
+  capturedText: 'You need not do anything more here.',
+  expired: 'This form has expired',
+  expiredText: 'Please go back to the page that showed it and begin again.',
+  failed: 'Too many tries were refused',
+  failedText: 'Nothing can be saved here any more. Please ask whoever sent you here.',
+}
+
+const de: Words = {
+  card: 'Ihre Karte',
+  account: 'Ihr Bankkonto',
+  toCard: 'Lieber eine Karte verwenden',
+  toAccount: 'Lieber ein Bankkonto verwenden',
+  labels: {
+    number: 'Kartennummer',
+    expiry: 'Gültig bis',
+    givenName: 'Vorname auf der Karte',
+    familyName: 'Nachname auf der Karte',
+    holder: 'Kontoinhaber',
+    bank: 'Name der Bank',
+    accountType: 'Art des Kontos',
+    iban: 'IBAN',
+    bic: 'BIC',
+    accountNumber: 'Kontonummer',
+    branchCode: 'Filialnummer',
+    routingNumber: 'Bankleitzahl (Routing Number)',
+  },
+  hints: {
+    expiry: 'Monat und Jahr, zum Beispiel 12/29',
+    branchCode: 'Sechs Ziffern; kann leer bleiben',
+    routingNumber: 'Neun Ziffern',
+  },
+  accountTypes: {
+    Current: 'Girokonto',
+    Cheque: 'Scheckkonto',
+    Checking: 'Girokonto (Checking)',
+    Savings: 'Sparkonto',
+    Transmission: 'Transmissionskonto',
+    Bond: 'Darlehenskonto',
+    Business: 'Geschäftskonto',
+  },
+  choose: 'Bitte wählen',
+  send: 'Speichern',
+  somethingWrong: 'Bitte sehen Sie die markierten Felder an.',
+  wrongs: {
+    required: 'Bitte füllen Sie dies aus.',
+    mistyped: 'Hier ist etwas vertippt. Bitte prüfen Sie es.',
+    expired: 'Diese Karte gilt nicht mehr.',
+    too_long: 'Bitte höchstens 70 Zeichen.',
+    not_text: 'Hier stehen Zeichen, die in keinem Namen vorkommen.',
+    number_misplaced: 'Bitte geben Sie hier einen Namen ein und keine Nummer.',
+    not_sepa: 'Konten dieses Landes können nicht per SEPA belastet werden.',
+  },
+  refusals: {
+    declined: 'Die Karte wurde abgelehnt. Bitte prüfen Sie sie oder nehmen Sie eine andere.',
+    no_answer: 'Niemand hat geantwortet, und nichts wurde gespeichert. Bitte versuchen Sie es gleich noch einmal.',
+    busy: 'Der letzte Versuch läuft noch. Bitte versuchen Sie es in einigen Minuten noch einmal.',
+    gateway_inactive: 'Hier kann im Augenblick nichts gespeichert werden. Bitte versuchen Sie es später.',
+  },
+  captured: 'Gespeichert',
+  holds: (brand, lastFour) =>
+    brand === null ? `Konto mit den letzten Ziffern ${lastFour}` : `${brand} mit den letzten Ziffern ${lastFour}`,
+  capturedText: 'Sie brauchen hier nichts weiter zu tun.',
+  expired: 'Dieses Formular ist abgelaufen',
+  expiredText: 'Bitte gehen Sie zurück zu der Seite, die es gezeigt hat, und beginnen Sie neu.',
+  failed: 'Zu viele Versuche wurden abgelehnt',
+  failedText: 'Hier kann nichts mehr gespeichert werden. Bitte fragen Sie, wer Sie hierher geschickt hat.',
+}
+
+export const frameWords = (language: Language): Words => ({ en, de })[language]
