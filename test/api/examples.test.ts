@@ -103,7 +103,9 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   },
   editBatchPayment: addLineToBatch,
   completeCaptureSession: async (reader) => {
-    const body = await reader.filled(byId.get('createCaptureSession')?.example)
+    // The gateway of the document takes no cards; the sandbox does.
+    const [{ GatewayToken }] = await reader.must('GET', '/v1/gateways', undefined)
+    const body = { ...(byId.get('createCaptureSession')?.example as Body), GatewayToken }
     const token = (byId.get('completeCaptureSession')?.example as Body | undefined)?.['SessionToken']
     reader.made.set(`createCaptureSession ${JSON.stringify(token)}`, await newSession(reader, body, true))
   },

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import axe from 'axe-core'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ROOT, serve, startProcess, testFolder } from './program.ts'
@@ -13,7 +13,6 @@ const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const isThere = existsSync(BROWSER) || process.env['CI'] !== undefined
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 const NUMBER = '4242424242424242'
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 async function browse(): Promise<(options?: Parameters<typeof context>[1]) => Promise<BrowserContext>> {
   const browser = await chromium.launch({ executablePath: BROWSER, args: QUIET })
@@ -193,7 +192,7 @@ describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', ()
 
 /** Lists what axe finds in a page against WCAG 2.2 AA, as rule and place. */
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
+  await page.evaluate(axe.source)
   const result = (await page.evaluate(
     "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
   )) as { violations: { id: string; nodes: { html: string }[] }[] }
