@@ -296,7 +296,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const calling = { ...deps, ...outward }
   const pages = allPages(deps, links, [
     ...invoicePages({ ...calling, drawing }),
-    ...stopPages({ ...calling, drawing }),
+    ...stopPages(calling),
     ...capturePages(calling),
   ])
   const server = buildServer(
