@@ -62,13 +62,18 @@ const PAGES = service.app.pages.operations.map((page) => [`/${page.link}/…${pa
 const tokenOf = (kind: LinkKind, client: TestClient, record: number) =>
   service.app.links.token({ kind, account: client.id, record: BigInt(record), counter: 0 })
 
+let visits = 0
+/** Each visit is of another address: one alone may make only so many. */
+const visit = (request: { method?: 'PUT'; url: string; headers?: Record<string, string>; payload?: string }) =>
+  service.app.server.inject({ remoteAddress: `10.0.${(visits += 1) >> 8}.${visits & 255}`, ...request })
+
 describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
   const token = tokenOf(link, mine.client, mine.records[link])
   const url = (sent: string) => `/${link}/${sent}${below}`
 
   test('bears the headers of every page, names no other host, and shows nothing of another account', async () => {
     expect(show ?? form).toBeDefined()
-    const { statusCode, headers, payload } = await service.app.server.inject({ url: url(token) })
+    const { statusCode, headers, payload } = await visit({ url: url(token) })
     expect(statusCode).toBe(200)
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -105,7 +110,7 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
     const foreign = tokenOf(link, other.client, mine.records[link])
     const wrong = [swapped, strange, foreign, token.toUpperCase(), token.slice(0, -1), `${token}a`, '-', '%00', 'é']
     for (const sent of wrong) {
-      const { statusCode, payload } = await service.app.server.inject({ url: url(sent) })
+      const { statusCode, payload } = await visit({ url: url(sent) })
       expect([sent, statusCode]).toEqual([sent, 404])
       expect(payload).not.toMatch(/lapwing|ostrich/)
     }
@@ -113,7 +118,7 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
 
   test('answers any other method with 405 as a page', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', ...(form ? [] : ['POST'])] as const) {
-      const { statusCode, headers } = await service.app.server.inject({ method: method as 'PUT', url: url(token) })
+      const { statusCode, headers } = await visit({ method: method as 'PUT', url: url(token) })
       expect([statusCode, String(headers['content-type'])]).toEqual([405, 'text/html; charset=utf-8'])
     }
   })
@@ -122,7 +127,7 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
 
   test('takes no form from elsewhere, of another type, or of a mebibyte', async () => {
     const post = async (headers: Record<string, string>, payload = '') => {
-      const { statusCode } = await service.app.server.inject({ method: 'POST', url: url(token), headers, payload })
+      const { statusCode } = await visit({ method: 'POST' as 'PUT', url: url(token), headers, payload })
       return statusCode
     }
     const type = { 'content-type': 'application/x-www-form-urlencoded' }
