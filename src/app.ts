@@ -224,7 +224,7 @@ const FIGURES_ANSWER_MS = 60_000
 function allPages(
   { db, realClock, clock = steadyClock, settings }: AppDeps,
   links: Links,
-  operations: Parameters<typeof makePages>[1],
+  calling: Parameters<typeof invoicePages>[0] & Parameters<typeof capturePages>[0],
 ): Pages {
   const { publicUrl, widgetOrigin, hasMailServer } = settings
   return makePages(
@@ -243,7 +243,7 @@ function allPages(
       findLook: getLook,
       findLogo,
     },
-    operations,
+    [...invoicePages(calling), ...stopPages(calling), ...capturePages(calling)],
   )
 }
 
@@ -267,8 +267,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const longDb = db.apart(LONG_CONNECTIONS)
   const links = makeLinks(envelope, settings.publicUrl)
   const operations = allOperations({
+    ...settings,
     links,
-    widgetOrigin: settings.widgetOrigin,
     db,
     longDb,
     log,
@@ -281,7 +281,6 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     envelope,
     adapters,
     outbound,
-    hasMailServer: settings.hasMailServer,
     hashing,
   })
   const contextOf = (caller: Caller): RequestContext => ({
@@ -293,12 +292,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     publicUrl: settings.publicUrl,
   })
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
-  const calling = { ...deps, ...outward }
-  const pages = allPages(deps, links, [
-    ...invoicePages({ ...calling, drawing }),
-    ...stopPages(calling),
-    ...capturePages(calling),
-  ])
+  const pages = allPages(deps, links, { ...deps, ...outward, drawing })
   const server = buildServer(
     {
       db,
