@@ -49,7 +49,7 @@ export function framed(
         <style nonce="${nonce}">${new Html(`:root{--brand:${readableColour(look?.colour ?? null)}}${STYLE}`)}</style>
       </head>
       <body>
-        ${look?.isTest && html`<p class="test" role="note">${words.test}</p>`}
+        ${look?.isTest && html`<aside class="test">${words.test}</aside>`}
         <div class="sheet">
           ${head}
           <main>${content}</main>
