@@ -79,7 +79,8 @@ describe.skipIf(!isThere)('public pages in a browser (needs chromium)', () => {
       const foreign: string[] = []
       page.on(
         'request',
-        (request) => !/^data:/.test(request.url()) && !request.url().startsWith(address) && foreign.push(request.url()),
+        (request) =>
+          !request.url().startsWith('data:') && !request.url().startsWith(address) && foreign.push(request.url()),
       )
       const look = async (name: string) => {
         expect(await violations(page)).toEqual([])
