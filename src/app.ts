@@ -56,6 +56,10 @@ import { subscriptionComponentOperations } from './features/usage/component-rout
 import { usageOperations } from './features/usage/routes.ts'
 import { capturePages } from './features/capture-sessions/page.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
+import { EMBED_SCRIPT } from './features/emandates/embed-script.ts'
+import { mandateDownload } from './features/emandates/download.ts'
+import { signingPage } from './features/emandates/page.ts'
+import { emandateOperations } from './features/emandates/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
 import { outboxOperations } from './features/outbox/routes.ts'
@@ -75,6 +79,8 @@ import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
+import { addDownload, addScript } from './platform/http/download.ts'
+import type { HttpDeps } from './platform/http/deps.ts'
 import { addIntake } from './platform/http/intake.ts'
 import { makePages, type Pages } from './platform/http/pages.ts'
 import { type Links, makeLinks } from './platform/page/links.ts'
@@ -172,6 +178,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...statementOperations(deps),
   ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
   ...captureSessionOperations({ ...deps, ...CALLS_BACK.methods }),
+  ...emandateOperations(deps),
   ...contactOperations(deps),
   ...noteOperations(),
   ...customFieldOperations(),
@@ -222,7 +229,7 @@ const FIGURES_ANSWER_MS = 60_000
 
 /** Makes the public pages, and what they show of every account. */
 function allPages(
-  { db, realClock, clock = steadyClock, settings }: AppDeps,
+  { db, envelope, realClock, clock = steadyClock, settings }: AppDeps,
   links: Links,
   calling: Parameters<typeof invoicePages>[0] & Parameters<typeof capturePages>[0],
 ): Pages {
@@ -243,22 +250,75 @@ function allPages(
       findLook: getLook,
       findLogo,
     },
-    [...invoicePages(calling), ...stopPages(calling), ...capturePages(calling)],
+    [
+      ...invoicePages(calling),
+      ...stopPages(calling),
+      ...capturePages(calling),
+      signingPage({ db, envelope, links, realClock, ...CALLS_BACK.methods }),
+    ],
   )
 }
+
+/** Adds what pages and signees of mandates ask for beside the interface: the script of the frame, and the PDF. */
+function addMandateRoutes(
+  server: FastifyInstance,
+  { visit }: Pages,
+  deps: Omit<Parameters<typeof mandateDownload>[0], 'authenticate'>,
+  { authenticate, rateLimit }: Pick<HttpDeps, 'authenticate' | 'rateLimit'>,
+): void {
+  const counted = async (authorization: string, address: string): Promise<Caller> => {
+    const caller = await authenticate(authorization, address)
+    const { refusal } = rateLimit(caller)
+    if (refusal) throw refusal
+    return caller
+  }
+  addDownload(server, mandateDownload({ ...deps, authenticate: counted }), visit)
+  addScript(server, '/widget/emandate.js', EMBED_SCRIPT)
+}
+
+/** Makes the function that gives a request of a caller its context. */
+const contextsOf =
+  (realClock: RealClock, { hasMailServer, publicUrl }: AppSettings) =>
+  (caller: Caller): RequestContext => ({
+    account: caller.account,
+    moment: momentOf(caller.account, realClock),
+    caller,
+    actor: `key ${caller.keyId}`,
+    hasMailServer,
+    publicUrl,
+  })
+
+/** Reads the figures that /metrics shows of the database. */
+async function allFigures(db: Database, realClock: RealClock) {
+  const unscoped: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
+  return [
+    ...(await readFigures({ unscoped }, realClock, ORDER_OF_DAY)),
+    ...(await listVerificationFigures(unscoped)),
+    ...(await listBatchFigures(unscoped, instantOf(realClock()))),
+    ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
+  ]
+}
+
+/** Makes what finds callers and counts their requests. */
+const callersOf = (
+  { authenticate }: Pick<ReturnType<typeof makeAuthenticator>, 'authenticate'>,
+  { rateLimitPerMinute }: AppSettings,
+  clock: SteadyClock,
+) => ({ authenticate, rateLimit: makeRateLimit(rateLimitPerMinute, clock) })
+
+/** Makes the bounds of reads that are large. */
+const readPlaces = () => ({
+  expensiveAnswers: new Places(EXPENSIVE_ANSWERS),
+  expensiveReads: new Places(EXPENSIVE_READS),
+  knownLong: new KnownLong(),
+})
 
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
-  const ofFigures: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
   const metrics = makeMetrics({
     db,
-    readFigures: async () => [
-      ...(await readFigures({ unscoped: ofFigures }, realClock, ORDER_OF_DAY)),
-      ...(await listVerificationFigures(ofFigures)),
-      ...(await listBatchFigures(ofFigures, instantOf(realClock()))),
-      ...(await listWebhookFigures(ofFigures, instantOf(realClock()))),
-    ],
+    readFigures: () => allFigures(db, realClock),
     clock,
     version: settings.version,
   })
@@ -283,15 +343,9 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     outbound,
     hashing,
   })
-  const contextOf = (caller: Caller): RequestContext => ({
-    account: caller.account,
-    moment: momentOf(caller.account, realClock),
-    caller,
-    actor: `key ${caller.keyId}`,
-    hasMailServer: settings.hasMailServer,
-    publicUrl: settings.publicUrl,
-  })
+  const contextOf = contextsOf(realClock, settings)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
+  const callers = callersOf(authenticator, settings, clock)
   const pages = allPages(deps, links, { ...deps, ...outward, drawing })
   const server = buildServer(
     {
@@ -306,19 +360,17 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       bounds: settings.bounds,
       bodies: new Bodies(BODY_BOUNDS, db.turns),
       corsOrigins: settings.corsOrigins,
-      authenticate: authenticator.authenticate,
+      ...callers,
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
-      expensiveAnswers: new Places(EXPENSIVE_ANSWERS),
-      expensiveReads: new Places(EXPENSIVE_READS),
-      knownLong: new KnownLong(),
-      rateLimit: makeRateLimit(settings.rateLimitPerMinute, clock),
+      ...readPlaces(),
       measured: metrics.measured,
     },
     operations,
     pages,
   )
   addServicePages(server, { db, operations, metrics, settings })
+  addMandateRoutes(server, pages, { db, envelope, links, realClock, drawing }, callers)
   addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))
   const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))
   return {

@@ -9,9 +9,9 @@ import type { ThreadReply } from './threads.ts'
 const PRIORITY = 10
 
 /** Answers each piece of work that is sent to this thread, one after the other, at a low priority. */
-export function workInThread(answer: (input: Uint8Array) => ThreadReply): void {
+export function workInThread(answer: (input: Uint8Array) => ThreadReply | Promise<ThreadReply>): void {
   if (process.platform === 'linux') setPriority(PRIORITY)
   const port = parentPort
   assert(port, 'this program runs in a thread')
-  port.on('message', (input: Uint8Array) => port.postMessage(answer(input)))
+  port.on('message', async (input: Uint8Array) => port.postMessage(await answer(input)))
 }

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { type LinkKind } from '../../src/platform/page/links.ts'
+import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
 
 /** Every public page is asked for what all of them have to keep, whatever they show: a new page is found here by itself. */
 
 const ORIGIN = 'https://pay.example'
-const service = await startTestService({ publicUrl: ORIGIN })
+// Of the clock of spans each look is a second: one address may ask for so many pages a minute.
+let spanMs = 0
+const service = await startTestService({ publicUrl: ORIGIN, clock: () => (spanMs += 1000) })
 
 /** An account whose texts all bear a word of its own. */
 async function accountWith(word: string) {
@@ -22,6 +25,8 @@ async function accountWith(word: string) {
     Notes: word,
     Charges: [{ Line: word, UnitCostEx: 10 }],
   })
+  const asked = await client.post('/widget/emandate', { ...MANDATE, Name: word })
+  const mandate = Number(asked.body.Token.split('x')[1])
   const [{ GatewayToken }] = (await client.get('/v1/gateways')).body
   const session = await client.post('/v1/widgets/capturepaymethod/create', {
     VaultingType: 'VaultGateway',
@@ -37,6 +42,8 @@ async function accountWith(word: string) {
     i: invoice.body.invoiceID as number,
     u: customerID,
     w: session.body.iframeCapturePayID as number,
+    m: mandate,
+    c: mandate,
   } satisfies Record<LinkKind, number>
   return { client, records }
 }
@@ -95,7 +102,7 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
     expect([...own.matchAll(/\b(?:https?:)?\/\/[a-z0-9]/gi)]).toEqual([])
     expect(payload).not.toMatch(/\son\w+=|javascript:|style="/i)
     const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
-    const scripts = framedBy === undefined ? [] : [`<script nonce="${nonce}">`]
+    const scripts = framedBy === undefined && link !== 'm' ? [] : [`<script nonce="${nonce}">`]
     expect(payload.match(/<script[^>]*>/gi) ?? []).toEqual(scripts)
     expect(payload).toContain('lapwing')
     expect(payload).toMatch(/<html lang="(en|de)">/)
@@ -140,6 +147,6 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
   })
 })
 
-test('there is a page of every kind of link', () => {
-  expect(new Set(service.app.pages.operations.map(({ link }) => link))).toEqual(new Set(['i', 'u', 'w']))
+test('there is a page of every kind of link but that of a copy, which leads to a document', () => {
+  expect(new Set(service.app.pages.operations.map(({ link }) => link))).toEqual(new Set(['i', 'u', 'w', 'm']))
 })

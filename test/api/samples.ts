@@ -68,6 +68,7 @@ const VALUES: Record<string, () => unknown> = {
   NextInvoiceNum: () => 10_000 + (counter += 1),
   WebPage: () => 'https://example.org',
   Url: () => 'https://example.org/hook',
+  bank_DebitMethod: () => 'debit_order',
   Types: () => ['webhook.*', 'invoice.issued'],
   // What they may name depends on customer and currency; recipes do.
   Allocations: () => [],
@@ -91,6 +92,14 @@ const VALUES: Record<string, () => unknown> = {
     BranchCode: '250655',
   }),
   LinkedAllocations: () => [],
+  CountryISOCode: () => 'ZAF',
+  bank_AccNumber: () => '62001871490',
+  bank_BranchCode: () => '250655',
+  debit_StartDate: () => '2027-01-01',
+  debit_EndDate: () => '2028-01-01',
+  debit_Amt: () => 100,
+  debit_MaxAmt: () => 200,
+  RedirectUrl: () => 'https://example.org/signed',
 }
 
 /** Fields that a right body of these operations does not carry, or carries otherwise. */

@@ -90,7 +90,8 @@ export async function keepMethod(
   const method = openMethod(envelope, tx.account, session)
   if (method.kind === 'account') {
     const known = { id: methodId, token: methodToken }
-    return addBankAccount(tx, context, envelope, about, method.checked, method.body, known)
+    const account = { account: method.checked, mandate: null }
+    return addBankAccount(tx, context, envelope, about, account, method.body, known)
   }
   const { card, lastFour } = method
   const added = { ...NO_ACCOUNT, ...card, ...about, lastFour, kind: 'credit_card', state: 'verified' } as const

@@ -2,6 +2,7 @@ import type { PositiveKind } from '../../engine/money/postings.ts'
 import type { Ageing, MovementsStatement } from '../../engine/money/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
+import type { MandateDrawing } from '../emandates/document.ts'
 import type { PlainFields } from '../invoices/fields.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
@@ -120,3 +121,6 @@ export type Drawable =
   | { kind: 'invoice'; document: InvoiceDocument }
   | { kind: 'credit_note'; document: CreditNoteDocument }
   | { kind: 'statement'; document: StatementDocument }
+
+/** Whatever the thread of documents draws: a mandate comes with the key of its seal. */
+export type Drawn = Drawable | ({ kind: 'emandate' } & MandateDrawing)

@@ -8,7 +8,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { Places } from '../../platform/places.ts'
 import { ThreadDeath, ThreadRefusal, Threads } from '../../platform/threads.ts'
-import type { Drawable } from './document.ts'
+import type { Drawn } from './document.ts'
 
 /** Draws documents in threads of their own, so that the event loop goes on answering whatever is drawn. */
 
@@ -18,7 +18,7 @@ export interface Drawing {
    * already, 503 where too many of all accounts wait, or where the thread ended while it drew. Once the signal is aborted nothing
    * is begun.
    */
-  draw(account: AccountId, drawable: Drawable, signal?: AbortSignal): Promise<Buffer>
+  draw(account: AccountId, drawable: Drawn, signal?: AbortSignal): Promise<Buffer>
   close(): Promise<void>
 }
 
@@ -100,7 +100,7 @@ export function makeDrawing({
     perOwner: OF_ACCOUNT_MAX,
   })
   let bytes = 0
-  const drawn = async (account: AccountId, kind: Drawable['kind'], input: Uint8Array): Promise<Buffer> => {
+  const drawn = async (account: AccountId, kind: Drawn['kind'], input: Uint8Array): Promise<Buffer> => {
     try {
       return Buffer.from((await running.run(input)).buffer)
     } catch (error) {

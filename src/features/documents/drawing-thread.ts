@@ -3,7 +3,8 @@ import { SheetTooLong } from '../../platform/pdf/sheet.ts'
 import { workInThread } from '../../platform/low-priority.ts'
 import type { ThreadReply } from '../../platform/threads.ts'
 import { renderCreditNote } from './credit-note-pdf.ts'
-import type { Drawable } from './document.ts'
+import { drawMandate } from '../emandates/draw-mandate.ts'
+import type { Drawn } from './document.ts'
 import { renderInvoice } from './invoice-pdf.ts'
 import { renderStatement } from './statement-pdf.ts'
 
@@ -11,16 +12,16 @@ import { renderStatement } from './statement-pdf.ts'
 
 workInThread(answer)
 
-function answer(input: Uint8Array): ThreadReply {
+async function answer(input: Uint8Array): Promise<ThreadReply> {
   try {
     // A copy: the bytes may lie in memory that is shared with others and cannot be handed over.
-    return { bytes: new Uint8Array(draw(deserialize(input) as Drawable)) }
+    return { bytes: new Uint8Array(await draw(deserialize(input) as Drawn)) }
   } catch (error) {
     return error instanceof SheetTooLong ? { refusal: 'too_long' } : { error: error as Error }
   }
 }
 
-function draw(drawable: Drawable): Buffer {
+function draw(drawable: Drawn): Buffer | Promise<Uint8Array> {
   switch (drawable.kind) {
     case 'invoice':
       return renderInvoice(drawable.document)
@@ -28,5 +29,7 @@ function draw(drawable: Drawable): Buffer {
       return renderCreditNote(drawable.document)
     case 'statement':
       return renderStatement(drawable.document)
+    case 'emandate':
+      return drawMandate(drawable)
   }
 }

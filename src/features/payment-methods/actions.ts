@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { recordChange } from '../events/record.ts'
 import type { CheckedAccount } from './checks.ts'
+import type { FittingMandate } from './link.ts'
 import {
   type BankFields,
   type CardFields,
@@ -52,7 +53,7 @@ export const NO_ACCOUNT: BankFields = {
   bic: null,
   mandateReference: null,
   mandateDate: null,
-  mandateToken: null,
+  emandateId: null,
   mandateNumberHash: null,
 }
 
@@ -113,12 +114,37 @@ function sealedAccount(envelope: Envelope, account: AccountId, id: Id, checked: 
   }
 }
 
+/** A bank account as its kind has it, with the eMandate that its body names. */
+export interface AccountAndMandate {
+  account: CheckedAccount
+  mandate: FittingMandate | null
+}
+
+const NO_MANDATE = { emandateId: null, mandateReference: null, mandateDate: null, mandateNumberHash: null }
+
+type Linked = Pick<StoredMethod, 'state' | keyof typeof NO_MANDATE>
+
+/** Returns the mandate and state of a method that is linked to an eMandate: a signed one gives reference and date, and verifies. */
+function linkedTo(method: Linked, mandate: FittingMandate | null, numberHash: Buffer): Linked {
+  if (!mandate) return method
+  if (!mandate.signed) return { ...method, emandateId: mandate.id }
+  const { reference, date } = mandate.signed
+  const state = method.state === 'unverified' ? 'verified' : method.state
+  return {
+    state,
+    emandateId: mandate.id,
+    mandateReference: reference,
+    mandateDate: date,
+    mandateNumberHash: numberHash,
+  }
+}
+
 export async function addBankAccount(
   tx: Transaction,
   context: RequestContext,
   envelope: Envelope,
   { customerId, isPrimary }: Pick<StoredMethod, 'customerId' | 'isPrimary'>,
-  checked: CheckedAccount,
+  { account: checked, mandate }: AccountAndMandate,
   body: BankAccountBody,
   known: { id: Id; token: string } | undefined = undefined,
 ): Promise<MethodView> {
@@ -129,11 +155,17 @@ export async function addBankAccount(
     ...sealed,
     customerId,
     isPrimary,
-    state: 'unverified',
-    mandateReference: body.MandateReference ?? null,
-    mandateDate: body.MandateDate ?? null,
-    mandateToken: null,
-    mandateNumberHash: body.MandateReference == null ? null : sealed.numberHash,
+    ...linkedTo(
+      {
+        state: 'unverified',
+        mandateReference: body.MandateReference ?? null,
+        mandateDate: body.MandateDate ?? null,
+        emandateId: null,
+        mandateNumberHash: body.MandateReference == null ? null : sealed.numberHash,
+      },
+      mandate,
+      sealed.numberHash,
+    ),
   }
   return addMethod(tx, context, id, method, known?.token)
 }
@@ -145,7 +177,7 @@ export async function editBankAccount(
   envelope: Envelope,
   present: StoredMethod,
   { customerId, isPrimary }: Pick<StoredMethod, 'customerId' | 'isPrimary'>,
-  checked: CheckedAccount,
+  { account: checked, mandate }: AccountAndMandate,
   body: BankAccountBody,
 ): Promise<MethodView> {
   if (present.kind === 'credit_card')
@@ -166,12 +198,11 @@ export async function editBankAccount(
     )
   const sealed = sealedAccount(envelope, tx.account, present.id, checked, body)
   const isOther = isOtherAccount(sealed, present)
-  await updateBankAccount(tx, {
-    ...present,
-    ...sealed,
-    ...mandateAfter(present, mandateFromWire(body), sealed, isOther),
-    state: stateAfter(present.state, isOther),
-  })
+  // A cleared token ends the link, and takes with it what the link has given.
+  const before = body.EMandateToken === null && present.emandateId !== null ? { ...present, ...NO_MANDATE } : present
+  const kept = mandateAfter(before, mandateFromWire(body), sealed, isOther)
+  const after = linkedTo({ ...kept, state: stateAfter(present.state, isOther) }, mandate, sealed.numberHash)
+  await updateBankAccount(tx, { ...present, ...sealed, ...after })
   if (isPrimary && !present.isPrimary) await movePrimary(tx, present)
   return recordMethod(tx, context, 'payment_method.updated', present.id)
 }
@@ -202,6 +233,24 @@ export async function judgeMethod(
   if (debit.sentNumberHash && !method.numberHash?.equals(debit.sentNumberHash)) return
   await updateMethodState(tx, method.id, state)
   await recordMethod(tx, context, 'payment_method.validated', method.id)
+}
+
+/** Gives a locked bank account the mandate that was signed for it: it is verified, unless its bank has refused it. */
+export async function linkSigned(
+  tx: Transaction,
+  context: RequestContext,
+  method: StoredMethod,
+  mandate: { id: Id; reference: string },
+): Promise<MethodView> {
+  await updateBankAccount(tx, {
+    ...method,
+    state: method.state === 'unverified' ? 'verified' : method.state,
+    emandateId: mandate.id,
+    mandateReference: mandate.reference,
+    mandateDate: context.moment.today,
+    mandateNumberHash: method.numberHash,
+  })
+  return recordMethod(tx, context, 'payment_method.updated', method.id)
 }
 
 /** Deletes a locked method that is not primary and that nothing open names by request. */

@@ -69,7 +69,6 @@ export function checkBankAccount(body: Body, today: IsoDate, problems: Problems)
     problems.add(code, `BankAccount.${field}`, `BankAccount.${field} ${message}`)
   const { Method: kind } = body
   if (kind === undefined) return undefined
-  if (body.EMandateToken != null) note('EMandateToken', 'mandate_unknown', 'names no eMandate of this account.')
   checkForbidden(kind, body, note)
   const account = kind === 'sepa' ? sepaAccount(body, today, note) : plainAccount(kind, body, note)
   return problems.found.length === before ? account : undefined

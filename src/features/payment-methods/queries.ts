@@ -1,10 +1,11 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import type { MethodKind } from '../../kernel/rails.ts'
+import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
+import type { MandateDates } from './emandate.ts'
 
 export type MethodState = 'unverified' | 'verified' | 'rejected'
 
@@ -35,7 +36,7 @@ export interface BankFields {
   bic: string | null
   mandateReference: string | null
   mandateDate: IsoDate | null
-  mandateToken: string | null
+  emandateId: Id | null
   /** Of the account that the mandate was given for, which may be another by now; null without a mandate. */
   mandateNumberHash: Buffer | null
 }
@@ -58,7 +59,7 @@ const COLUMNS = fragment`
   m.name_on_card as "nameOnCard", m.last_name_on_card as "lastNameOnCard", m.expiry_month as "expiryMonth", m.expiry_year as "expiryYear",
   m.account_type as "accountType", m.account_holder as "accountHolder", m.bank, m.number, m.number_hash as "numberHash",
   m.branch_code as "branchCode", m.routing_number as "routingNumber", m.bic, m.mandate_reference as "mandateReference",
-  m.mandate_date as "mandateDate", m.mandate_token as "mandateToken", m.mandate_number_hash as "mandateNumberHash"`
+  m.mandate_date as "mandateDate", m.emandate_id as "emandateId", m.mandate_number_hash as "mandateNumberHash"`
 
 export const findMethod = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<StoredMethod>(
@@ -112,19 +113,19 @@ export const insertMethod = (tx: Transaction, m: Omit<StoredMethod, 'version'>, 
   tx.rows(sql`
     insert into payment_methods (account_id, payment_method_id, customer_id, kind, token, is_primary, state, last_four, created_at, gateway_id,
       gateway_token, fingerprint, card_brand, name_on_card, last_name_on_card, expiry_month, expiry_year, account_type, account_holder, bank,
-      number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, mandate_token,
+      number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, emandate_id,
       mandate_number_hash)
     values (${tx.account}, ${m.id}, ${m.customerId}, ${m.kind}, ${m.token}, ${m.isPrimary}, ${m.state}, ${m.lastFour}, ${createdAt},
       ${m.gatewayId}, ${m.gatewayToken}, ${m.fingerprint}, ${m.cardBrand}, ${m.nameOnCard}, ${m.lastNameOnCard}, ${m.expiryMonth},
       ${m.expiryYear}, ${m.accountType}, ${m.accountHolder}, ${m.bank}, ${m.number}, ${m.numberHash}, ${m.branchCode}, ${m.routingNumber},
-      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.mandateToken}, ${m.mandateNumberHash})`)
+      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.emandateId}, ${m.mandateNumberHash})`)
 
 export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
   tx.rows(sql`
     update payment_methods set kind = ${m.kind}, state = ${m.state}, last_four = ${m.lastFour}, account_type = ${m.accountType},
       account_holder = ${m.accountHolder}, bank = ${m.bank}, number = ${m.number}, number_hash = ${m.numberHash},
       branch_code = ${m.branchCode}, routing_number = ${m.routingNumber}, bic = ${m.bic}, mandate_reference = ${m.mandateReference},
-      mandate_date = ${m.mandateDate}, mandate_token = ${m.mandateToken}, mandate_number_hash = ${m.mandateNumberHash}, version = version + 1
+      mandate_date = ${m.mandateDate}, emandate_id = ${m.emandateId}, mandate_number_hash = ${m.mandateNumberHash}, version = version + 1
     where account_id = ${tx.account} and payment_method_id = ${m.id}`)
 
 /** Lists the cards that a gateway keeps under one of some tokens, by customer. */
@@ -198,6 +199,27 @@ export const listMandateUses = (db: Queryable, account: AccountId, ids: readonly
           and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
         order by b.action_date desc, l.payment_id desc limit 1) used
      where m.account_id = ${account} and m.payment_method_id = any(${`{${ids.join(',')}}`}::bigint[])`)
+
+/** An eMandate as far as a method is linked to it: what it was made for, and when. */
+export interface LinkableMandate extends MandateDates {
+  id: Id
+  kind: BankKind
+  numberHash: Buffer
+  branchCode: string | null
+  /** The method that it is linked to, or that it is to be signed for. */
+  methodId: Id | null
+}
+
+/** Locks an eMandate: of two methods that name it at once one gets it. */
+export const lockLinkableMandate = (tx: Transaction, account: AccountId, id: Id) =>
+  firstRow<LinkableMandate>(
+    tx,
+    sql`select e.emandate_id as "id", e.kind, e.number_hash as "numberHash", e.terms -> 'bank' ->> 'branchCode' as "branchCode",
+               e.signed_at as "signedAt", e.ended_at as "endedAt", e.created_at as "createdAt", e.made_at as "madeAt",
+               coalesce((select m.payment_method_id from payment_methods m where m.account_id = ${account} and m.emandate_id = e.emandate_id),
+                 e.payment_method_id) as "methodId"
+          from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`,
+  )
 
 /** Finds whether a method is in a batch that is being built or was handed over. */
 export const isBeingDebited = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>

@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
@@ -10,11 +11,13 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import type { Links } from '../../platform/page/links.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { gatewayKind } from '../gateways/record.ts'
 import {
+  type AccountAndMandate,
   addBankAccount,
   editBankAccount,
   makePrimary,
@@ -24,7 +27,9 @@ import {
 } from './actions.ts'
 import { beginCard, finishCard, storeCard } from './add-card.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
-import { countMethods, listMethods } from './queries.ts'
+import { mandateToken } from './emandate.ts'
+import { fittingMandate, type LinkDeps } from './link.ts'
+import { countMethods, listMethods, type StoredMethod } from './queries.ts'
 import { methodKind, recordMethod } from './record.ts'
 import { isOtherAccount } from './rules.ts'
 import { finishValidation, askAboutAccount, refuseGateway } from './validate.ts'
@@ -40,14 +45,18 @@ import {
 
 const tag = 'Payment methods'
 
-interface Deps extends GatewayDeps {
+interface Deps extends GatewayDeps, LinkDeps {
   db: Database
+  links: Links
   onMethodChanged: OnMethodChanged
 }
 
+const shownMandate = (links: Links, account: AccountId, { emandateId }: Pick<StoredMethod, 'emandateId'>) =>
+  emandateId === null ? null : mandateToken(links, account, emandateId)
+
 const list = { tag, out: methodShape, rows: listMethods, count: countMethods }
 
-const lists: Operation[] = [
+const lists = ({ links }: Deps): Operation[] => [
   listOperation({
     ...list,
     id: 'listPaymentMethodsOfCustomer',
@@ -61,13 +70,13 @@ const lists: Operation[] = [
     id: 'listPaymentMethods',
     path: '/v1/paymentmethods',
     summary: 'List the payment methods of all customers',
-    complete: async (_db, { caller }, rows) =>
-      rows.map((row) => shortView(row, caller.permission === 'full' ? row.mandateToken : null)),
+    complete: async (_db, { account, caller }, rows) =>
+      rows.map((row) => shortView(row, caller.permission === 'full' ? shownMandate(links, account.id, row) : null)),
   }),
 ]
 
 /** Reads one method. Whole numbers are for keys with full permission, and each such read is an event. */
-const reading = ({ db: database, envelope }: Deps): Operation =>
+const reading = ({ db: database, envelope, links }: Deps): Operation =>
   readOperation({
     id: 'getPaymentMethod',
     method: 'GET',
@@ -90,7 +99,10 @@ const reading = ({ db: database, envelope }: Deps): Operation =>
         { isShared: true },
       )
       const shownNumber = openNumber(envelope, context.account.id, revealed)
-      return methodKind.answer({ ...revealed, shownNumber, shownMandate: revealed.mandateToken }, context)
+      return methodKind.answer(
+        { ...revealed, shownNumber, shownMandate: shownMandate(links, context.account.id, revealed) },
+        context,
+      )
     },
   })
 
@@ -128,7 +140,23 @@ const checkAccountBody = async (
   return body.BankAccount && checkBankAccount(body.BankAccount, moment.today, problems)
 }
 
-const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
+/** Checks an account and the eMandate that its body names; `methodId` is null for a method to be. */
+async function checkLinkedAccount(
+  tx: Transaction,
+  deps: Deps,
+  context: RequestContext,
+  body: Partial<BankMethodBody>,
+  methodId: Id | null,
+  problems: Problems,
+): Promise<AccountAndMandate | undefined> {
+  const account = await checkAccountBody(tx, context, body, problems)
+  const token = body.BankAccount?.EMandateToken
+  if (!account || token == null) return account && { account, mandate: null }
+  const mandate = await fittingMandate(tx, deps, context, token, account, methodId, problems)
+  return mandate && { account, mandate }
+}
+
+const bankAccounts = (deps: Deps): Operation[] => [
   writeOperation({
     id: 'addBankAccount',
     method: 'POST',
@@ -137,12 +165,12 @@ const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
     summary: 'Add a bank account',
     body: BankMethodIn,
     success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
-    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
+    references: (tx, context, { body }, problems) => checkLinkedAccount(tx, deps, context, body, null, problems),
     write: async (tx, context, { body }, _record, checked) => {
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
-      const method = await addBankAccount(tx, context, envelope, about, checked, body.BankAccount)
-      await onMethodChanged(tx, context, method)
+      const method = await addBankAccount(tx, context, deps.envelope, about, checked, body.BankAccount)
+      await deps.onMethodChanged(tx, context, method)
       return methodKind.answer(method, context)
     },
   }),
@@ -154,12 +182,13 @@ const bankAccounts = ({ envelope, onMethodChanged }: Deps): Operation[] => [
     summary: 'Replace a bank account',
     body: BankMethodIn,
     refusals: { 409: 'The payment method is a card, or of another customer' },
-    references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
+    references: (tx, context, { body }, problems, present) =>
+      checkLinkedAccount(tx, deps, context, body, present.id, problems),
     write: async (tx, context, { body }, present, checked) => {
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
-      const edited = await editBankAccount(tx, context, envelope, present, about, checked, body.BankAccount)
-      await onMethodChanged(tx, context, edited, isOtherAccount(edited, present))
+      const edited = await editBankAccount(tx, context, deps.envelope, present, about, checked, body.BankAccount)
+      await deps.onMethodChanged(tx, context, edited, isOtherAccount(edited, present))
       return noContent(methodEtag(edited))
     },
   }),
@@ -216,7 +245,7 @@ const validation = (deps: Deps, method: 'POST' | 'PUT', id: string): Operation =
   })
 
 export const paymentMethodOperations = (deps: Deps): Operation[] => [
-  ...lists,
+  ...lists(deps),
   reading(deps),
   cards(deps),
   ...bankAccounts(deps),

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { hasAccountChanged, mandateAfter, mandateProblem } from './rules.ts'
 
 const [OLD, NEW] = [Buffer.from('old'), Buffer.from('new')]
-const EM1 = { mandateReference: 'EM1', mandateDate: '2026-01-01', mandateToken: null, mandateNumberHash: OLD }
-const NONE = { mandateReference: null, mandateDate: null, mandateToken: null, mandateNumberHash: null }
+const EM1 = { mandateReference: 'EM1', mandateDate: '2026-01-01', emandateId: null, mandateNumberHash: OLD }
+const NONE = { mandateReference: null, mandateDate: null, emandateId: null, mandateNumberHash: null }
 const BOTH = { mandateReference: 'EM1', mandateDate: '2026-01-01' }
 
 describe('the mandate of an edited account', () => {

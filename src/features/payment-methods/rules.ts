@@ -43,7 +43,7 @@ export const isOtherAccount = (edited: Account, present: Account): boolean =>
   edited.routingNumber !== present.routingNumber ||
   !(edited.numberHash && present.numberHash?.equals(edited.numberHash))
 
-type Mandated = Pick<StoredMethod, 'mandateReference' | 'mandateDate' | 'mandateToken' | 'mandateNumberHash'>
+type Mandated = Pick<StoredMethod, 'mandateReference' | 'mandateDate' | 'emandateId' | 'mandateNumberHash'>
 
 /** The mandate of an edit: a value that was sent, null where it was cleared, undefined where nothing was sent. */
 export type SentMandate = { [Name in 'mandateReference' | 'mandateDate']?: StoredMethod[Name] | undefined }
@@ -65,7 +65,7 @@ export function mandateAfter(
   return {
     mandateReference,
     mandateDate: isKept ? valueAfter(sent.mandateDate, present.mandateDate) : null,
-    mandateToken: isOther ? null : present.mandateToken,
+    emandateId: isOther ? null : present.emandateId,
     mandateNumberHash:
       mandateReference === null ? null : ((goesOn ? present.mandateNumberHash : null) ?? edited.numberHash),
   }

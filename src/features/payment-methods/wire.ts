@@ -136,7 +136,7 @@ export const methodEtag = ({ id, version }: Pick<StoredMethod, 'id' | 'version'>
 const NAME_MAX = 70
 
 /** Reads a name beside a number: one that could itself be the number of a card is refused, and not repeated. */
-const name = (max: number): Field<string> => {
+export const nameBesideNumber = (max: number): Field<string> => {
   const plain = text({ max })
   return {
     ...plain,
@@ -153,7 +153,7 @@ const name = (max: number): Field<string> => {
  * Reads a JSON number as the text that it stands for, with zeros in front up to `width`. Rule: one above 2^53 - 1, which not every program holds
  * exactly, is to be sent as text.
  */
-const numberAsText = <Value>(field: Field<Value>, width = 0): Field<Value> => ({
+export const numberAsText = <Value>(field: Field<Value>, width = 0): Field<Value> => ({
   ...field,
   read(value, path, context) {
     if (!isJsonNumber(value)) return field.read(value, path, context)
@@ -201,7 +201,7 @@ export type CardMethodBody = BodyOf<typeof cardInputs>
 export const ACCOUNT_TYPES = ['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'] as const
 
 /** The kind of a bank account, as callers write it or as it is answered: debit_order and "Debit Order". */
-const bankKind: Field<BankKind> = {
+export const bankKind: Field<BankKind> = {
   ...word(BANK_KINDS, { anyCase: true }),
   read: (value, path, context) =>
     word(BANK_KINDS, { anyCase: true }).read(
@@ -212,7 +212,7 @@ const bankKind: Field<BankKind> = {
 }
 
 /** Reads a number, or the name of a mandate, that no message repeats. */
-const bankNumber = (max: number): Field<string> => ({
+export const bankNumber = (max: number): Field<string> => ({
   ...numberAsText(text({ max, takesNumbers: true })),
   isSecret: true,
 })
@@ -220,8 +220,8 @@ const bankNumber = (max: number): Field<string> => ({
 const bankInputs = {
   Method: required(bankKind, 'DebitMethod'),
   AccountType: required(word(ACCOUNT_TYPES, { anyCase: true })),
-  AccountHolder: required(name(NAME_MAX)),
-  Bank: required(name(NAME_MAX)),
+  AccountHolder: required(nameBesideNumber(NAME_MAX)),
+  Bank: required(nameBesideNumber(NAME_MAX)),
   AccountNumber: optional(bankNumber(50)),
   BranchCode: optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
   RoutingNumber: optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),

@@ -142,6 +142,30 @@ const BANK_ACCOUNT = {
 }
 const BANK_METHOD = { customerID: 1, isPrimary: false, BankAccount: BANK_ACCOUNT }
 
+const EMANDATE = {
+  Name: 'Ada',
+  Lastname: 'Lovelace',
+  Email: 'ada@example.org',
+  Address1: '12 Long Street',
+  City: 'Cape Town',
+  PostalCode: '8001',
+  CountryISOCode: 'ZAF',
+  bank_DebitMethod: 'debit_order',
+  bank_Name: 'FNB',
+  bank_BranchCode: '250655',
+  bank_AccHolder: 'Ada Lovelace',
+  bank_AccNumber: '62001871490',
+  bank_AccountType: 'Savings',
+  debit_Frequency: 'Monthly',
+  debit_ActionDay: 25,
+  debit_StartDate: '2027-02-01',
+  debit_Amt: 199.5,
+  debit_MaxAmt: 400,
+  debit_NameOnStmt: 'ENGINES',
+  debit_ContractRef: 'C-17',
+  isCustomerEditable: true,
+}
+
 export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addCustomer: CUSTOMER,
   editCustomer: CUSTOMER,
@@ -149,6 +173,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addCreditCard: { customerID: 1, isPrimary: true, CreditCard: CARD },
   addBankAccount: BANK_METHOD,
   editBankAccount: BANK_METHOD,
+  addEMandate: EMANDATE,
+  addRedirectEMandate: { ...EMANDATE, RedirectUrl: 'https://example.org/signed' },
   validateBankAccount: { customerID: 1, BankAccount: BANK_ACCOUNT },
   validateBankAccountByPut: { customerID: 1, BankAccount: BANK_ACCOUNT },
   createCaptureSession: {

@@ -19,20 +19,26 @@ export type Values = ReadonlyMap<string, string>
 
 const unreadable = (message: string) => invalid('form_unreadable', message)
 
-function fieldsOf(sent: Iterable<readonly [string, unknown]>, known: readonly string[]): Values {
+/** Fields of a form; those named with a number may have so many characters. */
+export type FormFields = Readonly<Record<string, number>> | readonly string[]
+
+function fieldsOf(sent: Iterable<readonly [string, unknown]>, fields: FormFields): Values {
+  const bounds: Readonly<Record<string, number>> = Array.isArray(fields)
+    ? Object.fromEntries(fields.map((name: string) => [name, VALUE_LENGTH_MAX]))
+    : (fields as Readonly<Record<string, number>>)
   const values = new Map<string, string>()
   for (const [name, value] of sent) {
-    if (!known.includes(name)) throw unreadable('The form has a field that is not of this page.')
+    const max = Object.hasOwn(bounds, name) ? bounds[name] : undefined
+    if (max === undefined) throw unreadable('The form has a field that is not of this page.')
     if (values.has(name)) throw unreadable(`The form has the field ${name} twice.`)
-    if (typeof value !== 'string' || value.length > VALUE_LENGTH_MAX)
-      throw unreadable(`The field ${name} of the form is too long.`)
+    if (typeof value !== 'string' || value.length > max) throw unreadable(`The field ${name} of the form is too long.`)
     values.set(name, value)
   }
   return values
 }
 
 /** Reads a form of the declared fields. Throws 415 for another type of content, 400 for fields that are strange, repeated or too long. */
-export function readForm(type: string | undefined, bytes: Buffer, fields: readonly string[]): Values {
+export function readForm(type: string | undefined, bytes: Buffer, fields: FormFields): Values {
   if (!FORM_TYPE.test(type ?? ''))
     throw new Fault('not_json', [
       { code: 'not_a_form', message: 'A form is sent as application/x-www-form-urlencoded.', field: null },

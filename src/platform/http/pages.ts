@@ -16,7 +16,7 @@ import type { SteadyClock } from '../steady-clock.ts'
 import { CountedWindows } from './counted-windows.ts'
 import { faultHeaders, STATUS } from './errors.ts'
 import type { Answer } from './operation.ts'
-import { checkOrigin, FORM_BYTES_MAX, isOneClick, readForm, type Values } from './page-forms.ts'
+import { checkOrigin, FORM_BYTES_MAX, type FormFields, isOneClick, readForm, type Values } from './page-forms.ts'
 
 /**
  * Public pages: operations of a fourth kind, found by the token of a link and answered as HTML, their refusals too. They have no key and no
@@ -48,19 +48,31 @@ export interface PageRequest<Found> {
 /** A page that is not the one that was asked for has another status. */
 export type Shown = PageContent & {
   status?: number
-  /** The origin whose pages may show it in a frame; left out: nobody's. */
+  /** The origin whose pages may show it in a frame; * for any, left out: nobody's. */
   framedBy?: string
+  /** The origin to which its form may lead on. */
+  returnsTo?: string
+}
+
+/** Sender of a form, as its browser names itself. */
+export interface Visitor {
+  address: string
+  agent: string | null
+  languages: string | null
 }
 
 interface PageForm<Found> {
-  fields: readonly string[]
+  /** Names, or with the characters that each may have. */
+  fields: FormFields
+  /** Left out: those of a few short fields. */
+  bytesMax?: number
   /** Takes the request of a mail server, which has no Origin, as a form without fields. */
   takesOneClick?: boolean
   /**
    * Does what the form asks for, in transactions of its own. Returns the path to go on at, or a page that shows what is wrong; undefined: the path
    * of the form.
    */
-  submit(request: PageRequest<Found>, values: Values): Promise<string | Shown | undefined>
+  submit(request: PageRequest<Found>, values: Values, visitor: Visitor): Promise<string | Shown | undefined>
 }
 
 /** Page below a link: GET shows, POST changes. */
@@ -176,7 +188,7 @@ function addPage(app: FastifyInstance, deps: PageDeps, operation: PageOperation<
   const config = { isPublic: true }
   if (show) app.get(url, { config }, (request, reply) => showPage(deps, operation, request, reply))
   if (form)
-    app.post(url, { config: { ...config, rawBytesMax: FORM_BYTES_MAX } }, (request, reply) =>
+    app.post(url, { config: { ...config, rawBytesMax: form.bytesMax ?? FORM_BYTES_MAX } }, (request, reply) =>
       takeForm(deps, operation, request, reply),
     )
   const allowed = [...(show ? (['GET', 'HEAD'] as const) : []), ...(form ? (['POST'] as const) : [])]
@@ -237,6 +249,9 @@ function linkOf({ links }: PageDeps, { link: kind }: PageOperation<any>, request
   return link
 }
 
+/** Characters of a header that are handed on. */
+const HEADER_KEPT = 500
+
 /** All pages wait in one line. */
 const ALL = 0n
 
@@ -278,13 +293,19 @@ async function takeForm(
   const values: Values = isFromMail ? new Map() : readForm(contentType, bytes, form.fields)
   const reader = deps.db.reader(link.account)
   const visited = await findNamed(deps, reader, operation, link, request.headers['accept-language'])
-  const next = await form.submit(visited.request, values)
+  const next = await form.submit(visited.request, values, visitorOf(request))
   if (typeof next === 'object') return sendPage(deps, reply, next, visited.look, languageOf(visited.request.locale))
   const path = next ?? visited.request.path + operation.below
   // A mail server follows no redirect: RFC 8058 asks for none.
   if (isFromMail) return safe(deps, reply).code(200).type('text/plain; charset=utf-8').send('')
   return safe(deps, reply).code(303).header('location', path).send()
 }
+
+const visitorOf = ({ ip, headers }: FastifyRequest): Visitor => ({
+  address: ip,
+  agent: headers['user-agent']?.slice(0, HEADER_KEPT) ?? null,
+  languages: headers['accept-language']?.slice(0, HEADER_KEPT) ?? null,
+})
 
 /** Sets the headers of every answer below a link, whatever it is. */
 function safe(
@@ -306,13 +327,13 @@ function safe(
 function sendPage(
   deps: Pick<PageDeps, 'publicUrl'>,
   reply: FastifyReply,
-  { status = 200, framedBy, ...page }: Shown,
+  { status = 200, framedBy, returnsTo, ...page }: Shown,
   look: Look | null,
   language: 'en' | 'de',
 ): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
   const script = page.script === undefined ? '' : `script-src 'nonce-${nonce}'; `
-  const policy = `default-src 'none'; ${script}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'`
+  const policy = `default-src 'none'; ${script}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'${returnsTo ? ` ${returnsTo}` : ''}`
   return safe(deps, reply, policy, framedBy)
     .code(status)
     .header('content-language', language)

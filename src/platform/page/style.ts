@@ -43,6 +43,16 @@ button,.button{display:inline-block;min-height:2.75rem;padding:.65rem 1.4rem;bor
 .due{margin:0;font-size:1.1rem}.due strong{display:block;font-size:2rem;line-height:1.3;font-variant-numeric:tabular-nums}
 .actions{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.25rem 0 0}
 .actions form{margin:0}
+fieldset{margin:1.5rem 0 0;padding:0;border:0}
+legend{padding:0;font-size:1.1rem;font-weight:700}
+.field label{display:block;font-weight:600}
+.field small{display:block}
+.field input{width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--soft);border-radius:.4rem;background:var(--sheet);color:var(--text);font:inherit}
+.field input[aria-invalid=true]{border:2px solid var(--bad)}
+.check{display:flex;gap:.75rem;align-items:flex-start}
+.check input{width:1.5rem;height:1.5rem;flex:none;margin:0}
+.pad{display:block;width:100%;max-width:37.5rem;aspect-ratio:3;border:1px solid var(--soft);border-radius:.4rem;touch-action:none;cursor:crosshair}
+[hidden]{display:none}
 a{color:inherit;text-underline-offset:.15em}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
 @media (max-width:40rem){.sheet{margin:0;border-radius:0;box-shadow:none;min-height:100vh}header,main{padding-left:1rem;padding-right:1rem}h1{font-size:1.35rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.wide{display:none}button,.button,.actions form{width:100%;text-align:center}}

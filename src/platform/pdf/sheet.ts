@@ -255,6 +255,22 @@ export class Sheet {
     return size.height
   }
 
+  /** Sets strokes of a pen, on 600 by 200, at the cursor and moves it below them. */
+  strokes(path: string, alt: string, width: number): void {
+    const [x, y, height] = [this.left, this.y, width / 3]
+    const element = this.element('Figure', { alt, bbox: [x, y, x + width, y + height] })
+    this.mark(element, 'Figure', () => {
+      this.#pdf
+        .save()
+        .translate(x, y)
+        .scale(width / 600)
+      this.#pdf.lineWidth(4).lineCap('round').strokeColor(TEXT).path(path).stroke().restore()
+    })
+    element.end()
+    this.y += height
+    this.#color = undefined
+  }
+
   /** Returns the bytes of the document; nothing can be set afterwards. */
   finish(): Buffer {
     this.#drawRules()

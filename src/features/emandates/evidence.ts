@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import type { Instant } from '../../kernel/calendar.ts'
+import { canonicalJson, type Json } from '../../platform/wire/json.ts'
+
+/** Evidence of a mandate: steps, each of which holds the hash of the one before, so that none can be changed or left out unnoticed. */
+
+export const EVIDENCE_KINDS = ['created', 'declined', 'signed'] as const
+export type EvidenceKind = (typeof EVIDENCE_KINDS)[number]
+
+export interface Evidence {
+  kind: EvidenceKind
+  /** In real time, whatever the account's clock shows. */
+  at: Instant
+  details: { [name: string]: Json }
+  /** SHA-256 in hex of this step and of the hash of the one before. */
+  hash: string
+}
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const hashOf = (before: string, { kind, at, details }: Omit<Evidence, 'hash'>): string =>
+  sha256(`${before}\n${kind}\n${at}\n${canonicalJson(details)}`)
+
+/** Completes a step by its hash. */
+export const chained = (before: Pick<Evidence, 'hash'> | undefined, step: Omit<Evidence, 'hash'>): Evidence => ({
+  ...step,
+  hash: hashOf(before?.hash ?? '', step),
+})
+
+/** Returns whether each step holds the hash of the one before. */
+export const isUnbroken = (steps: readonly Evidence[]): boolean =>
+  steps.every((step, index) => step.hash === hashOf(steps[index - 1]?.hash ?? '', step))

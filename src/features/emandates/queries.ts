@@ -1,0 +1,163 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { BankKind } from '../../kernel/rails.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import type { Evidence } from './evidence.ts'
+
+export const FREQUENCIES = ['Daily', 'Weekly', 'Monthly', 'Quarterly', 'Yearly', 'Once'] as const
+export type Frequency = (typeof FREQUENCIES)[number]
+
+/** The flow in which a mandate is signed: in a frame of the account's own page, or on a page of this service. */
+export type Channel = 'embedded' | 'redirect'
+
+/** Person who is to sign, or who signed: the basics of a mandate, which alone a signee may correct. */
+export interface Signee {
+  name: string
+  lastName: string
+  company: string | null
+  tradingAs: string | null
+  tel: string | null
+  email: string | null
+  address1: string | null
+  address2: string | null
+  city: string | null
+  state: string | null
+  /** ISO 3166-1 alpha-3. */
+  country: string | null
+  postalCode: string | null
+}
+
+/** Creditor of a mandate, as it was when the mandate was made. */
+export interface Beneficiary {
+  name: string
+  address: string[]
+  tel: string | null
+  email: string | null
+  webPage: string | null
+  /** SEPA's; null where the account has no gateway of SEPA, and for other kinds. */
+  creditorIdentifier: string | null
+  /** Days of notice before a debit. */
+  noticeDays: number
+}
+
+/** Terms of a mandate, frozen when it is made. Amounts are decimals in digits. */
+export interface Terms {
+  bank: { name: string; branchCode: string | null; accountHolder: string; accountType: string }
+  frequency: Frequency
+  actionDay: number
+  startDate: IsoDate
+  endDate: IsoDate | null
+  nameOnStatement: string
+  contractRef: string
+  currency: string
+  amount: string
+  maxAmount: string | null
+  escalation: string | null
+  isVariable: boolean | null
+  beneficiary: Beneficiary
+}
+
+export interface NewMandate {
+  id: Id
+  /** The stored method that it is to be signed for. */
+  methodId: Id | null
+  channel: Channel
+  redirectUrl: string | null
+  isCustomerEditable: boolean
+  isCompanySignee: boolean
+  signee: Signee
+  terms: Terms
+  kind: BankKind
+  /** Sealed. */
+  number: Buffer
+  numberHash: Buffer
+  lastFour: string
+  /** By the account's clock. */
+  createdAt: Instant
+  /** In real time. */
+  madeAt: Instant
+}
+
+export interface Mandate extends NewMandate {
+  signedAt: Instant | null
+  /** In real time. */
+  signedReallyAt: Instant | null
+  endedAt: Instant | null
+  /** The stored method that it is linked to, or made for. */
+  linkedMethodId: Id | null
+}
+
+const columns = (account: AccountId) => fragment`
+  e.emandate_id as "id", e.payment_method_id as "methodId", e.channel, e.redirect_url as "redirectUrl",
+  e.is_customer_editable as "isCustomerEditable", e.is_company_signee as "isCompanySignee", e.signee, e.terms, e.kind, e.sealed_number as "number",
+  e.number_hash as "numberHash", e.last_four as "lastFour", e.created_at as "createdAt", e.made_at as "madeAt", e.signed_at as "signedAt",
+  e.signed_really_at as "signedReallyAt",  e.ended_at as "endedAt",
+  coalesce((select m.payment_method_id from payment_methods m where m.account_id = ${account} and m.emandate_id = e.emandate_id),
+    e.payment_method_id) as "linkedMethodId"`
+
+export const findMandate = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<Mandate>(
+    db,
+    sql`select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id}`,
+  )
+
+export const lockMandate = (tx: Transaction, account: AccountId, id: Id) =>
+  firstRow<Mandate>(
+    tx,
+    sql`select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`,
+  )
+
+/** Draws the identifier of a mandate to be: its number is sealed for it before it is written. */
+export const drawMandateId = async (tx: Transaction): Promise<Id> =>
+  (await oneRow<{ id: Id }>(tx, sql`select nextval('emandates_emandate_id_seq') as "id"`)).id
+
+export const insertMandate = (tx: Transaction, m: NewMandate) =>
+  tx.rows(sql`
+    insert into emandates (account_id, emandate_id, payment_method_id, channel, redirect_url, is_customer_editable, is_company_signee, signee,
+      terms, kind, sealed_number, number_hash, last_four, created_at, made_at)
+    values (${tx.account}, ${m.id}, ${m.methodId}, ${m.channel}, ${m.redirectUrl}, ${m.isCustomerEditable}, ${m.isCompanySignee},
+      ${JSON.stringify(m.signee)}::jsonb, ${JSON.stringify(m.terms)}::jsonb, ${m.kind}, ${m.number}, ${m.numberHash}, ${m.lastFour},
+      ${m.createdAt}, ${m.madeAt})`)
+
+/** Ends the unsigned mandates of a stored method: another takes their place. */
+export const endOpenMandatesOf = (tx: Transaction, methodId: Id, at: Instant) =>
+  tx.rows(sql`
+    update emandates set ended_at = ${at}
+     where account_id = ${tx.account} and payment_method_id = ${methodId} and signed_at is null and ended_at is null`)
+
+export const updateSigned = (tx: Transaction, id: Id, signee: Signee, signedAt: Instant, reallyAt: Instant) =>
+  tx.rows(sql`
+    update emandates set signee = ${JSON.stringify(signee)}::jsonb, signed_at = ${signedAt}, signed_really_at = ${reallyAt}
+     where account_id = ${tx.account} and emandate_id = ${id}`)
+
+/** Ends a mandate whose account is not that of its method any more. */
+export const endMandate = (tx: Transaction, id: Id, at: Instant) =>
+  tx.rows(
+    sql`update emandates set ended_at = ${at} where account_id = ${tx.account} and emandate_id = ${id} and ended_at is null`,
+  )
+
+/** Lists the evidence of a mandate, in the order of its steps. */
+export const listEvidence = (db: Queryable, account: AccountId, id: Id) =>
+  db.rows<Evidence>(sql`
+    select kind, happened_at as "at", details, hash from emandate_evidence
+     where account_id = ${account} and emandate_id = ${id} order by step`)
+
+export const insertEvidence = (tx: Transaction, id: Id, step: number, { kind, at, details, hash }: Evidence) =>
+  tx.rows(sql`
+    insert into emandate_evidence (account_id, emandate_id, step, kind, happened_at, details, hash)
+    values (${tx.account}, ${id}, ${step}, ${kind}, ${at}, ${JSON.stringify(details)}::jsonb, ${hash})`)
+
+export const findSealedPdf = (db: Queryable, account: AccountId, id: Id) =>
+  firstRow<{ sealed: Buffer }>(
+    db,
+    sql`select sealed_pdf as "sealed" from emandate_documents where account_id = ${account} and emandate_id = ${id}`,
+  )
+
+/** Keeps the PDF of a mandate that has none, and returns whether it was the first. */
+export const insertSealedPdf = async (tx: Transaction, id: Id, sealed: Buffer, madeAt: Instant): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+      insert into emandate_documents (account_id, emandate_id, made_at, sealed_pdf) values (${tx.account}, ${id}, ${madeAt}, ${sealed})
+      on conflict (account_id, emandate_id) do nothing returning 1 as "done"`)
+  ).length > 0

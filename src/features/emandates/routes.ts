@@ -1,0 +1,75 @@
+import { assert } from '../../kernel/assert.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import { missing } from '../../kernel/fault.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { linkUrl } from '../../platform/page/links.ts'
+import { addMandate, type MandateDeps } from './actions.ts'
+import { type Channel, findMandate } from './queries.ts'
+import { mandateView } from './record.ts'
+import { checkMandate } from './resolve.ts'
+import { mandateOfToken, mandateToken } from '../payment-methods/emandate.ts'
+import { MandateCreatedOut, MandateIn, mandateShape, RedirectMandateIn, TokenQuery } from './wire.ts'
+
+const tag = 'eMandates'
+
+const unknownToken = () => missing('emandate_unknown', 'There is no eMandate of this Token.', 'Token')
+
+const adding = (
+  deps: MandateDeps,
+  about: { id: string; path: string; summary: string; channel: Channel; body: typeof RedirectMandateIn },
+): Operation =>
+  writeOperation({
+    id: about.id,
+    method: 'POST',
+    path: about.path,
+    tag,
+    summary: about.summary,
+    body: about.body,
+    success: { status: 201, schema: MandateCreatedOut.schema },
+    refusals: { 409: 'The stored method is a card, or has a mandate' },
+    references: (tx, context, { body }, problems) => checkMandate(tx, deps.envelope, context, body, problems),
+    write: async (tx, context, { body }, _record, account) => {
+      assert(account, 'an account that was checked is whole')
+      const { id } = await addMandate(tx, context, deps, body, account, about.channel)
+      return { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id)), isSecret: true }
+    },
+  })
+
+/** Returns the token of a mandate and the address of its page. */
+function namesOf({ links }: MandateDeps, { account, publicUrl }: RequestContext, id: bigint) {
+  const link = { kind: 'm', account: account.id, record: id, counter: 0 } as const
+  return { Token: mandateToken(links, account.id, id), Url: linkUrl(publicUrl ?? '', 'm', links.token(link)) }
+}
+
+export const emandateOperations = (deps: MandateDeps): Operation[] => [
+  adding(deps, {
+    id: 'addEMandate',
+    path: '/v1/emandate',
+    summary: 'Ask for an eMandate that is signed in a frame of a page of your own',
+    channel: 'embedded',
+    body: MandateIn as typeof RedirectMandateIn,
+  }),
+  adding(deps, {
+    id: 'addRedirectEMandate',
+    path: '/widget/emandate',
+    summary: 'Ask for an eMandate that is signed on a page of this service, to which the signee is sent',
+    channel: 'redirect',
+    body: RedirectMandateIn,
+  }),
+  lookupOperation({
+    id: 'getEMandate',
+    method: 'GET',
+    path: '/v1/emandate',
+    tag,
+    summary: 'Read an eMandate by its Token',
+    query: TokenQuery,
+    success: { status: 200, schema: mandateShape.schema },
+    refusals: { 404: 'There is no eMandate of this Token' },
+    read: async (db, context, { query }) => {
+      const id = mandateOfToken(deps.links, context.account.id, query.Token)
+      const mandate = id === undefined ? undefined : await findMandate(db, context.account.id, id)
+      if (!mandate) throw unknownToken()
+      return { status: 200, body: mandateShape.write(mandateView(context, deps, mandate), writingOf(context)) }
+    },
+  }),
+]

@@ -1,0 +1,177 @@
+import { mandateReference } from '../payment-methods/emandate.ts'
+import { decimal } from '../../kernel/decimal.ts'
+import { assert } from '../../kernel/assert.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { COUNTRIES } from '../../kernel/countries.ts'
+import { decimalToMinor } from '../../kernel/money.ts'
+import type { BankKind } from '../../kernel/rails.ts'
+import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
+import type { Frequency, Mandate, Signee } from './queries.ts'
+import { actionDaysOf } from './rules.ts'
+import { DE } from './terms-de.ts'
+import { EN } from './terms-en.ts'
+
+/** Words that a signee reads and signs, as data: the page and the PDF show the same. */
+
+export interface Section {
+  heading: string
+  facts: readonly (readonly [name: string, value: string])[]
+  paragraphs: readonly string[]
+}
+
+export interface MandateText {
+  title: string
+  sections: readonly Section[]
+  /** The sentence that the signee agrees to. */
+  consent: string
+}
+
+/** Facts that the sentences of a mandate name. */
+export interface NamedInTerms {
+  creditor: string
+  contact: string
+  noticeDays: number
+  frequency: Frequency
+}
+
+/** The words of mandates in a language. Legal texts: have them reviewed before you rely on them. */
+export interface Wording {
+  titles: Record<BankKind, string>
+  headings: Record<'creditor' | 'payer' | 'account' | 'debit' | 'authority', string>
+  labels: Record<Label, string>
+  numbers: Record<BankKind, { number: string; branch: string }>
+  frequencies: Record<Frequency, string>
+  weekdays: readonly string[]
+  lastDay: string
+  dayOfMonth(day: number): string
+  yes: string
+  no: string
+  sepaTypes: { once: string; recurrent: string }
+  authority: Record<BankKind, (named: NamedInTerms) => string[]>
+  consent(named: NamedInTerms): string
+}
+
+export type Label =
+  | 'name'
+  | 'company'
+  | 'tradingAs'
+  | 'tel'
+  | 'email'
+  | 'address'
+  | 'webPage'
+  | 'creditorIdentifier'
+  | 'reference'
+  | 'contractRef'
+  | 'nameOnStatement'
+  | 'bank'
+  | 'accountHolder'
+  | 'accountType'
+  | 'amount'
+  | 'maxAmount'
+  | 'escalation'
+  | 'variable'
+  | 'frequency'
+  | 'actionDay'
+  | 'startDate'
+  | 'endDate'
+  | 'notice'
+  | 'paymentType'
+
+const WORDINGS: Record<Language, Wording> = { en: EN, de: DE }
+export const wordingOf = (language: Language): Wording => WORDINGS[language]
+
+/** Returns an address in the lines of a letter. */
+export const addressOf = (signee: Signee): string[] =>
+  [
+    signee.address1,
+    signee.address2,
+    [signee.postalCode, signee.city].filter((part) => part !== null).join(' '),
+    signee.state,
+    COUNTRIES.find(({ alpha3 }) => alpha3 === signee.country)?.name ?? null,
+  ].filter((line): line is string => line !== null && line !== '')
+
+type Facts = [name: string, value: string | null][]
+const known = (facts: Facts) => facts.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== '')
+
+function moneyOf({ money }: Formats, amount: string, currency: string): string {
+  const minor = decimalToMinor(decimal(amount), digitsOf(currency))
+  assert(minor !== undefined, 'an amount was checked against its currency')
+  return money(minor, currency)
+}
+
+function dayText(words: Wording, frequency: Frequency, day: number): string | null {
+  if (actionDaysOf(frequency) === null) return null
+  if (frequency === 'Weekly') return words.weekdays[day - 1] ?? null
+  return day === 31 ? words.lastDay : words.dayOfMonth(day)
+}
+
+/** Returns the words of a mandate with its account number as it is to be shown: whole, or masked. */
+export function mandateText(
+  mandate: Pick<Mandate, 'id' | 'kind' | 'signee' | 'terms' | 'isCompanySignee'>,
+  shownNumber: string,
+  locale: string,
+): MandateText {
+  const formats = formatsOf(locale)
+  const words = wordingOf(formats.language)
+  const { kind, signee, terms, isCompanySignee } = mandate
+  const { headings, labels } = words
+  const { beneficiary, frequency } = terms
+  const contact = [beneficiary.email, beneficiary.tel, beneficiary.webPage].find((way) => way !== null) ?? ''
+  const named = { creditor: beneficiary.name, contact, noticeDays: beneficiary.noticeDays, frequency }
+  const section = (heading: string, facts: Facts, paragraphs: string[] = []): Section => ({
+    heading,
+    facts: known(facts),
+    paragraphs,
+  })
+  return {
+    title: words.titles[kind],
+    consent: words.consent(named),
+    sections: [
+      section(headings.creditor, [
+        [labels.name, beneficiary.name],
+        [labels.address, beneficiary.address.join(', ')],
+        [labels.tel, beneficiary.tel],
+        [labels.email, beneficiary.email],
+        [labels.webPage, beneficiary.webPage],
+        [labels.creditorIdentifier, kind === 'sepa' ? beneficiary.creditorIdentifier : null],
+        [labels.reference, mandateReference(mandate)],
+        [labels.contractRef, terms.contractRef],
+        [labels.nameOnStatement, terms.nameOnStatement],
+      ]),
+      section(headings.payer, [
+        [labels.name, `${signee.name} ${signee.lastName}`],
+        [labels.company, isCompanySignee ? signee.company : null],
+        [labels.tradingAs, isCompanySignee ? signee.tradingAs : null],
+        [labels.address, addressOf(signee).join(', ')],
+        [labels.tel, signee.tel],
+        [labels.email, signee.email],
+      ]),
+      section(headings.account, [
+        [labels.accountHolder, terms.bank.accountHolder],
+        [labels.bank, terms.bank.name],
+        [words.numbers[kind].branch, terms.bank.branchCode],
+        [words.numbers[kind].number, shownNumber],
+        [labels.accountType, terms.bank.accountType],
+      ]),
+      section(headings.debit, debitFacts(mandate, words, formats)),
+      section(headings.authority, [], words.authority[kind](named)),
+    ],
+  }
+}
+
+function debitFacts({ kind, terms }: Pick<Mandate, 'kind' | 'terms'>, words: Wording, formats: Formats): Facts {
+  const { labels, sepaTypes } = words
+  const { frequency, currency, maxAmount, isVariable, endDate } = terms
+  return [
+    [labels.paymentType, kind === 'sepa' ? (frequency === 'Once' ? sepaTypes.once : sepaTypes.recurrent) : null],
+    [labels.amount, moneyOf(formats, terms.amount, currency)],
+    [labels.maxAmount, maxAmount === null ? null : moneyOf(formats, maxAmount, currency)],
+    [labels.variable, isVariable === null ? null : isVariable ? words.yes : words.no],
+    [labels.escalation, terms.escalation],
+    [labels.frequency, words.frequencies[frequency]],
+    [labels.actionDay, dayText(words, frequency, terms.actionDay)],
+    [labels.startDate, formats.longDate(terms.startDate)],
+    [labels.endDate, endDate === null ? null : formats.longDate(endDate)],
+    [labels.notice, String(terms.beneficiary.noticeDays)],
+  ]
+}
