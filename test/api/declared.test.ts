@@ -114,6 +114,7 @@ await client.post('/v1/packagegroups', { GroupName: 'used key' }, { 'idempotency
 const MISSING: Record<string, () => Promise<Sent>> = {
   deleteCurrency: async () => ({ payload: '{"CurrencyCode":"CLP"}' }),
   deletePackageByGivenId: async () => ({ payload: '{"packageID":99999999}' }),
+  getEMandate: async () => ({ url: `/v1/emandate?Token=${'a'.repeat(40)}` }),
   getLogo: async () => (await client.delete('/v1/account/logo'), {}),
   listAdjustments: async () => ({ url: '/v1/adjustment/list?type=all&customerID=99999999' }),
   getAdjustment: async () => ({ url: '/v1/adjustment/get?type=positive&adjustmentID=1&customerID=99999999' }),
@@ -151,11 +152,16 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
     await putLogo(service, client)
     return status
   },
-  // A running request with the same Idempotency-Key: every change takes keys. What is only read is a document too large to draw.
+  // A running request with the same Idempotency-Key: every change takes keys. What is only read is in a state that does not fit, or too large to draw.
   409: async (operation) => {
     if (operation.id === 'getBatchFile') {
       const body = (await RECIPES['editBatch']?.(world))?.body
       return send(operation, { url: `/v1/batches/${String(body?.['BatchToken'])}/file` })
+    }
+    if (operation.id === 'getInvoiceLink') {
+      const draft = { customerID: world.ids.get('customerID')?.[0], isDraft: true, Charges: [{ UnitCostEx: 10 }] }
+      const { invoiceID } = (await client.post('/v1/invoices', draft)).body
+      return send(operation, { url: `/v1/invoices/${invoiceID}/link` })
     }
     if (operation.method === 'GET') {
       const { path: url } = (await RECIPES[operation.id]?.(world)) ?? {}

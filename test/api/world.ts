@@ -1,3 +1,4 @@
+import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
 import { secondKeyOf, type TestClient, type TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
 import { hashOf, randomOf, rightBody, valueOf, writeJson } from './samples.ts'
@@ -494,6 +495,10 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const { path, entry } = await withComponent(world, 'metered')
     const subscriptionID = Number(path.split('/').at(-1))
     return { path: '/v1/usage', body: { Usage: [{ ...entry, subscriptionID, UsageKey: 'key' }] } }
+  },
+  getEMandate: async ({ client }) => {
+    const { Token } = await mustPost(client, '/v1/emandate', MANDATE)
+    return { path: `/v1/emandate?Token=${Token}` }
   },
   editRecurringInvoice: newRecurringInvoice,
   deleteCustomer: async (world) => {
