@@ -58,7 +58,7 @@ test('settled, returned, rejected, not sent and open lines come to those submitt
       expect(await verified()).toEqual([])
       for (const { place, isSuccess, reason } of results) {
         const paymentID = ids[place % ids.length]
-        const Results = [{ paymentID, Success: isSuccess, Reason: reason }]
+        const Results = [{ paymentID, Success: isSuccess, Reason: isSuccess ? null : reason }]
         const { status } = await client.put(`/v1/batches/${BatchToken}/results`, { Results })
         expect([204, 409]).toContain(status)
       }

@@ -17,7 +17,7 @@ test('a report of a gateway that cannot be applied is listed once for a person, 
   await workAt(service, client)
   await workAt(service, client)
   const files = (await client.get('/v1/resultfiles')).body
-  const event = { Sha256: null, Format: 'event', Matched: 0, Applied: 0, AlreadyKnown: 0, Unmatched: 1 }
+  const event = { Sha256: null, Format: 'event', Matched: 0, Applied: 0, AlreadyKnown: 0, Unmatched: 1, Open: 1 }
   expect(files).toEqual([
     { resultFileID: expect.any(Number), ...event },
     { resultFileID: expect.any(Number), ...event },

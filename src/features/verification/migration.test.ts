@@ -76,6 +76,7 @@ const TODAY: Record<string, { table: string; columns: Record<string, string> }> 
     },
   },
   allocations: { table: 'allocations', columns: { applied_minor: 'amount_minor' } },
+  outbox: { table: 'outbox', columns: { last_error: 'last_reply' } },
   verifications: { table: 'verifications', columns: { leased_until: 'null' } },
   list_watermarks: { table: 'list_watermarks', columns: { candidate_xid: 'null' } },
 }
