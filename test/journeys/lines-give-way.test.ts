@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startTestService } from '../support/app.ts'
-import { differencesWithoutBatches } from '../support/shop.ts'
+import { differencesOf } from '../support/shop.ts'
 import { expectPlaces, linedSteps, newLinedWorld } from './lines-give-way.testing.ts'
 
 /**
@@ -24,7 +24,7 @@ test(
           await step(world)
           await expectPlaces(world)
         }
-        expect(await differencesWithoutBatches(service, world.client)).toEqual([])
+        expect(await differencesOf(service, world.client)).toEqual([])
       } catch (error) {
         throw new Error(`after\n  ${world.log.join('\n  ')}\n${(error as Error).message}`, { cause: error })
       }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { acting, creditOf, lineOf, moneyShop, paymentOf } from '../../src/features/money/money.testing.ts'
-import { updateGivesWay } from '../../src/features/money/payment-queries.ts'
-import { failPayment, lockedPayment, settlePayment } from '../../src/features/money/payments.ts'
+import { endLine, failBuildOf, lineOf, putIntoBuild } from '../../src/features/batches/lines.testing.ts'
+import { acting, creditOf, moneyShop, paymentOf } from '../../src/features/money/money.testing.ts'
 import type { TestService } from '../support/app.ts'
 
 /** A model of invoices, the money on them and the lines that give way, in minor units, beside the service that does the same. */
@@ -184,7 +183,7 @@ const build = step('build', async (world, { at, isBuilt }: { at: number; isBuilt
     at,
   )
   if (!given) return 'nothing'
-  await acting(world.service, world.client, (tx) => updateGivesWay(tx, [BigInt(given.id)], !isBuilt))
+  await acting(world.service, world.client, (tx) => (isBuilt ? putIntoBuild : failBuildOf)(tx, BigInt(given.id)))
   given.state = isBuilt ? 'built' : 'waits'
 })
 
@@ -194,11 +193,7 @@ const end = step('end', async (world, { at, isPaid }: { at: number; isPaid: bool
     at,
   )
   if (!given) return 'nothing'
-  await acting(world.service, world.client, async (tx, context) => {
-    const payment = (await lockedPayment(tx, BigInt(given.id)))!
-    if (isPaid) await settlePayment(tx, context, payment, '2027-01-05')
-    else await failPayment(tx, context, payment, { on: '2027-01-05', reason: 'AM04' })
-  })
+  await acting(world.service, world.client, (tx, context) => endLine(tx, context, BigInt(given.id), isPaid))
   given.state = isPaid ? 'received' : 'failed'
   if (!isPaid) given.parts = []
 })

@@ -173,11 +173,3 @@ export async function differencesOf(service: Pick<TestService, 'db'>, client: Te
   await verifyAccount(service.db, client.id, (difference) => differences.push(difference))
   return differences
 }
-
-/** The same for lines that a test made without a batch, which is no difference there. */
-export async function differencesWithoutBatches(
-  service: Pick<TestService, 'db'>,
-  client: TestClient,
-): Promise<Difference[]> {
-  return (await differencesOf(service, client)).filter(({ check }) => check !== 'payments that give way')
-}

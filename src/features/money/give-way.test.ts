@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { codesOf, differencesWithoutBatches, shop as subscribed } from '../../../test/support/shop.ts'
+import { codesOf, differencesOf, shop as subscribed } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { acting, creditOf, invoiceOf, ledgerOf, lineOf, moneyShop, paymentOf } from './money.testing.ts'
-import { updateGivesWay } from './payment-queries.ts'
+import { failBuildOf, lineOf, putIntoBuild } from '../batches/lines.testing.ts'
+import { acting, creditOf, invoiceOf, ledgerOf, moneyShop, paymentOf } from './money.testing.ts'
 
 /** Lines of the service that give way to other money and to credit. */
 
 const service = await startTestService()
 
-const clean = async (client: TestClient) => expect(await differencesWithoutBatches(service, client)).toEqual([])
+const clean = async (client: TestClient) => expect(await differencesOf(service, client)).toEqual([])
 
 /** A customer with invoices of 115.00 and a line of as much for each of the first ones. */
 async function lined(count = 1, lines = count) {
@@ -262,11 +262,10 @@ test('a line takes no place of another line', async () => {
 
 test('from the building of its batch on it is pending as any other, and gives way again when that failed', async () => {
   const { client, pay, line, ids } = await lined()
-  const giveWay = (isGiving: boolean) =>
-    acting(service, client, (tx) => updateGivesWay(tx, [BigInt(ids[0]!)], isGiving))
-  await giveWay(false)
+  await acting(service, client, (tx) => putIntoBuild(tx, BigInt(ids[0]!)))
   expect(codesOf(await pay(40))).toEqual(['too_little_open'])
-  await giveWay(true)
+  await clean(client)
+  await acting(service, client, (tx) => failBuildOf(tx, BigInt(ids[0]!)))
   expect((await pay(40)).status).toBe(201)
   expect(await line()).toEqual(['Pending', 75, 75])
   await clean(client)
@@ -304,7 +303,7 @@ test('money that comes while the batch is being built waits for that, and is ref
   const { client, pay, line, ids } = await lined()
   const reader = service.db.reader(client.id)
   const { paying } = await acting(service, client, async (tx) => {
-    await updateGivesWay(tx, [BigInt(ids[0]!)], false)
+    await putIntoBuild(tx, BigInt(ids[0]!))
     const begun = pay(40)
     // The payment has seen the line give way, and waits for its row.
     const isWaiting = async () =>

@@ -90,34 +90,3 @@ export async function begunPayment(service: TestService) {
   const balances = async () => (await client.get(`/v1/customers/${customerID}/balances`)).body[0]
   return { client, customerID, invoiceID, id: payment.id, invoice, shown, balances }
 }
-
-/** A line of the service that gives way: a payment in an open batch of 5 January, allocated to invoices. Amounts are minor units. */
-export const lineOf = (
-  service: TestService,
-  client: TestClient,
-  customerID: number,
-  to: readonly (readonly [invoiceID: number, amountMinor: bigint])[],
-  more: { amountMinor?: bigint; givesWay?: boolean } = {},
-) =>
-  acting(service, client, (tx, context) =>
-    addPayment(
-      tx,
-      context,
-      {
-        customerId: BigInt(customerID),
-        paidAt: '2027-01-05T00:00:00.000Z',
-        dated: '2027-01-05',
-        currency: 'USD',
-        amountMinor: more.amountMinor ?? to.reduce((sum, [, amountMinor]) => sum + amountMinor, 0n),
-        method: 'debit_order',
-        origin: 'batch',
-        ref: null,
-        memo: null,
-      },
-      {
-        list: to.map(([id, amountMinor]) => ({ id: null, target: { kind: 'invoice', id: BigInt(id) }, amountMinor })),
-        isServiceMade: true,
-      },
-      { givesWay: more.givesWay ?? true },
-    ),
-  )
