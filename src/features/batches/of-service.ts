@@ -24,24 +24,21 @@ export interface WantedBatch {
   actionDate: IsoDate
 }
 
-/** Returns the open batch of the service for a gateway, a currency and a day, locked; a new one where there is none with a place left. */
+/**
+ * Returns the open batch of the service for a gateway, a currency and a day, locked; a new one where there is none with a place left. Rule: the
+ * gateway is locked before its batches, so that makers of several batches neither wait for each other in a circle nor make one twice.
+ */
 export async function openBatchFor(
   tx: Transaction,
   context: RequestContext,
   gateway: Gateway,
   wanted: WantedBatch,
 ): Promise<Batch> {
-  const find = async () => {
-    const found = await findOpenOfService(tx, gateway.id, wanted, LINES_MAX)
-    const batch = found && (await lockBatch(tx, found.id))
-    const isRight = batch?.state === 'open' && batch.actionDate === wanted.actionDate && batch.lineCount < LINES_MAX
-    return isRight ? batch : undefined
-  }
-  const found = await find()
-  if (found) return found
-  // Two who find none make one.
   await lockBatchesOf(tx, gateway.id)
-  return (await find()) ?? (await makeBatch(tx, context, gateway, wanted))
+  const found = await findOpenOfService(tx, gateway.id, wanted, LINES_MAX)
+  const batch = found && (await lockBatch(tx, found.id))
+  const isRight = batch?.state === 'open' && batch.actionDate === wanted.actionDate && batch.lineCount < LINES_MAX
+  return isRight ? batch : makeBatch(tx, context, gateway, wanted)
 }
 
 async function makeBatch(tx: Transaction, context: RequestContext, gateway: Gateway, wanted: WantedBatch) {
