@@ -50,9 +50,10 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: EMBEDDED,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          // They mostly wait for processes: three at a time, after all else, which wants the cores for itself. The limits are for
+          // machines with much other work: a test that hangs ends, one that is slow passes.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
