@@ -146,10 +146,10 @@ export async function submitBatch(
   checkBatch(tx, context, deps, { gateway, currency: batch.currency, actionDate })
   await checkLines(tx, batch, gateway, { currency: batch.currency, actionDate })
   await deps.linesOfService.submitting(tx, context, batch)
+  await moveTo(tx, context, deps, batch, { gateway, actionDate })
   const present = (await findBatch(tx, tx.account, batch.id)) ?? batch
   if (present.lineCount === 0)
     throw conflict('batch_empty', `Batch ${batch.token} has no lines; add some first.`, 'BatchToken')
-  await moveTo(tx, context, deps, batch, { gateway, actionDate })
   await holdLines(tx, batch.id)
   await updateBatch(tx, {
     ...present,

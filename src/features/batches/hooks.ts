@@ -18,7 +18,7 @@ export type KnownResult = { kind: 'succeeded'; on: IsoDate } | ({ kind: 'failed'
 export interface LinesOfService {
   /** Before a batch is submitted: other money may take the place of its lines. */
   submitting(tx: Transaction, context: RequestContext, batch: Batch): Promise<void>
-  /** A caller has given the batch another day of the debit; its payments have it already. */
+  /** The batch has another day of the debit, and its payments with it. */
   moved(
     tx: Transaction,
     context: RequestContext,

@@ -14,7 +14,7 @@ import {
   listDunned,
   listDunnedOfCustomer,
   planUntried,
-  wakeDebits,
+  wakeAll,
 } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import { type CollectionDetails, type Way, wayOf, waysOf } from '../invoices/collection.ts'
@@ -139,12 +139,12 @@ export const afterMethodOfCustomer: OnMethodChanged = async (
 
 /**
  * Plans what follows after a gateway came or changed. Rule: an invoice that could not be tried is tried on the day after a method fits, within the
- * days of the rules; where none does even now, that day brings nothing. The days of debits may be other ones, and lines that wait for a gateway that
- * is switched off leave, by a job right after the commit.
+ * days of the rules; where none does even now, that day brings nothing. The next pass plans every open invoice anew, because its way or the days of its
+ * debit may be other ones; lines that wait for a gateway that is switched off leave, by a job right after the commit.
  */
 export async function afterGatewayChanged(tx: Transaction, { moment }: RequestContext): Promise<void> {
   const on = addDays(moment.today, 1)
-  await wakeDebits(tx, moment.today)
+  await wakeAll(tx, moment.today)
   const rules = await getCollectionRules(tx, tx.account)
   await planUntried(tx, { on, dueFrom: addDays(on, -daysOfRules(rules)) })
   await announceCollection(tx)

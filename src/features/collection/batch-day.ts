@@ -24,7 +24,6 @@ import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import { linesOfService } from './line-hooks.ts'
 import { reviewLines } from './lines.ts'
-import { announceMoved } from './notice.ts'
 
 /** The batches that the service makes, day by day: what leaves them, what pays their invoices instead, when they are submitted, and where they move. */
 
@@ -119,12 +118,12 @@ function asOfLastMoment(context: RequestContext, { days, actionDate }: OpenBatch
   return { ...context, moment: { now, today: dateIn(now, timeZone) } }
 }
 
-/** Moves a batch to the next day for which it can be submitted, and announces that day to its payers. */
+/** Moves a batch to the next day for which it can be submitted; what that means for its lines follows. */
 async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext, batch: OpenBatch): Promise<void> {
   const { account, moment } = context
   const to = nextOpenDay(batch.days, batch.actionDate, { now: moment.now, timeZone: account.timeZone })
   if (await moveBatch(tx, context, batch, to))
-    await announceMoved(tx, context, deps, { batchId: batch.id, gateway: batch.gateway, actionDate: to })
+    await linesOfService.moved(tx, context, deps, { batchId: batch.id, gateway: batch.gateway, actionDate: to })
 }
 
 /** Submits the batches that submit themselves on their last day, and warns of those that somebody has to. */

@@ -218,6 +218,23 @@ describe('a gateway that was not active', () => {
   })
 })
 
+test('NextTryDate is null while the gateway of a card is switched off, and names the day again once it is on', async () => {
+  const { client, invoice, read, move } = await shop(CARDS.good)
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  const id = await invoice(10)
+  expect((await read(id)).NextTryDate).toBe('2027-01-05T00:00:00Z')
+  for (const [isActive, day] of [
+    [false, null],
+    [true, '2027-01-05T00:00:00Z'],
+  ]) {
+    expect((await client.put(`/v1/gateways/${gatewayID}`, { isActive })).status).toBe(204)
+    await move('2027-01-02')
+    expect((await read(id)).NextTryDate).toBe(day)
+  }
+  await move('2027-01-05')
+  expect(await read(id)).toMatchObject({ Status: 'Paid', NumTries: 1 })
+})
+
 describe('a customer whom a rule has suspended', () => {
   test.each([
     ['his invoice is put on hold', `invoices`],

@@ -2,7 +2,7 @@ import { addDays } from '../../kernel/calendar.ts'
 import { listDunned } from '../dunning/queries.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
-import { lineGone, linesSubmitted, reviewLines } from './lines.ts'
+import { leaveLapsed, lineGone, linesSubmitted, reviewLines } from './lines.ts'
 import { announceMoved } from './notice.ts'
 import { lineKnown, lineNeverSent } from './outcome.ts'
 import { listLineTries } from './try-queries.ts'
@@ -16,7 +16,10 @@ export const linesOfService: LinesOfService = {
     const invoices = await listDunned(tx, tx.account, left)
     await applyUnallocated(tx, context, { invoices, unapplied: invoices, isManual: false })
   },
-  moved: announceMoved,
+  async moved(tx, context, deps, to) {
+    await leaveLapsed(tx, context, to)
+    await announceMoved(tx, context, deps, to)
+  },
   submitted: linesSubmitted,
   gone: (tx, context, paymentId) => lineGone(tx, context, paymentId, addDays(context.moment.today, 1)),
   known: lineKnown,

@@ -17,11 +17,23 @@ import { LINES_MAX } from '../batches/rules.ts'
 import { findWaitingLine, listWaitingLines, type WaitingLine } from '../batches/waiting-queries.ts'
 import { type DunnedInvoice, listDunned } from '../dunning/queries.ts'
 import { replan } from '../dunning/save.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import type { Gateway } from '../gateways/queries.ts'
 import { type Way, wayOf } from '../invoices/collection.ts'
 import { findMethodFacts } from '../invoices/collection-queries.ts'
 import { sendTried } from '../invoices/issue-queries.ts'
+import { mandateProblemOn } from '../payment-methods/mandates.ts'
+import { listMethodsById } from '../payment-methods/queries.ts'
 import { afterUnallocated, refOf, writeTry } from './tries.ts'
-import { deleteTry, findMailedCustomer, lockTry, markSubmitted, type ReplacedLine, type Try } from './try-queries.ts'
+import {
+  deleteTry,
+  findMailedCustomer,
+  listLineTries,
+  lockTry,
+  markSubmitted,
+  type ReplacedLine,
+  type Try,
+} from './try-queries.ts'
 
 /** Tries of invoices by lines of batches, from their making to their results. Each works on a locked customer. */
 
@@ -129,6 +141,27 @@ async function leave(tx: Transaction, context: RequestContext, line: WaitingLine
   if (!(await lockUnsubmitted(tx, line.batchId))) return
   await lineGone(tx, context, line.paymentId)
   await removeWaitingLine(tx, context, line, reason)
+}
+
+/** Takes the lines out of a locked batch whose mandates do not reach to its new day; one that is left without lines is cancelled. */
+export async function leaveLapsed(
+  tx: Transaction,
+  context: RequestContext,
+  { batchId, gateway, actionDate }: { batchId: Id; gateway: Gateway; actionDate: IsoDate },
+): Promise<void> {
+  if (!gatewayFactsOf(gateway.type).needsMandates) return
+  const tries = await listLineTries(tx, batchId)
+  const ids = [...new Set(tries.map(({ paymentMethodId }) => paymentMethodId))]
+  for (const method of await listMethodsById(tx, tx.account, ids)) {
+    const problem = await mandateProblemOn(tx, tx.account, gateway, method, actionDate)
+    if (problem === null) continue
+    const reason = `Payment method ${method.id} cannot be debited: ${problem.message}`
+    for (const { paymentId } of tries.filter(({ paymentMethodId }) => paymentMethodId === method.id)) {
+      await lineGone(tx, context, paymentId)
+      await takeLineOut(tx, context, { paymentId }, reason)
+    }
+  }
+  await cancelWithoutLines(tx, context, batchId)
 }
 
 /** Takes a waiting line out of its batch because its invoice is collected in another way now. Returns false where it waits no more. */

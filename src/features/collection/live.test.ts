@@ -93,6 +93,33 @@ describe('the pass of a minute', () => {
     await clean(client)
   })
 
+  test.each<[string, object, boolean]>([
+    ['put on hold', { isCollectionHold: true }, false],
+    ['paid by eft', { CollectionMethod: 'eft' }, false],
+    ['debited from another account', { isOther: true }, true],
+  ])(
+    'follows an invoice that is %s: its line leaves at once, and a new one is made only where it is debited',
+    async (_, changes, isDebited) => {
+      const { client, customerID, id, edit, read, batches, attempts } = await waiting()
+      const other = bankAccount('debit_order', { AccountNumber: '62005678' })
+      const account = { customerID, isPrimary: false, BankAccount: other }
+      const customerPaymentMethodID = (await client.post('/v1/paymentmethods/bankaccount', account)).body
+        .paymentMethodID
+      const to = 'isOther' in changes ? { customerPaymentMethodID } : changes
+      const edited = await edit(id, to)
+      expect(edited.status, edited.text).toBe(204)
+      expect(await batches()).toEqual(['02-03 cancelled 0 0.00'])
+      expect(await read(id)).toMatchObject({ Status: 'Due', Balance: 115, NumTries: 0 })
+      if (!isDebited) expect((await read(id)).NextTryDate).toBeNull()
+      await pass()
+      expect((await batches()).slice(1)).toEqual(isDebited ? ['02-03 open 1 115.00'] : [])
+      expect((await attempts(id)).map(({ paymentMethodID }) => paymentMethodID)).toEqual(
+        isDebited ? [customerPaymentMethodID] : [],
+      )
+      await clean(client)
+    },
+  )
+
   test('cancels a batch of the service that other money has emptied, also one that could not be built', async () => {
     const { client, customerID, id, batches, tokens } = await waiting()
     await failBuild(client, await tokens())

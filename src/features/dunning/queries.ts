@@ -171,7 +171,7 @@ export const updateDunning = (tx: Transaction, id: InvoiceId, d: Dunning, dueOn:
       is_settled = ${d.isSettled}
      where account_id = ${tx.account} and invoice_id = ${id}`)
 
-/** Wakes the dunning of all open invoices, because the rules are other ones: the next pass plans each anew. */
+/** Wakes the dunning of all open invoices, because rules or gateways are other ones: the next pass plans each anew. */
 export const wakeAll = (tx: Transaction, day: IsoDate) =>
   tx.rows(sql`
     update dunning d set due_on = ${day} from invoices i
@@ -185,13 +185,6 @@ export const planUntried = (tx: Transaction, { dueFrom, on }: { dueFrom: IsoDate
      where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
        and i.total_minor > i.negative_minor + i.paid_minor and d.is_untried and not d.was_tried and d.extra_on is null
        and i.due_date >= ${dueFrom}`)
-
-/** Wakes the dunning of invoices that are debited, because the days of their gateways may be other ones. */
-export const wakeDebits = (tx: Transaction, day: IsoDate) =>
-  tx.rows(sql`
-    update dunning d set due_on = ${day} from invoices i
-     where d.account_id = ${tx.account} and i.account_id = ${tx.account} and i.invoice_id = d.invoice_id and i.cancelled_at is null
-       and i.collection_method = 'debit_order' and d.due_on > ${day}`)
 
 /** Begins the dunning of open invoices that nobody tries, as far as they fall due from a day on. */
 export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>
