@@ -746,7 +746,7 @@ create table emandate_evidence (
   constraint emandate_evidence_pkey PRIMARY KEY (account_id, emandate_id, step),
   constraint emandate_evidence_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint emandate_evidence_mandate_fkey FOREIGN KEY (account_id, emandate_id) REFERENCES emandates(account_id, emandate_id),
-  constraint emandate_evidence_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'declined'::text, 'signed'::text])))
+  constraint emandate_evidence_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'opened'::text, 'declined'::text, 'signed'::text])))
 );
 alter table emandate_evidence enable row level security;
 create policy account on emandate_evidence to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -771,6 +771,7 @@ create table emandates (
   signed_at timestamp with time zone,
   signed_really_at timestamp with time zone,
   ended_at timestamp with time zone,
+  pdf_made_at timestamp with time zone,
   constraint emandates_pkey PRIMARY KEY (account_id, emandate_id),
   constraint emandates_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint emandates_channel_check CHECK ((channel = ANY (ARRAY['embedded'::text, 'redirect'::text]))),
@@ -779,6 +780,7 @@ create table emandates (
 );
 CREATE INDEX emandates_open_of_method ON emandates USING btree (account_id, payment_method_id) WHERE ((payment_method_id IS NOT NULL) AND (signed_at IS NULL) AND (ended_at IS NULL));
 CREATE INDEX emandates_substring_idx ON emandates USING btree (SUBSTRING(sealed_number FROM 1 FOR 69)) WHERE (sealed_number IS NOT NULL);
+CREATE INDEX emandates_without_pdf ON emandates USING btree (account_id, emandate_id) WHERE ((signed_at IS NOT NULL) AND (pdf_made_at IS NULL));
 alter table emandates enable row level security;
 create policy account on emandates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on emandates to perennial_app;
@@ -1110,12 +1112,13 @@ create table outbox (
   constraint outbox_check CHECK (((status <> 'sent'::text) OR ((sent_at IS NOT NULL) AND (sealed_bodies IS NULL)))),
   constraint outbox_check1 CHECK (((status = 'queued'::text) = (next_try_at IS NOT NULL))),
   constraint outbox_document_check CHECK (((document_kind IS NULL) = (document_id IS NULL))),
-  constraint outbox_document_kind_check CHECK ((document_kind = ANY (ARRAY['invoice'::text, 'credit_note'::text, 'statement'::text]))),
+  constraint outbox_document_kind_check CHECK ((document_kind = ANY (ARRAY['invoice'::text, 'credit_note'::text, 'statement'::text, 'emandate'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text, 'held'::text])))
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX outbox_due ON outbox USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 CREATE INDEX outbox_due_of_account ON outbox USING btree (account_id, next_try_at, outbox_id) WHERE (next_try_at IS NOT NULL);
+CREATE INDEX outbox_of_emandates ON outbox USING btree (account_id, document_id) WHERE (document_kind = 'emandate'::text);
 CREATE INDEX outbox_sending ON outbox USING btree (account_id, outbox_id) WHERE (status = 'sending'::text);
 CREATE INDEX outbox_unsent ON outbox USING btree (status) WHERE (status <> 'sent'::text);
 alter table outbox enable row level security;
@@ -2596,6 +2599,46 @@ AS $function$
 #variable_conflict use_column
 begin
   return query select purpose, wrapped from data_keys;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_emandates_without_pdf(after_account bigint, after_emandate bigint)
+ RETURNS TABLE(account_id bigint, emandate_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select e.account_id, e.emandate_id from emandates e
+     where e.signed_at is not null and e.pdf_made_at is null and (e.account_id, e.emandate_id) > (after_account, after_emandate)
+     order by e.account_id, e.emandate_id limit 20;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_old_emandates(real_now timestamp with time zone, unsigned_days integer, months jsonb)
+ RETURNS TABLE(account_id bigint, emandate_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select e.account_id, e.emandate_id from emandates e join accounts a on a.account_id = e.account_id
+     where e.signed_at is null and (e.created_at <= coalesce(a.clock_at, real_now) - make_interval(days => unsigned_days)
+             or e.made_at <= real_now - make_interval(days => unsigned_days))
+        or e.signed_at is not null
+       and greatest((e.signed_at at time zone a.time_zone)::date,
+             (select max(b.action_date) from batch_lines l
+                join payment_batches b on b.account_id = l.account_id and b.batch_id = l.batch_id
+               where l.account_id = e.account_id and l.sent_mandate = 'EM' || e.emandate_id and b.state in ('submitted', 'completed')
+                 and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'))
+             + make_interval(months => (months ->> e.kind)::integer)
+           <= (coalesce(a.clock_at, real_now) at time zone a.time_zone)::date
+       and not exists (select 1 from payment_methods m where m.account_id = e.account_id and m.emandate_id = e.emandate_id)
+     order by e.account_id, e.emandate_id limit 100;
 end $function$
 ;
 

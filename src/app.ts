@@ -174,7 +174,7 @@ const CALLS_BACK = {
 /** Returns every operation of the interface and beside it, in the order in which the documentation shows them. */
 export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerOperations(CALLS_BACK.customers),
-  ...customerRemovalOperations(CALLS_BACK.batches),
+  ...customerRemovalOperations({ ...deps, ...CALLS_BACK.batches }),
   ...statementOperations(deps),
   ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
   ...captureSessionOperations({ ...deps, ...CALLS_BACK.methods }),

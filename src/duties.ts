@@ -21,6 +21,9 @@ import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldBankReferences, deleteOldResultLines } from './features/result-files/queries.ts'
 import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
 import { unappliedReports } from './features/result-files/unapplied.ts'
+import { forgetMandatesDuty, mandatePdfsDuty } from './features/emandates/duty.ts'
+import type { Drawing } from './features/documents/draw.ts'
+import { makeLinks } from './platform/page/links.ts'
 import { mailDuty, type MailDutyDeps } from './features/mailing/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
@@ -97,6 +100,8 @@ export const workerDuties = (
     Pick<WebhookDutyDeps, 'outbound'> & {
       /** Left out: mail stays in the outbox. */
       mailing?: MailDutyDeps | undefined
+      /** Left out: PDFs of mandates are made when they are asked for. */
+      drawing?: Drawing | undefined
     },
 ): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
@@ -109,6 +114,9 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     giveBackDuty(about),
+    // No link is shown to anybody here.
+    forgetMandatesDuty({ links: makeLinks(about.envelope, undefined) }),
+    ...(about.drawing ? [mandatePdfsDuty({ envelope: about.envelope, drawing: about.drawing })] : []),
     collectionDuty({ ...about, onReturn }),
     returnsDuty({ ...about, onReturn }),
     reportsDuty({ ...withUnapplied(about), linesOfService }),

@@ -46,6 +46,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     const duties = workerDuties({
       ...calling,
       hasMailServer: sendsMail(config),
+      drawing: serving.drawing,
       mailing: mailingOf(config, { envelope, drawing: serving.drawing }),
       onRunFinished: serving.runFinished,
     })

@@ -26,7 +26,7 @@ export async function workCommand(context: CommandContext): Promise<number> {
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
     drawing = makeDrawing({ root: context.root, log })
     const mailing = mailingOf(context.config, { envelope, drawing })
-    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, ...calling })
+    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, drawing, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')

@@ -1,5 +1,5 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
@@ -106,6 +106,14 @@ export const listSessionsToGiveBack = (db: Queryable, realNow: Instant) =>
   db.rows<{ account: AccountId; id: Id }>(
     sql`select account_id as "account", capture_session_id as "id" from list_capture_sessions_to_give_back(${realNow}::timestamptz)`,
   )
+
+/** Removes the descriptions of the sessions by which methods of a customer were captured. */
+export const anonymiseSessions = (tx: Transaction, customer: CustomerId) =>
+  tx.rows(sql`
+    update capture_sessions s set description = null
+      from payment_methods m
+     where s.account_id = ${tx.account} and m.account_id = ${tx.account} and m.customer_id = ${customer}
+       and m.payment_method_id = s.payment_method_id`)
 
 /** Forgets sessions that ended long ago. */
 export const deleteOldSessions = (db: Queryable, before: Instant) =>

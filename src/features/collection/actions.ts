@@ -77,7 +77,7 @@ async function mail(
       template: kind,
       document: null,
       links: invoices.map(({ id }) => id),
-      write: ({ linkTo, linkToStop: _none, ...sender }) =>
+      write: ({ linkTo, linkBy: _none, ...sender }) =>
         collectionMail({
           ...sender,
           customerName: customerNameOf(customer),

@@ -14,6 +14,9 @@ import { hasOpenRefund } from '../refunds/queries.ts'
 import { forgetMethodsOfSubscriptions } from '../subscriptions/state-queries.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { anonymiseEvents } from '../events/queries.ts'
+import type { MandateDeps } from '../emandates/actions.ts'
+import { forgetUnsignedMandates } from '../emandates/forget.ts'
+import { anonymiseSessions } from '../capture-sessions/queries.ts'
 import { anonymiseNotes } from '../notes/queries.ts'
 import { anonymiseMails, deleteUnsentMail } from '../outbox/queries.ts'
 import { removeMethodsOf } from '../payment-methods/actions.ts'
@@ -31,13 +34,15 @@ const NEUTRAL = { text: 'Anonymised', email: 'anonymised@example.invalid' }
 export async function anonymiseCustomer(
   tx: Transaction,
   context: RequestContext,
-  hooks: LinesOfService,
+  deps: { linesOfService: LinesOfService } & Pick<MandateDeps, 'links' | 'realClock'>,
   id: CustomerId,
 ): Promise<void> {
-  await dropLinesOf(tx, context, hooks, id)
+  await dropLinesOf(tx, context, deps.linesOfService, id)
   await refuseUnknownOutcomes(tx, id)
   await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
   await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)
+  await forgetUnsignedMandates(tx, context, deps, id)
+  await anonymiseSessions(tx, id)
   await removeMethodsOf(tx, context, id)
   for (const forget of [forgetMethodsOfInvoices, forgetMethodsOfSubscriptions, forgetMethodsOfRecurring])
     await forget(tx, id)

@@ -4,6 +4,8 @@ import { customerUses, deleteCustomer } from '../customers/queries.ts'
 import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
+import type { MandateDeps } from '../emandates/actions.ts'
+import { forgetUnsignedMandates } from '../emandates/forget.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/manual.ts'
 import { removeMethodsOf } from '../payment-methods/actions.ts'
@@ -13,7 +15,9 @@ import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 
 /** Operations that reach into everything that belongs to a customer, so the feature stands above all of it. */
-export const customerRemovalOperations = (deps: { linesOfService: LinesOfService }): Operation[] => [
+export const customerRemovalOperations = (
+  deps: { linesOfService: LinesOfService } & Pick<MandateDeps, 'links' | 'realClock'>,
+): Operation[] => [
   writeOperation({
     ...customerKind.deleting,
     id: 'deleteCustomer',
@@ -33,6 +37,7 @@ export const customerRemovalOperations = (deps: { linesOfService: LinesOfService
       await deleteDraftsOf(tx, id)
       await deleteRecurringOf(tx, id)
       await deleteEndedSubscriptions(tx, tx.account, id)
+      await forgetUnsignedMandates(tx, context, deps, id)
       await removeMethodsOf(tx, context, id)
       await abandonIntentsOf(tx, id)
       await deleteCustomer(tx, tx.account, id)
@@ -50,7 +55,7 @@ export const customerRemovalOperations = (deps: { linesOfService: LinesOfService
     refusals: { 409: 'A try, a refund or a debit of the customer has no outcome yet' },
     record: customerKind.deleting.record,
     write: async (tx, context, _input, { id }) => {
-      await anonymiseCustomer(tx, context, deps.linesOfService, id)
+      await anonymiseCustomer(tx, context, deps, id)
       return noContent()
     },
   }),

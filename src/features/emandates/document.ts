@@ -13,7 +13,7 @@ import { canonicalJson } from '../../platform/wire/json.ts'
 import { openMandateNumber } from './actions.ts'
 import type { Evidence } from './evidence.ts'
 import type { DrawnSignature, MandateDocument } from './mandate-pdf.ts'
-import { findSealedPdf, insertSealedPdf, listEvidence, type Mandate } from './queries.ts'
+import { findSealedPdf, insertSealedPdf, listEvidence, lockMandate, type Mandate } from './queries.ts'
 import { maskedNumber } from './rules.ts'
 import { mandateText } from './terms-text.ts'
 
@@ -42,6 +42,13 @@ const placeOf = (row: Id) => ({ table: 'emandate_documents', column: 'sealed_pdf
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+function openedOf(steps: readonly Evidence[]): DrawnSignature['opened'] {
+  const opened = steps.find(({ kind }) => kind === 'opened')
+  if (!opened) return null
+  const { address, agent } = opened.details
+  return { at: opened.at, address: textOf(address), agent: agent === null ? null : textOf(agent) }
+}
+
 function signatureOf(steps: readonly Evidence[]): { signature: DrawnSignature; locale: string } {
   const signed = steps.at(-1)
   assert(signed?.kind === 'signed', 'a signed mandate has its signature as the last step')
@@ -56,6 +63,7 @@ function signatureOf(steps: readonly Evidence[]): { signature: DrawnSignature; l
       agent: details['agent'] === null ? null : textOf(details['agent']),
       channel: textOf(details['channel']),
       shown: textOf(details['shown']),
+      opened: openedOf(steps),
       steps,
     },
   }
@@ -85,7 +93,7 @@ export const unsignedPdf = (
     signal,
   )
 
-/** Returns the PDF of a signed mandate: it is drawn and sealed by whoever asks first, and the same bytes ever after. */
+/** Returns the PDF of a signed mandate: made by a duty after the signature, or by whoever asks before that, and the same bytes ever after. */
 export async function signedPdf(
   { db, envelope, realClock, drawing }: MandateDrawingDeps,
   account: AccountId,
@@ -107,6 +115,10 @@ export async function signedPdf(
   const at = instantOf(realClock())
   const pdf = await drawing.draw(account, { kind: 'emandate', document, seal: { key, at, evidence } }, signal)
   const sealed = envelope.seal(account, placeOf(mandate.id), pdf.toString('base64'))
-  const isFirst = await db.transaction(account, (tx) => insertSealedPdf(tx, mandate.id, sealed, at))
-  return isFirst ? pdf : ((await kept()) ?? pdf)
+  // Of those who have drawn it at once the first is kept. A mandate that was forgotten meanwhile keeps none.
+  await db.transaction(account, async (tx) => {
+    const locked = await lockMandate(tx, account, mandate.id)
+    if (locked && !(await findSealedPdf(tx, account, mandate.id))) await insertSealedPdf(tx, mandate.id, sealed, at)
+  })
+  return (await kept()) ?? pdf
 }

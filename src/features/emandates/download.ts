@@ -2,7 +2,7 @@ import { type Account, type Caller, momentOf, type RealClock } from '../../kerne
 import { Fault, missing } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { AskedDocument, Download } from '../../platform/http/download.ts'
-import type { Link, Links } from '../../platform/page/links.ts'
+import { type Link, type Links, MANDATE_DOWNLOAD } from '../../platform/page/links.ts'
 import { getAccountSettings, findAccount } from '../accounts/queries.ts'
 import { mandateOfToken, mandateReference } from '../payment-methods/emandate.ts'
 import { type MandateDrawingDeps, signedPdf, unsignedPdf } from './document.ts'
@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 const DAYS_OF_LINK = 90
 
 export const mandateDownload = (deps: DownloadDeps): Download => ({
-  path: '/widget/emandate/download',
+  path: MANDATE_DOWNLOAD,
   fetch: async (asked) => (asked.authorization === undefined ? fetchBySignee(deps, asked) : fetchByKey(deps, asked)),
 })
 

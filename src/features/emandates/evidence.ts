@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Instant } from '../../kernel/calendar.ts'
 import { canonicalJson, type Json } from '../../platform/wire/json.ts'
+import type { Mandate } from './queries.ts'
 
 /** Evidence of a mandate: steps, each of which holds the hash of the one before, so that none can be changed or left out unnoticed. */
 
-export const EVIDENCE_KINDS = ['created', 'declined', 'signed'] as const
+export const EVIDENCE_KINDS = ['created', 'opened', 'declined', 'signed'] as const
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number]
 
 export interface Evidence {
@@ -26,6 +27,15 @@ export const chained = (before: Pick<Evidence, 'hash'> | undefined, step: Omit<E
   ...step,
   hash: hashOf(before?.hash ?? '', step),
 })
+
+/** Hashes what a signed mandate says, so that its signature holds it fast: nothing of it changes any more. */
+export const mandateHash = ({
+  signee,
+  terms,
+  kind,
+  lastFour,
+}: Pick<Mandate, 'signee' | 'terms' | 'kind' | 'lastFour'>) =>
+  sha256(canonicalJson({ signee, terms, kind, lastFour } as unknown as Json))
 
 /** Returns whether each step holds the hash of the one before. */
 export const isUnbroken = (steps: readonly Evidence[]): boolean =>

@@ -27,6 +27,8 @@ export interface DrawnSignature {
   agent: string | null
   channel: string
   shown: string
+  /** Who was shown the mandate first; null where nobody is known to have been. */
+  opened: { at: Instant; address: string; agent: string | null } | null
   steps: readonly { kind: string; at: Instant; hash: string }[]
 }
 
@@ -44,6 +46,7 @@ interface PdfWords {
   agent: string
   channel: string
   shown: string
+  openedFrom: string
   step: string
   at: string
   hash: string
@@ -65,11 +68,13 @@ const WORDS: Record<Language, PdfWords> = {
     agent: 'Browser',
     channel: 'Signed on',
     shown: 'SHA-256 of what was shown',
+    openedFrom: 'First shown to',
     step: 'Step',
     at: 'At (UTC)',
     hash: 'SHA-256 with the step before',
     kinds: {
       created: 'Made',
+      opened: 'Shown first',
       declined: 'Declined',
       signed: 'Signed',
       embedded: 'a page of the creditor',
@@ -91,11 +96,13 @@ const WORDS: Record<Language, PdfWords> = {
     agent: 'Browser',
     channel: 'Unterschrieben auf',
     shown: 'SHA-256 des Gezeigten',
+    openedFrom: 'Zuerst gezeigt an',
     step: 'Schritt',
     at: 'Am (UTC)',
     hash: 'SHA-256 mit dem Schritt davor',
     kinds: {
       created: 'Angelegt',
+      opened: 'Zuerst gezeigt',
       declined: 'Abgelehnt',
       signed: 'Unterschrieben',
       embedded: 'einer Seite des Empfängers',
@@ -178,8 +185,10 @@ function drawSignature(sheet: Sheet, words: PdfWords, signature: DrawnSignature)
   sheet.need(120)
   sheet.group('Sect', () => {
     sheet.paragraph('H2', words.evidence, ink(10, 'bold'))
-    const { address, agent, channel, shown } = signature
+    const { address, agent, channel, shown, opened } = signature
+    const firstShown = opened && [timeText(opened.at), opened.address, opened.agent].filter((part) => part !== null)
     drawFacts(sheet, [
+      ...(firstShown === null ? [] : ([[words.openedFrom, firstShown.join(' · ')]] as const)),
       [words.address, address],
       ...(agent === null ? [] : ([[words.agent, agent]] as const)),
       [words.channel, words.kinds[channel] ?? channel],

@@ -14,6 +14,7 @@ import {
   DRAWING_MAX,
   hashOfTerms,
   isDrawing,
+  noteOpened,
   nowOf,
   readSignee,
   type Signature,
@@ -56,9 +57,12 @@ export const signingPage = (deps: SigningDeps): PageOperation<any> =>
       const mandate = await findMandate(db, account.id, record)
       return mandate && { found: mandate, locale: null }
     },
-    show: async (_db, request) => {
-      const state = mandateState(request.found, nowOf({ deps, context: request.context }))
-      return state === 'open' ? form(deps, request) : ended(deps, request, state)
+    show: async (_db, request, visitor) => {
+      const { context, found } = request
+      const state = mandateState(found, nowOf({ deps, context }))
+      if (state !== 'open') return ended(deps, request, state)
+      await noteOpened({ deps, context, visitor }, found.id)
+      return form(deps, request)
     },
     form: {
       fields: FIELDS,

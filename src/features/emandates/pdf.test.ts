@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { makeLinks } from '../../platform/page/links.ts'
 import { renewSealKey } from '../../platform/seal/key.ts'
 import { copyLink } from './download.ts'
-import { MANDATE, SEPA } from './emandates.testing.ts'
+import { MANDATE, SEPA, signingBy } from './emandates.testing.ts'
 
 const START = Date.parse('2027-01-01T00:00:00Z')
 let now = START
@@ -18,35 +18,12 @@ const links = makeLinks(service.calling.envelope, ORIGIN)
 const folder = mkdtempSync(join(tmpdir(), 'perennial-mandate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const DRAWING = 'M10 100L200 20L400 180L590 60'
-
-async function ask(client: TestClient, body: object = MANDATE) {
-  const { Token, Url } = (await client.post('/v1/emandate', body)).body
-  return { token: Token as string, path: new URL(Url).pathname, id: BigInt(Token.split('x')[1]) }
-}
-
-async function sign(path: string, signature: object = {}, language = 'en') {
-  const headers = { 'accept-language': language, origin: ORIGIN, 'content-type': 'application/x-www-form-urlencoded' }
-  const page = await service.app.server.inject({ url: path, headers: { 'accept-language': language } })
-  const shown = /name="shown" value="([0-9a-f]{64})"/.exec(page.body)?.[1] ?? ''
-  const fields = { decision: 'sign', consent: 'yes', signature: 'Ada Lovelace', drawing: DRAWING, shown, ...signature }
-  const payload = new URLSearchParams(fields).toString()
-  const done = await service.app.server.inject({ method: 'POST', url: path, payload, headers })
-  expect(done.statusCode).toBe(303)
-}
-
-const basic = ({ id, secret }: TestClient) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
-
-const download = (token: string, client?: TestClient) =>
-  service.app.server.inject({
-    url: `/widget/emandate/download?token=${token}`,
-    headers: client ? { authorization: basic(client) } : {},
-  })
+const { ask, sign, download } = signingBy(service, ORIGIN)
 
 async function signed(signature: object = {}, body: object = MANDATE, language = 'en') {
   const client = await service.newAccount({ name: 'Engines Ltd' })
   const asked = await ask(client, body)
-  await sign(asked.path, signature, language)
+  expect(await sign(asked.path, signature, language)).toBe(303)
   return { client, ...asked }
 }
 

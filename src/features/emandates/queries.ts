@@ -1,5 +1,5 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { BankKind } from '../../kernel/rails.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
@@ -154,10 +154,57 @@ export const findSealedPdf = (db: Queryable, account: AccountId, id: Id) =>
     sql`select sealed_pdf as "sealed" from emandate_documents where account_id = ${account} and emandate_id = ${id}`,
   )
 
-/** Keeps the PDF of a mandate that has none, and returns whether it was the first. */
-export const insertSealedPdf = async (tx: Transaction, id: Id, sealed: Buffer, madeAt: Instant): Promise<boolean> =>
-  (
-    await tx.rows(sql`
-      insert into emandate_documents (account_id, emandate_id, made_at, sealed_pdf) values (${tx.account}, ${id}, ${madeAt}, ${sealed})
-      on conflict (account_id, emandate_id) do nothing returning 1 as "done"`)
-  ).length > 0
+/** Keeps the PDF of a locked mandate that has none. */
+export async function insertSealedPdf(tx: Transaction, id: Id, sealed: Buffer, madeAt: Instant): Promise<void> {
+  await tx.rows(sql`
+    insert into emandate_documents (account_id, emandate_id, made_at, sealed_pdf) values (${tx.account}, ${id}, ${madeAt}, ${sealed})`)
+  await tx.rows(
+    sql`update emandates set pdf_made_at = ${madeAt} where account_id = ${tx.account} and emandate_id = ${id}`,
+  )
+}
+
+/** A mandate of any account. */
+export interface MandateName {
+  account: AccountId
+  id: Id
+}
+
+/** The most mandates that one look for PDFs to be made returns. */
+export const MANDATES_A_LOOK = 20
+
+/** Lists signed mandates of all accounts whose PDF is to be made, beginning after one. */
+export const listMandatesWithoutPdf = (db: Queryable, after: MandateName) =>
+  db.rows<MandateName>(
+    sql`select account_id as "account", emandate_id as "id" from list_emandates_without_pdf(${after.account}, ${after.id})`,
+  )
+
+export const SIGNED_CHANNEL = 'emandate_signed'
+
+/** Wakes those who make PDFs, once it is committed. */
+export const announceSigned = (tx: Transaction) => tx.rows(sql`select pg_notify(${SIGNED_CHANNEL}, '')`)
+
+/** The most mandates that one look for old ones returns. */
+export const OLD_MANDATES_A_LOOK = 100
+
+/** Lists mandates of all accounts that are kept no longer: see `KEPT` of the rules. */
+export const listOldMandates = (db: Queryable, realNow: Instant, unsignedDays: number, months: object) =>
+  db.rows<MandateName>(
+    sql`select account_id as "account", emandate_id as "id"
+          from list_old_emandates(${realNow}::timestamptz, ${unsignedDays}, ${JSON.stringify(months)}::jsonb)`,
+  )
+
+/** Deletes a mandate with its evidence and its PDF. */
+export async function deleteMandate(tx: Transaction, id: Id): Promise<void> {
+  await tx.rows(sql`delete from emandate_documents where account_id = ${tx.account} and emandate_id = ${id}`)
+  await tx.rows(sql`delete from emandate_evidence where account_id = ${tx.account} and emandate_id = ${id}`)
+  await tx.rows(sql`delete from emandates where account_id = ${tx.account} and emandate_id = ${id}`)
+}
+
+/** Locks the mandates of a customer's methods that nobody has signed. */
+export const lockUnsignedMandatesOf = (tx: Transaction, customer: CustomerId) =>
+  tx.rows<Mandate>(sql`
+    select ${columns(tx.account)} from emandates e
+     where e.account_id = ${tx.account} and e.signed_at is null
+       and exists (select 1 from payment_methods m where m.account_id = ${tx.account} and m.customer_id = ${customer}
+                      and (m.emandate_id = e.emandate_id or m.payment_method_id = e.payment_method_id))
+     order by e.emandate_id for update of e`)

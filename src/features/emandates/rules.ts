@@ -1,6 +1,16 @@
+import type { BankKind } from '../../kernel/rails.ts'
 import type { Frequency } from './queries.ts'
 
 /** Facts of a mandate that follow from others: reference, action days, where its signee may return to. */
+
+/**
+ * How long mandates are kept: unsigned ones in days after they were made, signed ones that no method names in months after their last debit, or after the
+ * signature. Rules of the schemes: 14 months (SEPA), 2 years (Nacha), 7 years (South African debit orders).
+ */
+export const KEPT = { unsignedDays: 90, signedMonths: { sepa: 14, ach: 24, debit_order: 84 } } as const satisfies {
+  unsignedDays: number
+  signedMonths: Record<BankKind, number>
+}
 
 /** Returns a number of which only the end is shown. */
 export const maskedNumber = (lastFour: string): string => `****${lastFour}`

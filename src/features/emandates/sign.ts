@@ -10,8 +10,18 @@ import { linkSigned, type OnMethodChanged } from '../payment-methods/actions.ts'
 import { mandateState, mandateReference } from '../payment-methods/emandate.ts'
 import { lockMethod } from '../payment-methods/queries.ts'
 import { addEvidence, type MandateDeps, openMandateNumber } from './actions.ts'
-import { sha256 } from './evidence.ts'
-import { endMandate, findMandate, lockMandate, type Mandate, type Signee, updateSigned } from './queries.ts'
+import { type Evidence, mandateHash, sha256 } from './evidence.ts'
+import { queueCopyMail } from './copy-mail.ts'
+import {
+  announceSigned,
+  endMandate,
+  findMandate,
+  listEvidence,
+  lockMandate,
+  type Mandate,
+  type Signee,
+  updateSigned,
+} from './queries.ts'
 import { recordMandate } from './record.ts'
 import { mandateText } from './terms-text.ts'
 import { SigneeIn, signeeFromWire } from './wire.ts'
@@ -115,6 +125,7 @@ const evidenceOf = (
     locale,
     shown: sent.shown,
     signedTerms: hashOfTerms(signed, number, locale),
+    signedRecord: mandateHash(signed),
     consent: mandateText(mandate, '', locale).consent,
     typed: sent.typed,
     drawing: sent.drawing,
@@ -154,12 +165,14 @@ export async function signMandate(signing: Signing, id: Id, sent: SentSignature)
       await deps.onMethodChanged(tx, context, linked)
     }
     await recordMandate(tx, context, deps, 'emandate.signed', signed)
+    await queueCopyMail(tx, context, signed, { customerId: method?.customerId ?? null, locale })
+    await announceSigned(tx)
     return 'signed'
   })
 }
 
 /** Locks a mandate after the method that it is linked to: methods are locked first everywhere. */
-async function lockBoth(tx: Transaction, id: Id) {
+export async function lockBoth(tx: Transaction, id: Id) {
   const found = await findMandate(tx, tx.account, id)
   const method = found?.linkedMethodId == null ? undefined : await lockMethod(tx, tx.account, found.linkedMethodId)
   const mandate = await lockMandate(tx, tx.account, id)
@@ -170,6 +183,20 @@ export const nowOf = ({ deps, context }: Pick<Signing, 'deps' | 'context'>) => (
   clock: context.moment.now,
   real: instantOf(deps.realClock()),
 })
+
+/** Notes who was shown an open mandate first. */
+export async function noteOpened(signing: Omit<Signing, 'locale'>, id: Id): Promise<void> {
+  const { deps, context, visitor } = signing
+  const isNoted = (steps: readonly Evidence[]) => steps.some(({ kind }) => kind === 'opened')
+  if (isNoted(await listEvidence(deps.db.reader(context.account.id), context.account.id, id))) return
+  await deps.db.transaction(context.account.id, async (tx) => {
+    const mandate = await lockMandate(tx, tx.account, id)
+    if (!mandate || mandateState(mandate, nowOf(signing)) !== 'open') return
+    if (isNoted(await listEvidence(tx, tx.account, id))) return
+    const { address, agent, languages } = visitor
+    await addEvidence(tx, deps, id, 'opened', { address, agent, languages })
+  })
+}
 
 /** Notes that a signee would not sign; the mandate stays open until its time is over. */
 export async function declineMandate(signing: Signing, id: Id): Promise<'declined' | 'not open'> {

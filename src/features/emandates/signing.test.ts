@@ -137,7 +137,7 @@ describe('a signature', () => {
     const replies = await Promise.all([sign(asked.path, { signature: 'One' }), sign(asked.path, { signature: 'Two' })])
     expect(replies.map(({ statusCode }) => statusCode)).toEqual([303, 303])
     const steps = await evidenceOf(asked)
-    expect(steps.map(({ kind }) => kind)).toEqual(['created', 'signed'])
+    expect(steps.map(({ kind }) => kind)).toEqual(['created', 'opened', 'signed'])
   })
 
   test('its evidence names who, where, when and what was shown, in steps that cannot be changed unnoticed', async () => {
@@ -147,8 +147,12 @@ describe('a signature', () => {
     const shown = shownOf((await show(asked.path)).body)
     await sign(asked.path)
     const steps = await evidenceOf(asked)
-    expect(steps.map(({ kind }) => kind)).toEqual(['created', 'declined', 'signed'])
+    expect(steps.map(({ kind }) => kind)).toEqual(['created', 'declined', 'opened', 'signed'])
     expect(steps[2]).toMatchObject({
+      at: new Date(now).toISOString(),
+      details: { address: '127.0.0.1', agent: expect.any(String), languages: 'en' },
+    })
+    expect(steps[3]).toMatchObject({
       at: new Date(now).toISOString(),
       details: {
         address: '127.0.0.1',
@@ -183,7 +187,7 @@ describe('basics', () => {
     expect((await sign(asked.path, sent)).statusCode).toBe(303)
     const { body } = await asked.client.get(`/v1/emandate?Token=${asked.token}`)
     expect(body).toMatchObject({ Name: 'Augusta', LastName: 'Lovelace', Email: 'augusta@example.org', Company: null })
-    const [, signed] = await evidenceOf(asked)
+    const [, , signed] = await evidenceOf(asked)
     expect(signed?.details['edited']).toEqual({
       name: ['Ada', 'Augusta'],
       email: ['ada@example.org', 'augusta@example.org'],

@@ -45,6 +45,7 @@ export const EVENT_TYPES = [
   'emandate.created',
   'emandate.signed',
   'emandate.declined',
+  'emandate.deleted',
   'tax_setting.created',
   'tax_setting.updated',
   'tax_setting.deleted',

@@ -59,7 +59,7 @@ function mailOfInvoice(sent: InvoiceToSend): DocumentMail {
     template: 'invoice',
     document: { kind: 'invoice', id: sent.id },
     links: [sent.id],
-    write: ({ linkTo, linkToStop: _none, ...sender }) => invoiceMail({ ...sender, ...facts, link: linkTo(sent.id) }),
+    write: ({ linkTo, linkBy: _none, ...sender }) => invoiceMail({ ...sender, ...facts, link: linkTo(sent.id) }),
   }
 }
 

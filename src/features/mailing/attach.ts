@@ -39,7 +39,8 @@ export async function attachmentsOf(
   { db, context, drawing }: Attaching,
   mail: Pick<ClaimedMail, 'documentKind' | 'documentId' | 'customerId'>,
 ): Promise<MailMessage['attachments']> {
-  if (mail.documentKind === null) return []
+  // The copy of a mandate holds the whole number of an account: it is fetched by its link.
+  if (mail.documentKind === null || mail.documentKind === 'emandate') return []
   const drawable = await loadDocument(db, context, mail)
   if (drawable === 'too long') return []
   if (!drawable) throw new DocumentGone()

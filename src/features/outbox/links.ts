@@ -27,7 +27,7 @@ export function withLinks(text: string, messageId: string, linkOf: (link: MailLi
     .split('\n')
     .flatMap((line) => {
       let isWhole = true
-      const marks = new RegExp(`${drawn}:([iu]):(\\d+):(\\d+)`, 'g')
+      const marks = new RegExp(`${drawn}:([${LINK_KINDS.join('')}]):(\\d+):(\\d+)`, 'g')
       const shown = line.replaceAll(marks, (_mark, letter: string, record: string, counter: string) => {
         const link = linkOf({ kind: kindOf(letter), record: BigInt(record), counter: Number(counter) })
         if (link === null) isWhole = false

@@ -75,8 +75,8 @@ export interface DocumentMail {
   document: AttachedDocument | null
   /** Invoices whose pages it links. */
   links?: readonly InvoiceId[]
-  /** `linkTo` gives the mark of a link to the page of an invoice, `linkToStop` to that on which reminders are stopped. */
-  write(sender: Writer & { linkTo(invoice: InvoiceId): string; linkToStop(link: MailLink): string }): Rendered
+  /** `linkTo` gives the mark of a link to the page of an invoice, `linkBy` that of any link. */
+  write(sender: Writer & { linkTo(invoice: InvoiceId): string; linkBy(link: MailLink): string }): Rendered
 }
 
 /** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
@@ -106,9 +106,9 @@ export function sendDocumentMails(
   const rows = mails.map(({ write, locale, ...mail }) => {
     const messageId = newMessageId(sender)
     const linkTo = (record: InvoiceId) => markOf(messageId, { kind: 'i', record, counter: counters.get(record) ?? 0 })
-    const linkToStop = (link: MailLink) => markOf(messageId, link)
+    const linkBy = (link: MailLink) => markOf(messageId, link)
     const { name: accountName, colour } = sender
-    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo, linkToStop })
+    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo, linkBy })
     return { ...mail, messageId, subject: oneLine(subject), text, html }
   })
   sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })

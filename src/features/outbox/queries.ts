@@ -4,6 +4,7 @@ import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../
 import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
+import { SIGNED_MANDATE } from './mandate-template.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 
 export const TEMPLATES = [
@@ -15,6 +16,7 @@ export const TEMPLATES = [
   ...DUNNING_KINDS,
   ...REMINDER_KINDS,
   DEBIT_NOTICE,
+  SIGNED_MANDATE,
   'webhook_disabled',
 ] as const
 export type Template = (typeof TEMPLATES)[number]
@@ -26,9 +28,9 @@ export type Template = (typeof TEMPLATES)[number]
 export const MAIL_STATUSES = ['queued', 'sending', 'sent', 'failed', 'unknown', 'held'] as const
 export type MailStatus = (typeof MAIL_STATUSES)[number]
 
-/** Document that is attached to a mail as a PDF; the PDF is made when the mail is sent. */
+/** Document that a mail is about: attached as a PDF, which is made when the mail is sent; a mandate is linked only. */
 export interface AttachedDocument {
-  kind: 'invoice' | 'credit_note' | 'statement'
+  kind: 'invoice' | 'credit_note' | 'statement' | 'emandate'
   id: Id
 }
 
@@ -155,6 +157,12 @@ export const deleteUnsentMail = (tx: Transaction, account: AccountId, customerId
     delete from outbox
      where account_id = ${account} and customer_id = ${customerId}
        and (status in ('queued', 'held', 'failed') or (status = 'sending' and handed_over_at is null)) and taken_at is null`)
+
+/** Makes the mails about a mandate those of the customer whose method it became. */
+export const giveMandateMails = (tx: Transaction, mandate: Id, customerId: CustomerId) =>
+  tx.rows(sql`
+    update outbox set customer_id = ${customerId}
+     where account_id = ${tx.account} and document_kind = 'emandate' and document_id = ${mandate} and customer_id is distinct from ${customerId}`)
 
 /** Removes the addresses and texts of a customer's mails; when each was sent, and by which template, stays as a fact. */
 export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>

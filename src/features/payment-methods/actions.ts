@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { recordChange } from '../events/record.ts'
 import type { CheckedAccount } from './checks.ts'
+import { giveMandateMails } from '../outbox/queries.ts'
 import type { FittingMandate } from './link.ts'
 import {
   type BankFields,
@@ -167,6 +168,7 @@ export async function addBankAccount(
       sealed.numberHash,
     ),
   }
+  if (mandate) await giveMandateMails(tx, mandate.id, customerId)
   return addMethod(tx, context, id, method, known?.token)
 }
 
@@ -203,6 +205,7 @@ export async function editBankAccount(
   const kept = mandateAfter(before, mandateFromWire(body), sealed, isOther)
   const after = linkedTo({ ...kept, state: stateAfter(present.state, isOther) }, mandate, sealed.numberHash)
   await updateBankAccount(tx, { ...present, ...sealed, ...after })
+  if (mandate) await giveMandateMails(tx, mandate.id, customerId)
   if (isPrimary && !present.isPrimary) await movePrimary(tx, present)
   return recordMethod(tx, context, 'payment_method.updated', present.id)
 }
@@ -251,6 +254,12 @@ export async function linkSigned(
     mandateNumberHash: method.numberHash,
   })
   return recordMethod(tx, context, 'payment_method.updated', method.id)
+}
+
+/** Takes an eMandate that is forgotten from the locked method that names it. */
+export async function unlinkMandate(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
+  await updateBankAccount(tx, { ...method, emandateId: null })
+  await recordMethod(tx, context, 'payment_method.updated', method.id)
 }
 
 /** Deletes a locked method that is not primary and that nothing open names by request. */

@@ -63,13 +63,13 @@ const mailOf = (account: AccountId, { to, kind, items }: Letter): DocumentMail =
   template: kind,
   document: null,
   links: items.filter(({ document }) => document === 'invoice').map(({ documentId }) => documentId),
-  write: ({ linkTo, linkToStop, ...sender }) =>
+  write: ({ linkTo, linkBy, ...sender }) =>
     collectionMail({
       ...sender,
       customerName: customerNameOf(to),
       kind,
       items: items.map((item) => shownItem(item, linkTo)),
-      stopLink: linkToStop(reminderLink(account, to.id, kind)),
+      stopLink: linkBy(reminderLink(account, to.id, kind)),
     }),
 })
 

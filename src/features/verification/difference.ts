@@ -12,6 +12,7 @@ export type RecordType =
   | 'charge'
   | 'credit_note'
   | 'customer'
+  | 'emandate'
   | 'invoice'
   | 'ledger_entry'
   | 'ledger_seal'

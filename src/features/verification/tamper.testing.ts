@@ -39,7 +39,8 @@ export async function tamperWith(service: TestService, clientOf: () => TestClien
   return { superuser, tampered }
 }
 
-const KINDS = 'charge|invoice|customer|note|allocation|subscription|account|block|payment|adjustment|entry|seal|debt'
+const KINDS =
+  'emandate|charge|invoice|customer|note|allocation|subscription|account|block|payment|adjustment|entry|seal|debt'
 
 /** Differences as people read them, with the check's name and without identifiers. */
 export const reported = (differences: readonly Difference[]): string[] =>

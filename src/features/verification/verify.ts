@@ -11,6 +11,7 @@ import { coverage } from './coverage.ts'
 import { creditedCharges, creditNotes } from './credits.ts'
 import { deliveries } from './deliveries.ts'
 import type { Check, Difference } from './difference.ts'
+import { emandates } from './emandates.ts'
 import { entriesBalance, ledgerEntries } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
@@ -48,6 +49,7 @@ const CHECKS: readonly Check[] = [
   usageCycles,
   counts,
   deliveries,
+  emandates,
 ]
 
 export interface Verification {

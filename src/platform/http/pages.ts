@@ -54,7 +54,7 @@ export type Shown = PageContent & {
   returnsTo?: string
 }
 
-/** Sender of a form, as its browser names itself. */
+/** Visitor of a page, as the browser names itself. */
 export interface Visitor {
   address: string
   agent: string | null
@@ -84,7 +84,7 @@ export interface PageOperation<Found> {
   below: string
   /** Finds what the link names; undefined where it names nothing any more. Throws `gone` where it is no longer shown. */
   find(db: Queryable, context: RequestContext, link: Link): Promise<Named<Found> | undefined>
-  show?(db: Snapshot, request: PageRequest<Found>): Promise<Shown | Answer>
+  show?(db: Snapshot, request: PageRequest<Found>, visitor: Visitor): Promise<Shown | Answer>
   form?: PageForm<Found>
 }
 
@@ -268,7 +268,7 @@ async function showPage(
     const snapshot = deps.db.snapshot(link.account, gone.signal)
     try {
       const found = await findNamed(deps, snapshot, operation, link, request.headers['accept-language'])
-      return { shown: await operation.show?.(snapshot, found.request), visited: found }
+      return { shown: await operation.show?.(snapshot, found.request, visitorOf(request)), visited: found }
     } finally {
       snapshot.end()
     }

@@ -70,6 +70,9 @@ export function makeLinks(envelope: Pick<Envelope, 'keyedHash'>, publicUrl: stri
   }
 }
 
-/** Returns the address of a page by its token, below that of the service. */
+/** The path of the PDF of an eMandate. Rule: its token stands in the query, by which the signee's copy is fetched like any other. */
+export const MANDATE_DOWNLOAD = '/widget/emandate/download'
+
+/** Returns the address that a token opens, below that of the service. */
 export const linkUrl = (publicUrl: string, kind: LinkKind, token: string): string =>
-  `${publicUrl.replace(/\/$/, '')}/${kind}/${token}`
+  `${publicUrl.replace(/\/$/, '')}${kind === 'c' ? `${MANDATE_DOWNLOAD}?token=${token}` : `/${kind}/${token}`}`
