@@ -15,9 +15,9 @@ import {
   OLD_MANDATES_A_LOOK,
   SIGNED_CHANNEL,
 } from './queries.ts'
-import { KEPT } from './rules.ts'
+import { KEEPING_TIMES } from './rules.ts'
 
-/** What is done with mandates in the background: their PDFs are made, and those that are old are forgotten. */
+/** Background work on mandates: their PDFs are made, and those that are old are forgotten. */
 
 const LOOK_EVERY_MS = 30_000
 const FORGET_EVERY_MS = 3_600_000
@@ -55,7 +55,12 @@ export const forgetMandatesDuty = (deps: Pick<MandateDeps, 'links'>): Duty => ({
   name: 'forget mandates',
   everyMs: FORGET_EVERY_MS,
   run: async ({ db, realClock }, goOn) => {
-    const found = await listOldMandates(db.unscoped, instantOf(realClock()), KEPT.unsignedDays, KEPT.signedMonths)
+    const found = await listOldMandates(
+      db.unscoped,
+      instantOf(realClock()),
+      KEEPING_TIMES.unsignedDays,
+      KEEPING_TIMES.signedMonths,
+    )
     for (const { account: accountId, id } of found) {
       goOn()
       await db.transaction(accountId, async (tx) => {

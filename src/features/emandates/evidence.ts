@@ -28,7 +28,7 @@ export const chained = (before: Pick<Evidence, 'hash'> | undefined, step: Omit<E
   hash: hashOf(before?.hash ?? '', step),
 })
 
-/** Hashes what a signed mandate says, so that its signature holds it fast: nothing of it changes any more. */
+/** Hashes the terms and the signee of a signed mandate, so that its signature holds it fast: nothing of it changes any more. */
 export const mandateHash = ({
   signee,
   terms,

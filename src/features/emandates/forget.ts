@@ -7,7 +7,7 @@ import { deleteMandate, lockUnsignedMandatesOf, type Mandate } from './queries.t
 import { recordMandate } from './record.ts'
 import { lockBoth } from './sign.ts'
 
-/** Forgetting: what a mandate said, its evidence and its PDF go together. That there was one stays, in its events. */
+/** Forgetting: the text of a mandate, its evidence and its PDF go together. That there was one stays, in its events. */
 
 type Deps = Pick<MandateDeps, 'links' | 'realClock'>
 

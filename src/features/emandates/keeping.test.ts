@@ -8,7 +8,7 @@ import { account } from '../batches/batches.testing.ts'
 import { MANDATE, signingBy } from './emandates.testing.ts'
 import { findMandate, findSealedPdf, listEvidence } from './queries.ts'
 
-/** What becomes of a mandate after its signature: its PDF, the copy for the signee, how long it is kept, and what an anonymised customer leaves. */
+/** A mandate after its signature: its PDF, the copy for the signee, how long it is kept, and what an anonymised customer leaves. */
 
 const START = Date.parse('2027-01-01T00:00:00Z')
 const ORIGIN = 'https://pay.example.org'

@@ -186,7 +186,7 @@ export const announceSigned = (tx: Transaction) => tx.rows(sql`select pg_notify(
 /** The most mandates that one look for old ones returns. */
 export const OLD_MANDATES_A_LOOK = 100
 
-/** Lists mandates of all accounts that are kept no longer: see `KEPT` of the rules. */
+/** Lists mandates of all accounts that are kept no longer: see `KEEPING_TIMES` of the rules. */
 export const listOldMandates = (db: Queryable, realNow: Instant, unsignedDays: number, months: object) =>
   db.rows<MandateName>(
     sql`select account_id as "account", emandate_id as "id"

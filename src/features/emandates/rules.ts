@@ -7,7 +7,10 @@ import type { Frequency } from './queries.ts'
  * How long mandates are kept: unsigned ones in days after they were made, signed ones that no method names in months after their last debit, or after the
  * signature. Rules of the schemes: 14 months (SEPA), 2 years (Nacha), 7 years (South African debit orders).
  */
-export const KEPT = { unsignedDays: 90, signedMonths: { sepa: 14, ach: 24, debit_order: 84 } } as const satisfies {
+export const KEEPING_TIMES = {
+  unsignedDays: 90,
+  signedMonths: { sepa: 14, ach: 24, debit_order: 84 },
+} as const satisfies {
   unsignedDays: number
   signedMonths: Record<BankKind, number>
 }

@@ -5,7 +5,7 @@ import { eachPage } from './pages.ts'
 
 /**
  * Checks the evidence of mandates: each step holds the hash of the one before, the first is that it was made, a signed one ends with its signature and
- * nothing else has one, and what a signed one says is what was signed.
+ * nothing else has one, and the text of a signed one is what was signed.
  */
 export const emandates: Check = {
   name: 'evidence of mandates',
