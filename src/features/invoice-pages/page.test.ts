@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { codesOf, moveTo } from '../../../test/support/shop.ts'
-import { paymentOf } from '../money/money.testing.ts'
+import { creditOf, paymentOf } from '../money/money.testing.ts'
 import { open, ORIGIN, pathOf, seenOf } from './pages.testing.ts'
 
 const service = await startTestService({ publicUrl: ORIGIN })
@@ -117,6 +117,36 @@ describe('the page of an invoice', () => {
     const paid = (await open(service, path)).seen
     expect(paid).toContain('✓ Paid')
     expect(paid).not.toContain('To pay')
+  })
+
+  test('thanks nobody for what was credited, written off, or nothing from the start', async () => {
+    const { client, customerID, invoice, pay } = await shop()
+    const [credited, off, partly, both] = [await invoice(), await invoice(), await invoice(), await invoice()]
+    const free = await invoice({ Charges: [{ Line: 'Trial', UnitCostEx: 0 }] })
+    const credit = async (id: number, amount: number) => {
+      const body = { ...creditOf(customerID, amount), Allocations: [{ invoiceID: id, amountApplied: amount }] }
+      expect((await client.post('/v1/credits', body)).status).toBe(201)
+    }
+    const writeOff = async (id: number, amount: number) => {
+      const body = { customerID, Type: 'negative', AdjustmentType: 'bad_debt', Amount: amount, Date: '2027-01-01' }
+      const Allocations = [{ objectID: id, AmtAllocated: amount }]
+      const added = await client.post('/v1/adjustment/add', { ...body, Ref: `B${id}`, Allocations })
+      expect(added.text).toContain('AdjustmentID')
+    }
+    await credit(credited, 115)
+    await writeOff(off, 115)
+    await pay(partly, 100)
+    await writeOff(partly, 15)
+    await credit(both, 15)
+    await pay(both, 100)
+    const seenOf = async (id: number) => (await open(service, await pathOf(client, id))).seen
+    for (const id of [credited, off, partly, free]) {
+      const seen = await seenOf(id)
+      expect(seen).toContain('✓ Settled Nothing is left to pay.')
+      expect(seen).not.toMatch(/Paid|Thank you|To pay/)
+    }
+    expect(await seenOf(partly)).toContain('Written off, Jan 1, 2027 -$15.00')
+    expect(await seenOf(both)).toContain('✓ Paid Thank you: nothing is left to pay.')
   })
 
   test('shows that a cancelled one asks for nothing', async () => {

@@ -13,9 +13,12 @@ import { invoicePageWords } from './words.ts'
 /** An invoice as its page shows it: what its document has, in one column, and how it stands. */
 
 /** How an invoice stands for the one who is to pay it. */
-export type Standing = 'paid' | 'cancelled' | 'pending' | 'open'
+export type Standing = 'paid' | 'settled' | 'cancelled' | 'pending' | 'open'
 
-/** Returns how an invoice stands. Rule: pending money leaves nothing to do, and is no payment yet. */
+/**
+ * Returns how an invoice stands. Rule: pending money leaves nothing to do, and is no payment yet. Nobody is thanked for what was written off, or
+ * settled by credits alone.
+ */
 export function standingOf({
   state,
   balanceMinor,
@@ -23,7 +26,9 @@ export function standingOf({
 }: Pick<InvoiceDocument, 'state' | 'balanceMinor' | 'applied'>): Standing {
   if (state === 'cancelled') return 'cancelled'
   if (balanceMinor > 0n) return 'open'
-  return applied.some(({ isPending }) => isPending) ? 'pending' : 'paid'
+  if (applied.some(({ isPending }) => isPending)) return 'pending'
+  const isPaid = applied.some(({ kind }) => kind === 'payment') && !applied.some(({ kind }) => kind === 'bad_debt')
+  return isPaid ? 'paid' : 'settled'
 }
 
 interface Showing {
@@ -68,6 +73,8 @@ function standing({ document, formats, today, paying }: Showing): Html {
       return html`<p class="state bad">${own.cancelled}</p><p>${words.cancelledNotice}</p>`
     case 'paid':
       return html`<p class="state good">✓ ${own.paid}</p><p>${own.paidText}</p>`
+    case 'settled':
+      return html`<p class="state good">✓ ${own.settled}</p><p>${own.settledText}</p>`
     case 'pending':
       // Whatever there is to do about it stands where it can be paid.
       return html`<p class="state">${own.pending}</p>${!paying?.open && html`<p>${own.pendingText}</p>`}`

@@ -7,6 +7,8 @@ interface Words {
   invoice(number: string): string
   paid: string
   paidText: string
+  settled: string
+  settledText: string
   cancelled: string
   pending: string
   pendingText: string
@@ -42,6 +44,8 @@ const en: Words = {
   invoice: (number) => `Invoice ${number}`,
   paid: 'Paid',
   paidText: 'Thank you: nothing is left to pay.',
+  settled: 'Settled',
+  settledText: 'Nothing is left to pay.',
   cancelled: 'Cancelled',
   pending: 'Payment on its way',
   pendingText: 'A payment for this invoice is under way. There is nothing that you need to do.',
@@ -85,6 +89,8 @@ const de: Words = {
   invoice: (number) => `Rechnung ${number}`,
   paid: 'Bezahlt',
   paidText: 'Vielen Dank: Es ist nichts mehr zu zahlen.',
+  settled: 'Ausgeglichen',
+  settledText: 'Es ist nichts mehr zu zahlen.',
   cancelled: 'Storniert',
   pending: 'Zahlung unterwegs',
   pendingText: 'Eine Zahlung für diese Rechnung ist unterwegs. Sie müssen nichts weiter tun.',
