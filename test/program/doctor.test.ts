@@ -145,6 +145,25 @@ describe('illnesses', () => {
     expect(code).toBe(0)
   })
 
+  test.each([
+    ['is unset', {}],
+    ['is the origin of PUBLIC_URL', { WIDGET_ORIGIN: 'https://billing.example' }],
+    ['is http', { WIDGET_ORIGIN: 'http://cards.example' }],
+  ])('an origin of the capture frames that %s', async (text, env) => {
+    const { code, said } = await doctor({ DATA_DIR: testFolder(), PUBLIC_URL: 'https://billing.example/base', ...env })
+    expect(of(said, 'WIDGET_ORIGIN')).toMatchObject([{ State: 'warn', Says: expect.stringContaining(text) }])
+    expect(code).toBe(0)
+  })
+
+  test('no origin of the capture frames is asked for on the machine itself, and one that is right is not told', async () => {
+    const widget = async (env: Record<string, string>) =>
+      of((await doctor({ DATA_DIR: testFolder(), ...env })).said, 'WIDGET_ORIGIN')
+    expect(await widget({})).toEqual([])
+    expect(await widget({ PUBLIC_URL: 'http://localhost:3000', WIDGET_ORIGIN: 'http://127.0.0.1:3000' })).toEqual([])
+    const apart = { PUBLIC_URL: 'https://billing.example', WIDGET_ORIGIN: 'https://cards.example' }
+    expect(await widget(apart)).toEqual([])
+  })
+
   test('a data folder that is none, one that is open, and one with something else in it', async () => {
     const folder = testFolder()
     const file = join(folder, 'file')

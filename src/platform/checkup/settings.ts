@@ -85,7 +85,7 @@ function together(config: Config): Finding[] {
   const { host, publicUrl, trustProxy, corsOrigin, logLevel, outboundAllow } = config
   const findings: Finding[] = []
   const isOpen = !LOOPBACK.test(host)
-  if (publicUrl?.startsWith('http://') && !LOOPBACK.test(new URL(publicUrl).hostname))
+  if (publicUrl?.startsWith('http://') && !isOfMachine(publicUrl))
     findings.push(doubtful('PUBLIC_URL', 'is http: keys travel readable for everybody on the way', 'serve it by https'))
   if (isOpen && publicUrl === undefined)
     findings.push(
@@ -117,7 +117,24 @@ function together(config: Config): Finding[] {
     )
   if (logLevel === 'silent')
     findings.push(doubtful('LOG_LEVEL', 'is silent: nobody learns of a failure', 'set it to info or warn'))
-  return [...findings, ...mailFindings(config)]
+  return [...findings, ...widgetFindings(config), ...mailFindings(config)]
+}
+
+const isOfMachine = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
+
+/** Finds frames of the capture widget that share an origin with the other pages, or travel readable; on the machine itself neither matters. */
+function widgetFindings({ publicUrl, widgetOrigin }: Config): Finding[] {
+  if (widgetOrigin?.startsWith('http://') && !isOfMachine(widgetOrigin))
+    return [
+      doubtful('WIDGET_ORIGIN', 'is http: cards travel readable for everybody on the way', 'serve the frames by https'),
+    ]
+  if (publicUrl === undefined || isOfMachine(publicUrl)) return []
+  const mend = 'set it to another host name of this service'
+  if (widgetOrigin === undefined)
+    return [doubtful('WIDGET_ORIGIN', 'is unset: the frames that take cards share the origin of all other pages', mend)]
+  return widgetOrigin === new URL(publicUrl).origin
+    ? [doubtful('WIDGET_ORIGIN', 'is the origin of PUBLIC_URL: the frames that take cards share it', mend)]
+    : []
 }
 
 function mailFindings({ smtpUrl, mailFrom, publicUrl }: Config): Finding[] {
