@@ -10,6 +10,8 @@ describe('what the driver throws', () => {
       { code: '57P03' },
       { code: '53300' },
       new Error('Connection terminated unexpectedly'),
+      // Somebody has closed it for a while.
+      { code: '55000', message: 'database "billing" is not currently accepting connections' },
     ])
       expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
   })

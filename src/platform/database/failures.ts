@@ -58,7 +58,7 @@ const AWAY_CODES = new Set([
   '08P01',
 ])
 const AWAY_MESSAGES =
-  /connection terminated|connection timeout|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|cannot use a pool after|client was closed/i
+  /connection terminated|connection timeout|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|cannot use a pool after|client was closed|not currently accepting connections/i
 
 /** Reports whether the error only follows from an earlier failure in its transaction. */
 export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === '25P02'
