@@ -117,9 +117,15 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
     const strange = tokenOf(link === 'i' ? 'u' : 'i', mine.client, mine.records[link])
     const foreign = tokenOf(link, other.client, mine.records[link])
     const wrong = [swapped, strange, foreign, token.toUpperCase(), token.slice(0, -1), `${token}a`, '-', '%00', 'é']
+    // Where a page may be shown in a frame, so may what is shown instead of it, which holds nothing.
+    const ancestors = link === 'w' || link === 'm' ? '*' : "'none'"
     for (const sent of wrong) {
-      const { statusCode, payload } = await visit({ url: url(sent) })
+      const { statusCode, payload, headers } = await visit({ url: url(sent) })
       expect([sent, statusCode]).toEqual([sent, 404])
+      expect(headers['content-security-policy']).toMatch(
+        new RegExp(`frame-ancestors ${ancestors.replace('*', '\\*')}$`),
+      )
+      expect(payload).not.toMatch(/<(form|a|button|script)\b/)
       expect(payload).not.toMatch(/lapwing|ostrich/)
     }
   })

@@ -15,7 +15,9 @@
   }).join('')
   const frame = document.createElement('iframe')
   let isReady = false
-  let waiting
+  // Each page of the frame reports once, a little before or after the browser has loaded it.
+  let isReported = false
+  let waiting = 0
 
   function tell(type, detail) {
     box.dispatchEvent(new CustomEvent('perennial:' + type, { detail: detail, bubbles: true }))
@@ -26,7 +28,9 @@
     const message = event.data
     if (!message || message.source !== 'perennial-capture' || message.channel !== channel) return
     if (message.type === 'ready') {
+      isReported = !waiting
       clearTimeout(waiting)
+      waiting = 0
       if (!isReady) tell('ready', {})
       isReady = true
     } else if (message.type === 'resize' && message.height > 0 && message.height < 10000) {
@@ -40,13 +44,16 @@
   frame.setAttribute('sandbox', 'allow-scripts allow-same-origin allow-forms')
   frame.setAttribute('referrerpolicy', 'no-referrer')
   frame.style.cssText = 'display:block;width:100%;height:36rem;border:0;color-scheme:normal'
-  // A frame that may not be shown here loads an error page of the browser, which tells nothing.
+  // What reports nothing is no page of the session: the browser refuses to show the frame here, or the service has refused a request.
   frame.addEventListener('load', function () {
     clearTimeout(waiting)
-    if (!isReady)
-      waiting = setTimeout(function () {
-        tell('error', { code: 'invalid_domain' })
-      }, 3000)
+    waiting = isReported
+      ? 0
+      : setTimeout(function () {
+          waiting = 0
+          tell('error', { code: isReady ? 'general_error' : 'invalid_domain' })
+        }, 3000)
+    isReported = false
   })
   window.addEventListener('message', onMessage)
   frame.src = address

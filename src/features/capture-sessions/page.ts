@@ -153,7 +153,7 @@ function formPage({ found, locale, path }: FrameRequest, way: Way, entered: Ente
   const action = way === 'card' ? path : `${path}${BELOW_ACCOUNT}`
   const content = html`<h1>${title}</h1>
     ${found.session.description !== null && html`<p><bdi>${found.session.description}</bdi></p>`}
-    ${entered.refusal !== null && html`<p class="note bad" role="alert">${entered.refusal}</p>`}
+    ${entered.refusal !== null && html`<p class="note bad" role="alert" tabindex="-1" autofocus>${entered.refusal}</p>`}
     <form method="post" action="${action}" novalidate autocomplete="on">
       ${fieldsOf(words, way, entered)}
       <button type="submit">${words.send}</button>
@@ -178,7 +178,7 @@ function endPage(deps: FormDeps, request: FrameRequest): Shown {
       found,
       {
         title,
-        content: html`<h1>${title}</h1>
+        content: html`<h1 tabindex="-1">${title}</h1>
           ${what !== undefined && html`<p class="state good">${what}</p>`}
           <p role="status">${text}</p>`,
       },

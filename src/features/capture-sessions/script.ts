@@ -4,8 +4,10 @@
  */
 export const FRAME_SCRIPT = `(() => {
   const facts = document.querySelector('[data-host]').dataset
-  const wrong = document.querySelector('[aria-invalid=true]')
-  if (wrong) wrong.focus()
+  const find = (selector) => document.querySelector(selector)
+  // Whoever has sent a form is brought to what came of it; nobody else's focus is taken.
+  const spot = find('[aria-invalid=true]') || find('[role=alert]') || (document.hasFocus() && find('h1[tabindex]'))
+  if (spot) spot.focus()
   const form = document.querySelector('form')
   if (form) form.addEventListener('submit', (event) => {
     if (form.dataset.sent) return event.preventDefault()
@@ -13,10 +15,11 @@ export const FRAME_SCRIPT = `(() => {
     form.querySelector('button').setAttribute('aria-disabled', 'true')
   })
   if (parent === self) return
+  document.documentElement.className = 'framed'
   const tell = (message) => parent.postMessage({ source: 'perennial-capture', channel: name, ...message }, facts.host)
-  const size = () => tell({ type: 'resize', height: Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY) })
+  const size = () => tell({ type: 'resize', height: Math.ceil(find('main').getBoundingClientRect().bottom + scrollY) })
   tell({ type: 'ready' })
-  new ResizeObserver(size).observe(document.querySelector('main'))
+  new ResizeObserver(size).observe(find('main'))
   size()
   if (facts.result) tell({ type: 'result', state: facts.result })
   if (facts.error) tell({ type: 'error', code: facts.error })

@@ -137,6 +137,9 @@ export const pageGone = () =>
 
 const COVERED = new RegExp(`^/(?:${LINK_KINDS.join('|')})(?:[/?]|$)`, 'i')
 
+/** Links whose pages may be shown in a frame. So may their refusals, by anybody: they hold nothing of anybody, and nothing that could be pressed. */
+const FRAMED = /^\/[wm]\//
+
 export function makePages(deps: PageDeps, operations: readonly PageOperation<any>[]): Pages {
   const visits = new CountedWindows(deps.clock)
   const withLogos = [...operations, ...logosOf(deps, operations)]
@@ -159,7 +162,8 @@ export function makePages(deps: PageDeps, operations: readonly PageOperation<any
       const words = pageWords(language).refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
       const content = html`<h1>${words.title}</h1>
         <p>${words.text}</p>`
-      return sendPage(deps, reply, { status, title: words.title, content }, null, language)
+      const framedBy = FRAMED.test(request.url) ? { framedBy: '*' } : {}
+      return sendPage(deps, reply, { status, title: words.title, content, ...framedBy }, null, language)
     },
   }
 }
