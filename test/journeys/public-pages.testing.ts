@@ -10,7 +10,7 @@ import { moveTo } from '../support/shop.ts'
 
 /** Every public page in each of its states, as a table: a page that is new, or can look another way, gets a row here. */
 
-/** What the rows share: one service, whose clocks they move. */
+/** The one service of all rows, whose clocks they move. */
 export interface World {
   service: TestService
   /** Real time goes on by so much, for what has no clock of an account. */
