@@ -1,3 +1,4 @@
+import { invalid } from '../../kernel/fault.ts'
 import { languageOf, type Language } from '../../platform/locale/format.ts'
 import { type PageOperation, pageOperation, type PageRequest, type Shown } from '../../platform/http/pages.ts'
 import { html, type Html } from '../../platform/page/html.ts'
@@ -70,7 +71,8 @@ export const signingPage = (deps: SigningDeps): PageOperation<any> =>
       submit: async (request, values, visitor) => {
         const signing: Signing = { deps, context: request.context, visitor, locale: request.locale }
         if (values.get('decision') === 'decline') return declined(signing, request)
-        return signed(signing, request, values)
+        if (values.get('decision') === 'sign') return signed(signing, request, values)
+        throw invalid('decision_unknown', 'The form must be sent by one of its buttons.', 'decision')
       },
     },
   })

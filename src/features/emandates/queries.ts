@@ -120,11 +120,13 @@ export const insertMandate = (tx: Transaction, m: NewMandate) =>
       ${JSON.stringify(m.signee)}::jsonb, ${JSON.stringify(m.terms)}::jsonb, ${m.kind}, ${m.number}, ${m.numberHash}, ${m.lastFour},
       ${m.createdAt}, ${m.madeAt})`)
 
-/** Ends the unsigned mandates of a stored method: another takes their place. */
+/** Ends the unsigned mandates that a stored method has, or is linked to: another takes their place. */
 export const endOpenMandatesOf = (tx: Transaction, methodId: Id, at: Instant) =>
   tx.rows(sql`
     update emandates set ended_at = ${at}
-     where account_id = ${tx.account} and payment_method_id = ${methodId} and signed_at is null and ended_at is null`)
+     where account_id = ${tx.account} and signed_at is null and ended_at is null
+       and (payment_method_id = ${methodId} or emandate_id = (
+         select emandate_id from payment_methods where account_id = ${tx.account} and payment_method_id = ${methodId}))`)
 
 export const updateSigned = (tx: Transaction, id: Id, signee: Signee, signedAt: Instant, reallyAt: Instant) =>
   tx.rows(sql`

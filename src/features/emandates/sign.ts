@@ -5,6 +5,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { Visitor } from '../../platform/http/pages.ts'
 import { languageOf } from '../../platform/locale/format.ts'
+import { plainName } from '../../platform/page/html.ts'
 import { REFUSED } from '../../platform/wire/read.ts'
 import { linkSigned, type OnMethodChanged } from '../payment-methods/actions.ts'
 import { mandateState, mandateReference } from '../payment-methods/emandate.ts'
@@ -51,9 +52,22 @@ export const BASICS = {
 
 export const DRAWING_MAX = 20_000
 const DRAWING = /^(?:M\d{1,3} \d{1,3}(?:L\d{1,3} \d{1,3})+)+$/
+const PAPER = { width: 600, height: 200 }
+/** A drawing is wider or higher than this: a dot is no signature. */
+const EXTENT_MIN = 10
 
-/** Returns whether a text is strokes of a pen, on 600 by 200: lines from point to point, and nothing else of a path. */
-export const isDrawing = (path: string): boolean => path.length <= DRAWING_MAX && DRAWING.test(path)
+/** Returns whether a text is strokes of a pen on the paper: lines from point to point, and nothing else of a path. */
+export function isDrawing(path: string): boolean {
+  if (path.length > DRAWING_MAX || !DRAWING.test(path)) return false
+  const numbers = (path.match(/\d+/g) ?? []).map(Number)
+  const extent = (axis: 0 | 1, max: number) => {
+    const along = numbers.filter((_, index) => index % 2 === axis)
+    const [from, to] = [Math.min(...along), Math.max(...along)]
+    return to > max ? undefined : to - from
+  }
+  const [width, height] = [extent(0, PAPER.width), extent(1, PAPER.height)]
+  return width !== undefined && height !== undefined && Math.max(width, height) >= EXTENT_MIN
+}
 
 export interface Signature {
   typed: string
@@ -98,7 +112,7 @@ export function readSignee(
 /** Returns what is missing or wrong in a signature. */
 export function complaintsOf({ hasConsent, typed, drawing }: SentSignature): Complaint[] {
   return [
-    ...(typed === '' && drawing === '' ? (['signature'] as const) : []),
+    ...(plainName(typed) === '' && drawing === '' ? (['signature'] as const) : []),
     ...(drawing !== '' && !isDrawing(drawing) ? (['drawing'] as const) : []),
     ...(hasConsent ? [] : (['consent'] as const)),
   ]

@@ -119,6 +119,10 @@ describe('a signature', () => {
       [{ drawing: '<svg onload=x>' }, 'drawing could not be read'],
       [{ drawing: 'M1 1' }, 'drawing could not be read'],
       [{ drawing: 'M1 1L9999 9' }, 'drawing could not be read'],
+      [{ drawing: 'M1 1L601 9' }, 'drawing could not be read'],
+      [{ drawing: 'M1 1L9 201' }, 'drawing could not be read'],
+      [{ drawing: 'M5 5L5 5' }, 'drawing could not be read'],
+      [{ signature: '\u200b\u202e' }, 'type your name'],
     ] as const) {
       const refused = await sign(asked.path, fields)
       expect(refused.statusCode, word).toBe(400)
@@ -126,7 +130,8 @@ describe('a signature', () => {
     }
     expect((await sign(asked.path, { drawing: 'M1 1'.repeat(10_000) })).statusCode).toBe(400)
     expect((await sign(asked.path, { drawing: 'x'.repeat(1_000_000) })).statusCode).toBe(413)
-    expect((await sign(asked.path, { bank_AccNumber: '1' })).statusCode).toBe(400)
+    for (const fields of [{ bank_AccNumber: '1' }, { decision: 'maybe' }, { decision: '' }, { signature: 'Ada\0' }])
+      expect((await sign(asked.path, fields)).statusCode, JSON.stringify(fields)).toBe(400)
     expect((await sign(asked.path, { shown: 'f'.repeat(64) })).statusCode).toBe(409)
     expect((await post(asked.path, { decision: 'sign' }, { origin: 'https://evil.example' })).statusCode).toBe(403)
     expect(await stateOf(asked)).toBe('open')
@@ -274,6 +279,20 @@ describe('for a stored method', () => {
       MandateDate: '2027-01-01T00:00:00Z',
     })
     expect((await client.post('/v1/emandate', body)).body.Errors[0].Code).toBe('payment_method_has_mandate')
+  })
+
+  test('a new one ends the unsigned one that the method is linked to, and is linked in its place', async () => {
+    const { client, customerID, customerPaymentMethodID, body, read } = await stored()
+    const { IBAN, BIC } = BankAccount
+    const linked = await ask({ ...SEPA, bank_AccNumber: IBAN, bank_BranchCode: BIC }, { client })
+    const path = `/v1/paymentmethods/bankaccount/${customerPaymentMethodID}`
+    const change = { customerID, isPrimary: true, BankAccount: { ...BankAccount, EMandateToken: linked.token } }
+    expect((await client.put(path, change)).status).toBe(204)
+    const asked = await ask(body, { client })
+    expect(await stateOf(linked)).toBe('expired')
+    expect((await show(linked.path)).statusCode).toBe(410)
+    await sign(asked.path)
+    expect((await read()).BankAccount).toMatchObject({ EMandateToken: asked.token, MandateReference: `EM${asked.id}` })
   })
 
   test('one that took its place, or whose account has changed, is not signed any more', async () => {

@@ -14,6 +14,9 @@ const MULTIPART_TYPE = /^multipart\/form-data\s*;/i
 const ONE_CLICK = 'List-Unsubscribe'
 const ONE_CLICK_VALUE = 'One-Click'
 
+/** Control characters that no field of a form can bring forth: only lines and tabs. */
+const STRANGE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
+
 /** Fields of a form by name, each sent once at most. */
 export type Values = ReadonlyMap<string, string>
 
@@ -32,6 +35,7 @@ function fieldsOf(sent: Iterable<readonly [string, unknown]>, fields: FormFields
     if (max === undefined) throw unreadable('The form has a field that is not of this page.')
     if (values.has(name)) throw unreadable(`The form has the field ${name} twice.`)
     if (typeof value !== 'string' || value.length > max) throw unreadable(`The field ${name} of the form is too long.`)
+    if (STRANGE.test(value)) throw unreadable(`The field ${name} of the form has a control character.`)
     values.set(name, value)
   }
   return values
