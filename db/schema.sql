@@ -772,6 +772,7 @@ create table emandates (
   signed_really_at timestamp with time zone,
   ended_at timestamp with time zone,
   pdf_made_at timestamp with time zone,
+  auth_origin text,
   constraint emandates_pkey PRIMARY KEY (account_id, emandate_id),
   constraint emandates_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint emandates_channel_check CHECK ((channel = ANY (ARRAY['embedded'::text, 'redirect'::text]))),

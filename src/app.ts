@@ -56,7 +56,6 @@ import { subscriptionComponentOperations } from './features/usage/component-rout
 import { usageOperations } from './features/usage/routes.ts'
 import { capturePages } from './features/capture-sessions/page.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
-import { EMBED_SCRIPT } from './features/emandates/embed-script.ts'
 import { mandateDownload } from './features/emandates/download.ts'
 import { signingPage } from './features/emandates/page.ts'
 import { emandateOperations } from './features/emandates/routes.ts'
@@ -79,7 +78,7 @@ import { makeMetrics, type Metrics } from './platform/metrics.ts'
 import { KnownLong } from './platform/http/known-long.ts'
 import type { Operation } from './platform/http/operation.ts'
 import { OUTWARD } from './platform/http/outward.ts'
-import { addDownload, addScript } from './platform/http/download.ts'
+import { addDownload } from './platform/http/download.ts'
 import type { HttpDeps } from './platform/http/deps.ts'
 import { addIntake } from './platform/http/intake.ts'
 import { makePages, type Pages } from './platform/http/pages.ts'
@@ -259,7 +258,7 @@ function allPages(
   )
 }
 
-/** Adds what pages and signees of mandates ask for beside the interface: the script of the frame, and the PDF. */
+/** Adds what signees of mandates ask for beside the interface: the PDF. */
 function addMandateRoutes(
   server: FastifyInstance,
   { visit }: Pages,
@@ -273,7 +272,6 @@ function addMandateRoutes(
     return caller
   }
   addDownload(server, mandateDownload({ ...deps, authenticate: counted }), visit)
-  addScript(server, '/widget/emandate.js', EMBED_SCRIPT)
 }
 
 /** Makes the function that gives a request of a caller its context. */

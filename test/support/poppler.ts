@@ -8,13 +8,13 @@ import { join } from 'node:path'
 /** With CI set the programs have to be there; elsewhere tests that need them are named as not run. */
 export const hasPoppler = !spawnSync('pdfinfo', ['-v']).error || process.env['CI'] !== undefined
 
-function ask(program: string, options: readonly string[], pdf: Buffer): string {
+function ask(program: string, options: readonly string[], pdf: Buffer, encoding: BufferEncoding = 'utf8'): string {
   const folder = mkdtempSync(join(tmpdir(), 'perennial-pdf-'))
   try {
     const path = join(folder, 'document.pdf')
     writeFileSync(path, pdf)
     const args = program === 'pdftotext' ? [...options, path, '-'] : [...options, path]
-    const { stdout, stderr, status, error } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1e8 })
+    const { stdout, stderr, status, error } = spawnSync(program, args, { encoding, maxBuffer: 1e8 })
     if (error || status !== 0 || stderr !== '') throw new Error(`${program}: ${error?.message ?? stderr}`)
     return stdout
   } finally {
@@ -38,3 +38,9 @@ export const infoOfPdf = (pdf: Buffer): Record<string, string> =>
 
 /** The tree of tags with their texts, as a screen reader goes through it. */
 export const structureOfPdf = (pdf: Buffer): string => ask('pdfinfo', ['-struct-text'], pdf)
+
+/** Counts the dark dots of all pages at 72 to the inch: what is drawn, not only what is written. */
+export function inkOfPdf(pdf: Buffer): number {
+  const pages = ask('pdftoppm', ['-r', '72', '-gray'], pdf, 'latin1')
+  return [...pages].filter((dot) => dot.charCodeAt(0) < 100).length
+}

@@ -3,6 +3,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { checkAuthDomain } from '../../platform/page/origin.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import type { Customer } from '../customers/queries.ts'
 import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
@@ -13,7 +14,7 @@ import { removeAtGateway } from '../payment-methods/removal.ts'
 import { type CapturedDeps, keepMethod, openMethod } from './captured.ts'
 import { type CaptureSession, insertSession, noteCompletion, noteGivenBack } from './queries.ts'
 import { recordSession, tokenHash } from './record.ts'
-import { bankKindOf, originOfDomain, readSpan, sessionState } from './rules.ts'
+import { bankKindOf, readSpan, sessionState } from './rules.ts'
 import type { SessionBody } from './wire.ts'
 
 /** Changes of sessions by whoever holds a key, each in one transaction. */
@@ -37,13 +38,7 @@ export async function checkSession(
   const spanMs = span === undefined ? undefined : readSpan(span)
   if (span !== undefined && spanMs === undefined)
     problems.add('invalid', 'ExpiresIn', 'ExpiresIn must be of shape hh:mm:ss, over 0 and at most 24:00:00.')
-  const authOrigin = domain === undefined ? undefined : originOfDomain(domain, account.mode === 'test')
-  if (domain !== undefined && authOrigin === undefined)
-    problems.add(
-      'auth_domain_invalid',
-      'AuthDomain',
-      'AuthDomain must be one host such as shop.example or one https origin, without path or wildcard; http is for localhost in a test account.',
-    )
+  const authOrigin = checkAuthDomain(problems, domain, account.mode === 'test')
   const gateway = token === undefined ? undefined : await holdGatewayByToken(tx, tx.account, token)
   if (token !== undefined && !gateway) problems.add('gateway_unknown', 'GatewayToken', `There is no gateway ${token}.`)
   return gateway && authOrigin !== undefined && spanMs !== undefined ? { gateway, authOrigin, spanMs } : undefined

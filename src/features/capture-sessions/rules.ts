@@ -49,32 +49,3 @@ export function readSpan(text: string): number | undefined {
   const span = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
   return span > 0 && span <= 24 * HOUR_MS ? span : undefined
 }
-
-/** Names of hosts as a Content-Security-Policy may hold them: nothing in it can end the directive or stand for several hosts. */
-const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])$/
-
-const isLoopback = (hostname: string): boolean =>
-  ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || hostname.endsWith('.localhost')
-
-/**
- * Reads the one host or origin that may show a frame, and returns its origin; undefined where it is neither. A bare host means https, and http
- * for this very machine in a test account; nothing else may be http.
- */
-export function originOfDomain(sent: string, isTest: boolean): string | undefined {
-  const text = sent.trim()
-  const [, scheme, rest = ''] = /^(?:(https?):\/\/)?([^/?#@\\\s]+)$/i.exec(text) ?? []
-  if (rest === '') return undefined
-  const url = parsed(`${scheme ?? 'https'}://${rest}`)
-  if (!url || !HOST.test(url.hostname)) return undefined
-  const isOwnMachine = isTest && isLoopback(url.hostname)
-  if (scheme === undefined && isOwnMachine) return parsed(`http://${rest}`)?.origin
-  return url.protocol === 'https:' || isOwnMachine ? url.origin : undefined
-}
-
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text)
-  } catch {
-    return undefined
-  }
-}

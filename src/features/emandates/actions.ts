@@ -6,6 +6,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Links } from '../../platform/page/links.ts'
+import { originOfDomain } from '../../platform/page/origin.ts'
 import { numberHash } from '../payment-methods/actions.ts'
 import { beneficiaryOf } from './beneficiary.ts'
 import { chained, type Evidence, type EvidenceKind } from './evidence.ts'
@@ -57,6 +58,8 @@ export async function addMandate(
     methodId: method?.id ?? null,
     channel,
     redirectUrl: body.RedirectUrl ?? null,
+    authOrigin:
+      body.AuthDomain == null ? null : (originOfDomain(body.AuthDomain, context.account.mode === 'test') ?? null),
     isCustomerEditable: body.isCustomerEditable ?? false,
     isCompanySignee: body.isCompanySignee ?? false,
     signee: signeeFromWire(body),

@@ -27,18 +27,32 @@ const DRAWING_SCRIPT = `
   show()
 })()`
 
-/** Reports to the page that holds the frame how high this one is. */
-const HEIGHT_SCRIPT = `
-if (parent !== window) {
-  const report = () => parent.postMessage({ source: 'perennial-emandate', height: document.documentElement.scrollHeight }, '*')
-  new ResizeObserver(report).observe(document.body)
-  report()
-}`
+/** Sends a form once, however often its button is pressed, and leads to what is wrong with it. */
+const FORM_SCRIPT = `
+;(() => {
+  const form = document.querySelector('form')
+  const problems = document.querySelector('[role=alert]')
+  if (problems) problems.focus()
+  if (!form) return
+  let isSent = false
+  form.addEventListener('submit', (event) => { if (isSent) event.preventDefault(); isSent = true })
+  addEventListener('pageshow', () => { isSent = false })
+})()`
 
-/** The scripts of a page that is still to be signed. */
-export const SIGNING_SCRIPT = DRAWING_SCRIPT + HEIGHT_SCRIPT
+/**
+ * Posts to the page that holds the frame how high this one is, and how it ended: nothing that was entered. It goes to the one origin that may show
+ * the frame, where it is known, and is marked with the channel that the frame was opened with.
+ */
+const FRAME_SCRIPT = `
+;(() => {
+  if (parent === self) return
+  const main = document.querySelector('main'), { host, state } = document.querySelector('[data-state]').dataset
+  const tell = (message) => parent.postMessage({ source: 'perennial-emandate', channel: name, ...message }, host)
+  const size = () => tell({ type: 'resize', height: Math.ceil(main.getBoundingClientRect().bottom + scrollY) })
+  tell(state === 'open' ? { type: 'open' } : { type: 'result', result: state })
+  new ResizeObserver(size).observe(main)
+  size()
+})()`
 
-/** Reports the end of a signature to the page that holds the frame: nothing but how it ended. */
-export const resultScript = (result: 'signed' | 'declined' | 'expired'): string =>
-  `${HEIGHT_SCRIPT}
-if (parent !== window) parent.postMessage({ source: 'perennial-emandate', result: '${result}' }, '*')`
+/** The script of a page in any state. */
+export const SIGNING_SCRIPT = DRAWING_SCRIPT + FORM_SCRIPT + FRAME_SCRIPT

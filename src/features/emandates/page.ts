@@ -4,7 +4,7 @@ import { type PageOperation, pageOperation, type PageRequest, type Shown } from 
 import { html, type Html } from '../../platform/page/html.ts'
 import { mandateState, mandateToken } from '../payment-methods/emandate.ts'
 import { openMandateNumber } from './actions.ts'
-import { resultScript, SIGNING_SCRIPT } from './page-script.ts'
+import { SIGNING_SCRIPT } from './page-script.ts'
 import { signingWords } from './page-words.ts'
 import { findMandate, type Mandate, type Signee } from './queries.ts'
 import {
@@ -116,8 +116,21 @@ function returnUrl({ links }: Pick<SigningDeps, 'links'>, { context, found }: Re
   return url.href
 }
 
-/** Returns who may show the page in a frame: whoever has the token of one that was asked for by the embedded flow. */
-const framing = ({ channel }: Mandate): Pick<Shown, 'framedBy'> => (channel === 'embedded' ? { framedBy: '*' } : {})
+/** Pages that may show a frame whose host nobody has named: those that nobody on the way can have changed, and of a test account this computer's. */
+const ANY_HOST = { live: 'https:', test: 'https: http://localhost:* http://127.0.0.1:*' } as const
+
+/**
+ * Returns what is shown, framed for whom it may be: of the embedded flow for the origin that was named, which alone hears of it; of the other for
+ * nobody.
+ */
+function framed({ context, found: { channel, authOrigin } }: Request, state: Result | 'open', page: Shown): Shown {
+  return {
+    ...page,
+    content: html`<div data-state="${state}" data-host="${authOrigin ?? '*'}">${page.content}</div>`,
+    script: SIGNING_SCRIPT,
+    ...(channel === 'embedded' ? { framedBy: authOrigin ?? ANY_HOST[context.account.mode] } : {}),
+  }
+}
 
 function ended(deps: SigningDeps, request: Request, result: Result): Shown {
   const words = signingWords(languageOf(request.locale))
@@ -127,13 +140,7 @@ function ended(deps: SigningDeps, request: Request, result: Result): Shown {
     <p>${text}</p>
     ${result === 'declined' && html`<p><a class="button plain" href="${request.path}">${words.declined.again}</a></p>`}
     ${back !== null && html`<p><a class="button" href="${back}">${words.back(new URL(back).host)}</a></p>`}`
-  return {
-    title,
-    content,
-    script: resultScript(result),
-    ...framing(request.found),
-    ...(result === 'expired' ? { status: 410 } : {}),
-  }
+  return framed(request, result, { title, content, ...(result === 'expired' ? { status: 410 } : {}) })
 }
 
 function form(deps: SigningDeps, request: Request, retry?: Retry): Shown {
@@ -143,11 +150,9 @@ function form(deps: SigningDeps, request: Request, retry?: Retry): Shown {
   const number = openMandateNumber(deps.envelope, context.account.id, mandate)
   const text = mandateText(mandate, number, language)
   const returnsTo = mandate.redirectUrl === null ? {} : { returnsTo: new URL(mandate.redirectUrl).origin }
-  return {
+  return framed(request, 'open', {
     title: text.title,
     ...returnsTo,
-    script: SIGNING_SCRIPT,
-    ...framing(mandate),
     content: html`<h1>${text.title}</h1>
       <p>${words.intro(mandate.terms.beneficiary.name)}</p>
       ${retry && complaintList(retry, language)} ${text.sections.map(sectionOf)}
@@ -160,7 +165,7 @@ function form(deps: SigningDeps, request: Request, retry?: Retry): Shown {
           <button class="plain" name="decision" value="decline">${words.decline}</button>
         </div>
       </form>`,
-  }
+  })
 }
 
 function complaintList({ complaints, hasChanged }: Retry, language: Language): Html {
@@ -234,7 +239,7 @@ function basicsOf(mandate: Mandate, retry: Retry | undefined, language: Language
         value: signee[key] ?? '',
         type: key === 'email' || key === 'tel' ? key : 'text',
         autocomplete: AUTOFILL[key],
-        isWrong: retry?.complaints.includes(key) ?? false,
+        wrong: retry?.complaints.includes(key) ? words.complaints[key] : undefined,
       }),
     )}
   </fieldset>`
@@ -246,14 +251,16 @@ interface Input {
   value: string
   type: string
   autocomplete: string
-  isWrong: boolean
+  /** A sentence about what is wrong with it. */
+  wrong: string | undefined
   hint?: string
 }
 
-const inputOf = ({ name, label, value, type, autocomplete, isWrong, hint }: Input): Html =>
-  html`<p class="field">
+function inputOf({ name, label, value, type, autocomplete, wrong, hint }: Input): Html {
+  const note = wrong ?? hint
+  return html`<p class="field">
     <label for="${name}">${label}</label>
-    ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
+    ${note !== undefined && html`<small id="${name}-note" class="${wrong === undefined ? 'soft' : 'bad'}">${note}</small>`}
     <input
       id="${name}"
       name="${name}"
@@ -261,15 +268,16 @@ const inputOf = ({ name, label, value, type, autocomplete, isWrong, hint }: Inpu
       value="${value}"
       maxlength="255"
       autocomplete="${autocomplete}"
-      aria-invalid="${isWrong ? 'true' : 'false'}"
-      aria-describedby="${hint === undefined ? '' : `${name}-hint`}"
+      aria-invalid="${wrong === undefined ? 'false' : 'true'}"
+      aria-describedby="${note === undefined ? '' : `${name}-note`}"
     />
   </p>`
+}
 
 function signatureOf(text: MandateText, retry: Retry | undefined, language: Language): Html {
   const words = signingWords(language)
   const drawing = retry && isDrawing(retry.drawing) ? retry.drawing : ''
-  const isWrong = retry?.complaints.some((complaint) => complaint === 'signature' || complaint === 'drawing') ?? false
+  const wrong = retry?.complaints.find((complaint) => complaint === 'signature' || complaint === 'drawing')
   return html`<fieldset>
       <legend>${words.signature}</legend>
       ${inputOf({
@@ -279,7 +287,7 @@ function signatureOf(text: MandateText, retry: Retry | undefined, language: Lang
         value: retry?.typed ?? '',
         type: 'text',
         autocomplete: 'name',
-        isWrong,
+        wrong: wrong && words.complaints[wrong],
       })}
       <div id="draw" hidden>
         <p id="draw-label"><strong>${words.drawn}</strong> <small>${words.drawnHint}</small></p>

@@ -64,6 +64,8 @@ export interface NewMandate {
   methodId: Id | null
   channel: Channel
   redirectUrl: string | null
+  /** The origin whose pages may show it in a frame; null: any https page that has its token. */
+  authOrigin: string | null
   isCustomerEditable: boolean
   isCompanySignee: boolean
   signee: Signee
@@ -89,7 +91,7 @@ export interface Mandate extends NewMandate {
 }
 
 const columns = (account: AccountId) => fragment`
-  e.emandate_id as "id", e.payment_method_id as "methodId", e.channel, e.redirect_url as "redirectUrl",
+  e.emandate_id as "id", e.payment_method_id as "methodId", e.channel, e.redirect_url as "redirectUrl", e.auth_origin as "authOrigin",
   e.is_customer_editable as "isCustomerEditable", e.is_company_signee as "isCompanySignee", e.signee, e.terms, e.kind, e.sealed_number as "number",
   e.number_hash as "numberHash", e.last_four as "lastFour", e.created_at as "createdAt", e.made_at as "madeAt", e.signed_at as "signedAt",
   e.signed_really_at as "signedReallyAt",  e.ended_at as "endedAt",
@@ -114,9 +116,9 @@ export const drawMandateId = async (tx: Transaction): Promise<Id> =>
 
 export const insertMandate = (tx: Transaction, m: NewMandate) =>
   tx.rows(sql`
-    insert into emandates (account_id, emandate_id, payment_method_id, channel, redirect_url, is_customer_editable, is_company_signee, signee,
+    insert into emandates (account_id, emandate_id, payment_method_id, channel, redirect_url, auth_origin, is_customer_editable, is_company_signee, signee,
       terms, kind, sealed_number, number_hash, last_four, created_at, made_at)
-    values (${tx.account}, ${m.id}, ${m.methodId}, ${m.channel}, ${m.redirectUrl}, ${m.isCustomerEditable}, ${m.isCompanySignee},
+    values (${tx.account}, ${m.id}, ${m.methodId}, ${m.channel}, ${m.redirectUrl}, ${m.authOrigin}, ${m.isCustomerEditable}, ${m.isCompanySignee},
       ${JSON.stringify(m.signee)}::jsonb, ${JSON.stringify(m.terms)}::jsonb, ${m.kind}, ${m.number}, ${m.numberHash}, ${m.lastFour},
       ${m.createdAt}, ${m.madeAt})`)
 

@@ -3,6 +3,7 @@ import { conflict, Problems } from '../../kernel/fault.ts'
 import { compare, type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { BankKind } from '../../kernel/rails.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
+import { checkAuthDomain } from '../../platform/page/origin.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { numberHash, openNumber } from '../payment-methods/actions.ts'
@@ -154,13 +155,14 @@ export async function checkMandate(
   problems: Problems,
 ): Promise<MandateAccount | undefined> {
   checkDebit(body, problems)
-  const { RedirectUrl: url, customerPaymentMethodID: id } = body
+  const { RedirectUrl: url, AuthDomain: domain, customerPaymentMethodID: id } = body
   if (url != null && !isReturnUrl(url, context.account.mode))
     problems.add(
       'return_url_unfit',
       'RedirectUrl',
       `RedirectUrl must be an https address${context.account.mode === 'test' ? ', or one of localhost' : ''}, without a password.`,
     )
+  checkAuthDomain(problems, domain ?? undefined, context.account.mode === 'test')
   const account =
     id == null
       ? newAccount(context, body, problems)

@@ -71,6 +71,7 @@ test('an eMandate is asked for, answers a token and the address of its page, and
     debit_Escalation: '6 % a year',
     debit_VariableAmts: true,
     CurrencyCode: 'ZAR',
+    AuthDomain: null,
     isCustomerEditable: false,
     isCompanySignee: false,
     DateCreated: '2027-01-01T00:00:00.000Z',

@@ -3,20 +3,24 @@ import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
 import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { linkUrl } from '../../platform/page/links.ts'
+import type { Field } from '../../platform/wire/read.ts'
 import { addMandate, type MandateDeps } from './actions.ts'
 import { type Channel, findMandate } from './queries.ts'
 import { mandateView } from './record.ts'
 import { checkMandate } from './resolve.ts'
 import { mandateOfToken, mandateToken } from '../payment-methods/emandate.ts'
-import { MandateCreatedOut, MandateIn, mandateShape, RedirectMandateIn, TokenQuery } from './wire.ts'
+import { MandateCreatedOut, MandateIn, mandateShape, type MandateBody, RedirectMandateIn, TokenQuery } from './wire.ts'
 
 const tag = 'eMandates'
 
 const unknownToken = () => missing('emandate_unknown', 'There is no eMandate of this Token.', 'Token')
 
+/** The two flows differ in one field each. */
+type BodyOfEither = Field<MandateBody>
+
 const adding = (
   deps: MandateDeps,
-  about: { id: string; path: string; summary: string; channel: Channel; body: typeof RedirectMandateIn },
+  about: { id: string; path: string; summary: string; channel: Channel; body: BodyOfEither },
 ): Operation =>
   writeOperation({
     id: about.id,
@@ -47,14 +51,14 @@ export const emandateOperations = (deps: MandateDeps): Operation[] => [
     path: '/v1/emandate',
     summary: 'Ask for an eMandate that is signed in a frame of a page of your own',
     channel: 'embedded',
-    body: MandateIn as typeof RedirectMandateIn,
+    body: MandateIn as BodyOfEither,
   }),
   adding(deps, {
     id: 'addRedirectEMandate',
     path: '/widget/emandate',
     summary: 'Ask for an eMandate that is signed on a page of this service, to which the signee is sent',
     channel: 'redirect',
-    body: RedirectMandateIn,
+    body: RedirectMandateIn as BodyOfEither,
   }),
   lookupOperation({
     id: 'getEMandate',

@@ -101,7 +101,11 @@ export function readSignee(
   const complaints = names
     .filter(([, name]) => problems.found.some(({ field }) => field === name))
     .map(([key]) => key as Complaint)
-  if (read === REFUSED || complaints.length > 0) return { signee, complaints }
+  // What was entered is shown again, right or wrong.
+  if (read === REFUSED || complaints.length > 0) {
+    const entered = Object.fromEntries(names.map(([key, name]) => [key, sent[name] ?? null]))
+    return { signee: { ...signee, ...entered }, complaints }
+  }
   const edited = signeeFromWire(read)
   return {
     signee: isCompanySignee ? edited : { ...edited, company: signee.company, tradingAs: signee.tradingAs },

@@ -56,13 +56,13 @@ const stateOf = async ({ client, token }: Asked) => (await client.get(`/v1/emand
 const evidenceOf = ({ client, id }: Asked) => service.db.transaction(client.id, (tx) => listEvidence(tx, client.id, id))
 
 test('the page shows the terms in full, with the whole number, and nothing of it once it is signed', async () => {
-  const asked = await ask({ ...MANDATE, Name: '<script>alert(1)</script>' })
+  const asked = await ask({ ...MANDATE, Name: '<script>alert(1)</script>', debit_NameOnStmt: '\u202eENGINES' })
   const page = await show(asked.path)
   expect(page.statusCode).toBe(200)
   for (const text of ['62001871490', '250655', 'Engines Ltd', 'C-17', 'ENGINES', 'Last day of the month', '6 % a year'])
     expect(page.body, text).toContain(text)
   expect(page.body).toContain('may not cede or assign')
-  expect(page.body).not.toContain('<script>alert')
+  expect(page.body).not.toMatch(/<script>alert|\u202e/)
   expect(page.headers['content-security-policy']).toMatch(
     /script-src 'nonce-[^']+'; .*form-action 'self'; .*frame-ancestors 'none'/,
   )
@@ -130,8 +130,13 @@ describe('a signature', () => {
     }
     expect((await sign(asked.path, { drawing: 'M1 1'.repeat(10_000) })).statusCode).toBe(400)
     expect((await sign(asked.path, { drawing: 'x'.repeat(1_000_000) })).statusCode).toBe(413)
-    for (const fields of [{ bank_AccNumber: '1' }, { decision: 'maybe' }, { decision: '' }, { signature: 'Ada\0' }])
-      expect((await sign(asked.path, fields)).statusCode, JSON.stringify(fields)).toBe(400)
+    for (const [field, value] of [
+      ['bank_AccNumber', '1'],
+      ['decision', 'maybe'],
+      ['decision', ''],
+      ['signature', 'Ada\0'],
+    ] as const)
+      expect((await sign(asked.path, { [field]: value })).statusCode, `${field}=${value}`).toBe(400)
     expect((await sign(asked.path, { shown: 'f'.repeat(64) })).statusCode).toBe(409)
     expect((await post(asked.path, { decision: 'sign' }, { origin: 'https://evil.example' })).statusCode).toBe(403)
     expect(await stateOf(asked)).toBe('open')
@@ -208,6 +213,8 @@ describe('basics', () => {
     expect(refused.statusCode).toBe(400)
     expect(refused.body).toContain('Please check “E-mail”')
     expect(refused.body).toContain('Please check “First name”')
+    // What was entered stands there again.
+    expect(refused.body).toContain('value="a@b.example\r\nBcc: c@d.example"')
     const fixed = await ask()
     expect((await show(fixed.path)).body).not.toContain('name="Email"')
     expect((await sign(fixed.path, sent)).statusCode).toBe(303)
@@ -239,9 +246,23 @@ describe('the way back', () => {
     expect(await stateOf(late)).toBe('expired')
   })
 
-  test('without an address the page itself thanks, and an embedded one may be framed', async () => {
+  test('without an address the page itself thanks, and an embedded one may be framed by the host that was named, else by https', async () => {
+    const framedBy = async (body: object, client?: TestClient) => {
+      const asked = await ask({ ...MANDATE, ...body }, { path: '/v1/emandate', ...(client && { client }) })
+      const policy = String((await show(asked.path)).headers['content-security-policy'])
+      return policy.split('frame-ancestors ')[1]
+    }
+    const live = await service.newAccount({ mode: 'live', clockAt: null })
+    expect(await framedBy({}, live)).toBe('https:')
+    expect(await framedBy({})).toBe('https: http://localhost:* http://127.0.0.1:*')
+    expect(await framedBy({ AuthDomain: 'Shop.example:8443' })).toBe('https://shop.example:8443')
+    expect(await framedBy({ AuthDomain: 'localhost:8080' })).toBe('http://localhost:8080')
+    for (const AuthDomain of ['*', 'http://shop.example', "shop.example; script-src 'unsafe-inline'"])
+      expect((await live.post('/v1/emandate', { ...MANDATE, AuthDomain })).body.Errors[0]).toMatchObject({
+        Code: 'auth_domain_invalid',
+        Field: 'AuthDomain',
+      })
     const asked = await ask(MANDATE, { path: '/v1/emandate' })
-    expect((await show(asked.path)).headers['content-security-policy']).toContain('frame-ancestors *')
     const declined = await post(asked.path, { decision: 'decline' })
     expect([declined.statusCode, declined.body.includes('You did not sign')]).toEqual([200, true])
   })

@@ -6,6 +6,7 @@ import { COUNTRIES } from '../../kernel/countries.ts'
 import { decimalToMinor } from '../../kernel/money.ts'
 import type { BankKind } from '../../kernel/rails.ts'
 import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
+import { plainName } from '../../platform/page/html.ts'
 import type { Frequency, Mandate, Signee } from './queries.ts'
 import { actionDaysOf } from './rules.ts'
 import { DE } from './terms-de.ts'
@@ -91,7 +92,10 @@ export const addressOf = (signee: Signee): string[] =>
   ].filter((line): line is string => line !== null && line !== '')
 
 type Facts = [name: string, value: string | null][]
-const known = (facts: Facts) => facts.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== '')
+
+/** Leaves out what is not known, and signs in names that would turn round what is beside them: page and PDF are read as they were sent. */
+const known = (facts: Facts) =>
+  facts.map(([name, value]): [string, string] => [name, plainName(value ?? '')]).filter(([, value]) => value !== '')
 
 function moneyOf({ money }: Formats, amount: string, currency: string): string {
   const minor = decimalToMinor(decimal(amount), digitsOf(currency))
@@ -117,7 +121,12 @@ export function mandateText(
   const { headings, labels } = words
   const { beneficiary, frequency } = terms
   const contact = [beneficiary.email, beneficiary.tel, beneficiary.webPage].find((way) => way !== null) ?? ''
-  const named = { creditor: beneficiary.name, contact, noticeDays: beneficiary.noticeDays, frequency }
+  const named = {
+    creditor: plainName(beneficiary.name),
+    contact: plainName(contact),
+    noticeDays: beneficiary.noticeDays,
+    frequency,
+  }
   const section = (heading: string, facts: Facts, paragraphs: string[] = []): Section => ({
     heading,
     facts: known(facts),

@@ -78,6 +78,10 @@ export const mandateShape = recordShape<MandateView>()('EMandate', {
   debit_Escalation: [orNull(outText()), ({ terms }) => terms.escalation],
   debit_VariableAmts: [orNull(outFlag()), ({ terms }) => terms.isVariable],
   CurrencyCode: [outText({ description: 'Of debit_Amt and debit_MaxAmt' }), ({ terms }) => terms.currency],
+  AuthDomain: [
+    orNull(outText({ description: 'The origin whose pages may show the frame' })),
+    ({ authOrigin }) => authOrigin,
+  ],
   isCustomerEditable: [outFlag(), ({ isCustomerEditable }) => isCustomerEditable],
   isCompanySignee: [outFlag(), ({ isCompanySignee }) => isCompanySignee],
   DateCreated: [outDate('Instant'), ({ createdAt }) => createdAt],
@@ -175,16 +179,24 @@ const COMPUTED = [
   'BeneficiaryWebPage',
   'BeneficiaryEmail',
 ]
-export const MandateIn = objectOf(inputs, { name: 'EMandateInput', ignored: [...COMPUTED, 'RedirectUrl'] })
-
-const redirectInputs = {
-  ...inputs,
-  RedirectUrl: optional(
-    text({ max: URL_MAX, description: 'Where the signee returns to: https, or localhost for a test account' }),
-  ),
-}
-export const RedirectMandateIn = objectOf(redirectInputs, { name: 'RedirectEMandateInput', ignored: COMPUTED })
-export type MandateBody = BodyOf<typeof redirectInputs>
+const AuthDomain = optional(
+  text({
+    description: 'The one host or origin whose pages may show the frame; left out, any https page with the Token',
+  }),
+)
+const RedirectUrl = optional(
+  text({ max: URL_MAX, description: 'Where the signee returns to: https, or localhost for a test account' }),
+)
+export const MandateIn = objectOf(
+  { ...inputs, AuthDomain },
+  { name: 'EMandateInput', ignored: [...COMPUTED, 'RedirectUrl'] },
+)
+export const RedirectMandateIn = objectOf(
+  { ...inputs, RedirectUrl },
+  { name: 'RedirectEMandateInput', ignored: [...COMPUTED, 'AuthDomain'] },
+)
+/** Body of either flow. */
+export type MandateBody = BodyOf<typeof inputs & { RedirectUrl: typeof RedirectUrl; AuthDomain: typeof AuthDomain }>
 
 export const TokenQuery = objectOf({ Token: required(text({ max: 200 })) })
 

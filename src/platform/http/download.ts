@@ -18,16 +18,6 @@ export interface Download {
   fetch(asked: AskedDocument): Promise<{ name: string; pdf: Buffer }>
 }
 
-/** Adds a script that pages of others load: it holds nothing of anybody. */
-export const addScript = (app: FastifyInstance, path: string, script: string): void =>
-  void app.get(path, { config: { isPublic: true } }, (_request, reply) =>
-    reply
-      .header('cache-control', 'public, max-age=300')
-      .header('cross-origin-resource-policy', 'cross-origin')
-      .type('text/javascript; charset=utf-8')
-      .send(script),
-  )
-
 const FORM_BYTES_MAX = 4096
 const TOKEN_MAX = 200
 

@@ -15,7 +15,7 @@ const ONE_CLICK = 'List-Unsubscribe'
 const ONE_CLICK_VALUE = 'One-Click'
 
 /** Control characters that no field of a form can bring forth: only lines and tabs. */
-const STRANGE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
+const STRANGE = /(?![\t\r\n])\p{Cc}/u
 
 /** Fields of a form by name, each sent once at most. */
 export type Values = ReadonlyMap<string, string>

@@ -4,7 +4,7 @@ import { startTestService } from '../../../test/support/app.ts'
 const service = await startTestService()
 const { anonymous } = service
 
-test.each(['/', '/docs', '/docs/redoc.js', '/openapi.json'])(
+test.each(['/', '/docs', '/docs/redoc.js', '/openapi.json', '/widget/capture.js', '/widget/emandate.js'])(
   'the public file %s may be kept, and is asked for again by its ETag',
   async (path) => {
     const first = await anonymous.get(path)

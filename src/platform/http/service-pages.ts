@@ -21,6 +21,9 @@ interface PageDeps {
   settings: { root: string; version: string; publicUrl: string | undefined }
 }
 
+/** Scripts that pages of others load: they hold nothing of anybody. */
+const WIDGETS = ['capture.js', 'emandate.js']
+
 const READY_WAIT_MS = 5_000
 
 const isPublic = { config: { isPublic: true } }
@@ -91,10 +94,11 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
     type: 'text/javascript; charset=utf-8',
     text: () => readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js')),
   })
-  addPublicFile(app, '/widget/capture.js', {
-    type: 'text/javascript; charset=utf-8',
-    text: () => readFile(join(settings.root, 'web', 'widget', 'capture.js')),
-  })
+  for (const script of WIDGETS)
+    addPublicFile(app, `/widget/${script}`, {
+      type: 'text/javascript; charset=utf-8',
+      text: () => readFile(join(settings.root, 'web', 'widget', script)),
+    })
   refuseOtherMethods(app)
 }
 
@@ -174,7 +178,7 @@ function refuseOtherMethods(app: FastifyInstance): void {
     '/openapi.json',
     '/docs',
     '/docs/redoc.js',
-    '/widget/capture.js',
+    ...WIDGETS.map((script) => `/widget/${script}`),
   ]) {
     app.route({
       method: ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
