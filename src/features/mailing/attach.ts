@@ -23,6 +23,7 @@ const MOVEMENTS_MAX = 10_000
 /** The document of a mail does not exist any more. */
 export class DocumentGone extends Error {
   override name = 'DocumentGone'
+  override message = 'its document does not exist any more'
 }
 
 export interface Attaching {
@@ -32,24 +33,24 @@ export interface Attaching {
 }
 
 /**
- * Returns the attachments of a mail: none where its document is too large to be drawn or to be sent. Throws DocumentGone; throws a Fault
- * where it cannot be drawn now.
+ * Returns the attachments of a mail; 'too large' where its document is, to be drawn or to be sent. Throws DocumentGone; throws a Fault where it
+ * cannot be drawn now.
  */
 export async function attachmentsOf(
   { db, context, drawing }: Attaching,
   mail: Pick<ClaimedMail, 'documentKind' | 'documentId' | 'customerId'>,
-): Promise<MailMessage['attachments']> {
+): Promise<MailMessage['attachments'] | 'too large'> {
   // The copy of a mandate holds the whole number of an account: it is fetched by its link.
   if (mail.documentKind === null || mail.documentKind === 'emandate') return []
   const drawable = await loadDocument(db, context, mail)
-  if (drawable === 'too long') return []
+  if (drawable === 'too large') return drawable
   if (!drawable) throw new DocumentGone()
   try {
     const content = await drawing.draw(context.account.id, drawable)
-    if (content.length > ATTACHED_BYTES_MAX) return []
+    if (content.length > ATTACHED_BYTES_MAX) return 'too large'
     return [{ filename: fileNameOf(drawable, mail.documentId), content, contentType: 'application/pdf' }]
   } catch (error) {
-    if (error instanceof Fault && error.kind === 'conflict') return []
+    if (error instanceof Fault && error.kind === 'conflict') return 'too large'
     throw error
   }
 }
@@ -58,7 +59,7 @@ async function loadDocument(
   db: Queryable,
   context: RequestContext,
   { documentKind, documentId, customerId }: Pick<ClaimedMail, 'documentKind' | 'documentId' | 'customerId'>,
-): Promise<Drawable | 'too long' | undefined> {
+): Promise<Drawable | 'too large' | undefined> {
   const { account } = context
   if (documentId === null || customerId === null) return undefined
   if (documentKind === 'invoice') {
@@ -71,7 +72,7 @@ async function loadDocument(
   }
   const row = await findStatement(db, account.id, customerId, documentId, MOVEMENTS_MAX)
   if (!row) return undefined
-  if (row.document === null) return 'too long'
+  if (row.document === null) return 'too large'
   const logo = await findLogo(db, account.id)
   return { kind: 'statement', document: readKept(row.document, logo?.content ?? null) }
 }

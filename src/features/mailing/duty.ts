@@ -12,16 +12,18 @@ const LINES = 2
 /** After the server could not be reached: every look would use up a try of some mail. */
 const AWAY_MS = 10_000
 
-export type MailDutyDeps = Omit<MailingDeps, keyof DutyDeps> & { server: SmtpDeps }
+export type MailDutyDeps = Omit<MailingDeps, keyof DutyDeps | 'sinceMs'> & { server: SmtpDeps }
 
 export function mailDuty({ server, ...about }: MailDutyDeps): Duty {
   let awayUntilMs = -Infinity
+  let sinceMs: number | undefined
   return {
     name: 'mail',
     everyMs: LOOK_EVERY_MS,
     run: async (duty, goOn) => {
+      sinceMs ??= duty.realClock()
       if (duty.realClock() < awayUntilMs) return
-      const why = await sendAll({ ...about, ...duty }, server, goOn)
+      const why = await sendAll({ ...about, ...duty, sinceMs }, server, goOn)
       if (why === null) return
       awayUntilMs = duty.realClock() + AWAY_MS
       duty.log.warn({ reason: why }, 'the mail server could not be reached; mail waits')

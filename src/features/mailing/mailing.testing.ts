@@ -17,6 +17,8 @@ export interface Arrived {
   to: string[]
   raw: string
   mail: Email
+  /** It came encrypted. */
+  isSecure: boolean
 }
 
 /** Points of a conversation at which the server can break off, or say no. */
@@ -79,7 +81,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
         const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) }
         if (typeof troubles.dot === 'object') return answer('dot', session, go)
         void PostalMime.parse(bytes).then((mail) => {
-          served.arrived.push({ ...envelope, raw: bytes.toString('latin1'), mail })
+          served.arrived.push({ ...envelope, raw: bytes.toString('latin1'), mail, isSecure: session.secure })
           answer('dot', session, go)
         })
       })
@@ -105,6 +107,8 @@ export interface Mailing {
   service: TestService
   /** Lets a worker send what is due now. */
   work(about?: Partial<MailDutyDeps & { log: Logger }>, goOn?: GoOn): Promise<void>
+  /** Starts a worker that lives on, and returns how it sends what is due. */
+  worker(about?: Partial<MailDutyDeps & { log: Logger }>): (goOn?: GoOn) => Promise<void>
   /** Lets real time pass, in seconds. */
   pass(seconds: number): void
   now(): number
@@ -115,7 +119,7 @@ export interface Mailing {
 export const TESTERS = 'testers@example.com'
 
 /** Short, so that a silent server is not waited for. */
-const TIMES = { connectMs: 2000, silenceMs: 1000, messageMs: 3000 }
+const TIMES = { connectMs: 2000, talkMs: 1000, answerMs: 3000 }
 
 export const serverAt = (url: string, times = TIMES): SmtpDeps => {
   const settings = smtpSettings(url)
@@ -139,13 +143,16 @@ export async function startMailing(url: string, options: { publicUrl?: string } 
     secrets: { sealer: service.calling.envelope.under('outbox'), links: service.app.links },
   }
   const quiet = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const worker: Mailing['worker'] = ({ log = quiet, ...about } = {}) => {
+    const duty = mailDuty({ ...mails, ...about })
+    return async (goOn = () => {}) => void (await duty.run({ db: service.db, log, realClock: now }, goOn))
+  }
   return {
     service,
     now,
+    worker,
     pass: (seconds) => (aheadMs += seconds * 1000),
-    work: async ({ log = quiet, ...about } = {}, goOn = () => {}) => {
-      await mailDuty({ ...mails, ...about }).run({ db: service.db, log, realClock: now }, goOn)
-    },
+    work: (about, goOn) => worker(about)(goOn),
     sender: async (wish = {}) => {
       const client = await service.newAccount({ name: 'Acme & Sons', clockAt: null, ...wish })
       await client.put('/v1/account', { TestMailTo: TESTERS })

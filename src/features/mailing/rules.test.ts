@@ -38,7 +38,25 @@ describe('a mail after a try', () => {
     const first = mailVerdictOf(mail, taken([{ address: 'a@example.com', reply: reply(450) }]), times)
     expect(first).toMatchObject({ status: 'queued', open: ['a@example.com'], takenAt: null })
     const refused = taken([{ address: 'a@example.com', reply: reply(550) }])
-    expect(mailVerdictOf(mail, refused, times)).toMatchObject({ status: 'failed', open: [], takenAt: null })
+    expect(mailVerdictOf(mail, refused, times)).toMatchObject({
+      status: 'failed',
+      open: ['a@example.com'],
+      takenAt: null,
+    })
+  })
+
+  test('that has failed keeps whoever did not take it, for when a person sends it', () => {
+    const both = { outcome: 'refused', reply: reply(550), refused: [] } as const
+    expect(mailVerdictOf(mail, both, times)).toMatchObject({ status: 'failed', open: receiversOf(mail) })
+    const copyLater = taken([
+      { address: 'a@example.com', reply: reply(550) },
+      { address: 'b@example.com', reply: reply(451) },
+    ])
+    const first = mailVerdictOf(mail, { ...copyLater, accepted: [] }, times)
+    expect(first).toMatchObject({ status: 'queued', open: ['b@example.com'] })
+    expect(
+      mailVerdictOf({ ...mail, ...first, tries: 2 }, { ...taken([]), accepted: ['b@example.com'] }, times),
+    ).toMatchObject({ status: 'failed', open: ['a@example.com'] })
   })
 
   test('waits by its tries, and has failed after the last', () => {
@@ -51,7 +69,7 @@ describe('a mail after a try', () => {
   })
 
   test('whose sender is gone waits, unless it was handed over: then nobody knows', () => {
-    const lost = { tries: 1, open: null, takenAt: null }
+    const lost = { to: mail.to, tries: 1, open: null, takenAt: null }
     expect(verdictOfLost({ ...lost, isHandedOver: false }, times.nowMs)).toMatchObject({ status: 'queued' })
     expect(verdictOfLost({ ...lost, isHandedOver: true }, times.nowMs)).toMatchObject({ status: 'unknown' })
   })

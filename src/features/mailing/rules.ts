@@ -43,10 +43,11 @@ const waiting = (tries: number, nowMs: number): Pick<MailTry, 'status' | 'nextTr
 
 /** Returns what a mail becomes whose try did not end: its sender is gone. */
 export const verdictOfLost = (
-  { tries, open, takenAt, isHandedOver }: Pick<LostMail, 'tries' | 'open' | 'takenAt' | 'isHandedOver'>,
+  { to, tries, open, takenAt, isHandedOver }: Pick<LostMail, 'to' | 'tries' | 'open' | 'takenAt' | 'isHandedOver'>,
   nowMs: number,
 ): MailTry =>
   ended(
+    to,
     { open, takenAt, sentAt: null },
     isHandedOver ? { status: 'unknown', nextTryAt: null } : waiting(tries, nowMs),
     null,
@@ -60,7 +61,7 @@ export function mailVerdictOf(mail: Tried, sending: Exclude<Sending, { outcome: 
   const { open, takenAt, tries } = mail
   const kept = { open, takenAt, sentAt: null }
   if (sending.outcome === 'unknown') return { ...kept, status: 'unknown', nextTryAt: null, lastReply: null }
-  if (sending.outcome === 'away') return ended(kept, waiting(tries, times.nowMs), sending.reply?.text ?? null)
+  if (sending.outcome === 'away') return ended(mail.to, kept, waiting(tries, times.nowMs), sending.reply?.text ?? null)
   const asked = open ?? receiversOf(mail)
   if (sending.outcome === 'refused') {
     const isWhole = sending.refused.length === 0
@@ -68,37 +69,42 @@ export function mailVerdictOf(mail: Tried, sending: Exclude<Sending, { outcome: 
       const own = sending.refused.find((one) => one.address === address)?.reply
       return !isFinal(isWhole ? sending.reply : (own ?? sending.reply))
     })
-    return after({ ...kept, open: left }, mail, sending.reply.text, times)
+    return after({ ...kept, open: left }, asked, mail, sending.reply.text, times)
   }
   const deferred = sending.refused.filter(({ reply }) => !isFinal(reply)).map(({ address }) => address)
   const isTaken = sending.accepted.includes(mail.to)
   const lastReply = (sending.refused[0]?.reply ?? sending.reply).text
-  return after({ open: deferred, takenAt: isTaken ? times.at : takenAt, sentAt: null }, mail, lastReply, times)
+  const untaken = asked.filter((address) => !sending.accepted.includes(address))
+  const state = { open: deferred, takenAt: isTaken ? times.at : takenAt, sentAt: null }
+  return after(state, untaken, mail, lastReply, times)
 }
 
 export const receiversOf = ({ to, cc }: Pick<ClaimedMail, 'to' | 'cc'>): string[] => [
   ...new Set(cc === null ? [to] : [to, cc]),
 ]
 
+type State = Pick<MailTry, 'open' | 'takenAt' | 'sentAt'>
+type Next = Pick<MailTry, 'status' | 'nextTryAt'>
+
+/** Returns what a mail becomes of which the `open` ones of those who did not take it are tried again, while there are such and waits are left. */
 function after(
-  state: Pick<MailTry, 'open' | 'takenAt' | 'sentAt'>,
-  { tries }: Tried,
+  state: State,
+  untaken: readonly string[],
+  { to, tries }: Tried,
   lastReply: string,
   { nowMs }: Times,
 ): MailTry {
-  const isOver = state.open?.length === 0
-  const next: Pick<MailTry, 'status' | 'nextTryAt'> = isOver
-    ? { status: 'failed', nextTryAt: null }
-    : waiting(tries, nowMs)
-  return ended(state, next, lastReply)
+  const next: Next = state.open?.length === 0 ? { status: 'failed', nextTryAt: null } : waiting(tries, nowMs)
+  return ended(to, next.status === 'failed' ? { ...state, open: untaken } : state, next, lastReply)
 }
 
-/** Rule: what its receiver took is sent, also where the copy was refused. */
-const ended = (
-  state: Pick<MailTry, 'open' | 'takenAt' | 'sentAt'>,
-  { status, nextTryAt }: Pick<MailTry, 'status' | 'nextTryAt'>,
-  lastReply: string | null,
-): MailTry =>
-  status === 'failed' && state.takenAt !== null
-    ? { ...state, status: 'sent', nextTryAt, lastReply, sentAt: state.takenAt }
-    : { ...state, status, nextTryAt, lastReply }
+/**
+ * Rules: what its receiver took is sent, also where the copy was refused. A mail that has failed keeps its receiver, to whom it goes when a person
+ * sends it.
+ */
+function ended(to: string, state: State, { status, nextTryAt }: Next, lastReply: string | null): MailTry {
+  if (status !== 'failed') return { ...state, status, nextTryAt, lastReply }
+  if (state.takenAt !== null) return { ...state, status: 'sent', nextTryAt, lastReply, sentAt: state.takenAt }
+  const open = state.open === null ? null : [...new Set([to, ...state.open])]
+  return { ...state, open, status, nextTryAt, lastReply }
+}

@@ -2,13 +2,18 @@ import { subscribe } from '../../../test/support/shop.ts'
 import type { TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { describe, expect, test } from 'vitest'
+import { ATTACHED_BYTES_MAX } from './attach.ts'
 import { FRESH_MS, WAITS_MS } from './rules.ts'
 import { invoiced, startMailing, startMailServer, TESTERS, welcomed } from './mailing.testing.ts'
 
 const server = await startMailServer()
-const { service, work, pass, sender } = await startMailing(server.url)
+const { service, work, worker, pass, sender } = await startMailing(server.url)
 
-const arrivedFor = (messageId: string) => server.arrived.filter(({ mail }) => mail.messageId === messageId)
+/** Mails that arrived under an identifier; its domain may be given when the mail is claimed. */
+const arrivedFor = (messageId: string) => {
+  const drawn = messageId.split('@')[0] ?? ''
+  return server.arrived.filter(({ mail }) => mail.messageId?.startsWith(`${drawn}@`))
+}
 async function messageIdOf({ id }: TestClient, outboxID: number): Promise<string> {
   const [row] = await service.db
     .reader(id)
@@ -148,6 +153,53 @@ test('mail that a move of the clock writes is held from the start; what is writt
   expect((await client.get(`/v1/outbox/${moved.outboxID}`)).body.Status).toBe('Held')
 })
 
+test('a mail whose PDF is too large leaves without it, its text does not speak of an attachment, and the outbox shows that text', async () => {
+  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const client = await linked.sender()
+  await invoiced(client)
+  expect((await client.get('/v1/outbox')).body[0].Text).toContain('please find invoice 1 attached')
+  const large = { draw: async () => Buffer.alloc(ATTACHED_BYTES_MAX + 1), close: async () => {} }
+  await linked.work({ drawing: large })
+  const { mail } = server.arrived.at(-1) ?? {}
+  expect(mail?.attachments).toEqual([])
+  for (const text of [mail?.text, mail?.html]) {
+    expect(text).toContain('too large for a mail')
+    expect(text).not.toContain('attached')
+    expect(text).toContain('https://pay.example/i/')
+  }
+  const [row] = (await client.get('/v1/outbox')).body
+  expect(row).toMatchObject({ Status: 'Sent', Text: expect.stringContaining('too large for a mail') })
+  expect(row.Text + row.Html).not.toContain('attached')
+})
+
+test("an account without any address sends under the operator's domain, the same at each try, and its sealed password opens", async () => {
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  expect(await messageIdOf(client, outboxID)).toMatch(/@perennial\.invalid>$/)
+  server.troubles({ rcpt: { code: 451, text: 'later' } })
+  await work()
+  server.troubles()
+  const messageId = await messageIdOf(client, outboxID)
+  expect(messageId).toMatch(/^<[0-9a-f-]{36}@billing\.example>$/)
+  pass(60)
+  await work({ from: 'other@elsewhere.example' })
+  const [arrived] = arrivedFor(messageId)
+  expect(arrived?.mail.messageId).toBe(messageId)
+  expect(arrived?.mail.text).toContain('Password: geheim1')
+})
+
+test('a mail whose document is gone has failed, and its event names why', async () => {
+  const client = await sender()
+  await invoiced(client)
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update outbox set document_id = 999999999 where account_id = ${client.id}`),
+  )
+  await work()
+  expect((await client.get('/v1/outbox')).body[0]).toMatchObject({ Status: 'Failed', LastReply: null })
+  const [event] = (await client.get('/v1/events?type=outbox_mail.failed')).body
+  expect(event.Reason).toBe('its document does not exist any more')
+})
+
 describe('a server in trouble', () => {
   test.each([
     ['breaks off at its greeting', { greeting: 'break' }],
@@ -179,6 +231,7 @@ describe('a server in trouble', () => {
     ['breaks off in the body', { body: 'break' }],
     ['breaks off after the dot', { dot: 'break' }],
     ['is silent after the dot', { dot: 'silence' }],
+    ['answers neither yes nor no', { dot: { code: 354, text: 'go on' } }],
   ] as const)('that %s leaves the mail Unknown, and it is sent again by a person alone', async (_what, troubles) => {
     const client = await sender()
     const { outboxID } = await welcomed(client)
@@ -205,7 +258,20 @@ describe('a server in trouble', () => {
     const row = (await client.get(`/v1/outbox/${outboxID}`)).body
     expect(row).toMatchObject({ Status: 'Failed', LastReply: expect.stringContaining('550 no such user') })
     const [event] = (await client.get('/v1/events?type=outbox_mail.failed')).body
-    expect(event).toMatchObject({ RecordID: outboxID, customerID })
+    expect(event).toMatchObject({ RecordID: outboxID, customerID, Reason: 'refused with 550' })
+  })
+
+  test('for more than a day holds nothing that waited for it, also not the mail whose turn never came', async () => {
+    const client = await sender()
+    for (let n = 0; n < 12; n += 1) await welcomed(client)
+    const lane = worker()
+    server.troubles({ greeting: 'break' })
+    await lane()
+    pass(FRESH_MS / 1000 + 60)
+    server.troubles()
+    await lane()
+    const statuses = (await client.get('/v1/outbox?page_size=100')).body.map(({ Status }: any) => Status)
+    expect(statuses).toEqual(Array.from({ length: 12 }, () => 'Sent'))
   })
 
   test('is tried after 1, 5 and 30 minutes, 2, 6, 12 and 24 hours; then the mail has failed', async () => {

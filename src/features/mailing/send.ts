@@ -12,7 +12,7 @@ import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { updateDatesSent } from '../invoices/send-queries.ts'
-import { fullTexts, type MailSecrets } from '../outbox/mail.ts'
+import { fullTexts, type MailSecrets, messageDomainOf, settleAttachment } from '../outbox/mail.ts'
 import { recordMailEvent } from '../outbox/record.ts'
 import {
   type ClaimedMail,
@@ -43,6 +43,8 @@ export interface MailingDeps extends MailSender {
   drawing: Drawing
   /** Open and make what the mails that wait hide. */
   secrets: MailSecrets
+  /** When this sender first could take mail: what was a day old then is held. In milliseconds of real time. */
+  sinceMs: number
 }
 
 /** Claimed at a time: what a sender that dies leaves for the next. */
@@ -101,14 +103,15 @@ async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
   const context = contextOf(deps, settings)
   const nowMs = deps.realClock()
   const lost = await lockLostMails(tx, MANY)
-  for (const mail of lost) await finish(tx, context, mail, verdictOfLost(mail, nowMs))
+  for (const mail of lost) await finish(tx, context, mail, verdictOfLost(mail, nowMs), { reason: 'its sender ended' })
   if (settings.mode === 'test' && settings.testMailTo === null) {
     const held = await holdQueuedMails(tx, MANY)
     for (const mail of held) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
     return { settings, mails: [], hadMail: lost.length + held.length > 0 }
   }
-  const freshAfter = instantOf(nowMs - FRESH_MS)
-  const claimed = await claimMails(tx, { now: instantOf(nowMs), freshAfter, limit: PORTION })
+  const freshAfter = instantOf(deps.sinceMs - FRESH_MS)
+  const domain = messageDomainOf(deps.from)
+  const claimed = await claimMails(tx, { now: instantOf(nowMs), freshAfter, limit: PORTION, domain })
   const stale = claimed.filter(({ isStale }) => isStale)
   if (stale.length > 0) await holdMails(tx, stale)
   for (const mail of stale) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
@@ -131,7 +134,8 @@ async function sendOne(
 ): Promise<Sending | undefined> {
   const context = contextOf(deps, settings)
   const note = { account: String(settings.id), mail: String(mail.id) }
-  const end = (ended: MailTry) => deps.db.transaction(settings.id, (tx) => finish(tx, context, mail, ended))
+  const end = (ended: MailTry, about: Ended) =>
+    deps.db.transaction(settings.id, (tx) => finish(tx, context, mail, ended, about))
   let written
   try {
     written = await write(deps, context, settings, mail)
@@ -141,10 +145,11 @@ async function sendOne(
     const isFinal = error instanceof DocumentGone || error instanceof UnfitAddress
     await end(
       isFinal ? givenUp(mail) : verdictOf(deps, context, mail, { outcome: 'away', reply: null, reason: 'document' }),
+      { reason: isFinal ? error.message : 'its PDF could not be drawn' },
     )
     return undefined
   }
-  const { addressed, receivers, bytes } = written
+  const { addressed, receivers, bytes, texts } = written
   const sending = await line.send({
     from: deps.from,
     to: receivers,
@@ -152,18 +157,29 @@ async function sendOne(
     handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
   })
   if (sending.outcome === 'withheld') return undefined
-  await end(verdictOf(deps, context, { ...mail, ...addressed }, sending))
+  await end(verdictOf(deps, context, { ...mail, ...addressed }, sending), { reason: reasonOf(sending), texts })
   return sending
+}
+
+/** Returns why a mail was not taken, without what the server wrote: that may name the receiver, and an event outlives its mail. */
+function reasonOf(sending: Exclude<Sending, { outcome: 'withheld' }>): string {
+  if (sending.outcome === 'unknown') return `no answer came (${sending.reason})`
+  if (sending.outcome === 'away') return `the mail server was away (${sending.reason})`
+  const replies = [...sending.refused.map(({ reply }) => reply), sending.reply]
+  return `refused with ${replies[0]?.code ?? 0}`
 }
 
 /** An address came into the outbox that must not stand in a header. */
 class UnfitAddress extends Error {
   override name = 'UnfitAddress'
+  override message = 'an address cannot stand in a header'
 }
 
 async function write(deps: MailingDeps, context: RequestContext, settings: AccountSettings, mail: ClaimedMail) {
-  const attachments = await attachmentsOf({ db: deps.db.reader(settings.id), context, drawing: deps.drawing }, mail)
-  const own = { ...mail, ...fullTexts(settings.id, mail, deps.secrets) }
+  const found = await attachmentsOf({ db: deps.db.reader(settings.id), context, drawing: deps.drawing }, mail)
+  const isApart = found === 'too large'
+  const { text, html } = settleAttachment(mail, !isApart)
+  const own = { ...mail, ...fullTexts(settings.id, { ...mail, text, html }, deps.secrets) }
   const { testMailTo } = settings
   const isTest = testMailTo !== null
   const addressed = isTest ? forTest(own, testMailTo) : own
@@ -182,10 +198,15 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
     messageId: mail.messageId,
     date: new Date(deps.realClock()),
     headers: { 'Auto-Submitted': 'auto-generated', ...stopHeaders(deps, settings.id, mail) },
-    attachments,
+    attachments: isApart ? [] : found,
   })
   const { to, cc } = addressed
-  return { addressed: { to, cc, open: isTest ? null : mail.open }, receivers, bytes }
+  return {
+    addressed: { to, cc, open: isTest ? null : mail.open },
+    receivers,
+    bytes,
+    texts: isApart ? { text, html } : undefined,
+  }
 }
 
 /** Returns how mail programs let a reminder's reader stop its kind by one click (RFC 8058), which asks for https; nothing for other mails. */
@@ -220,12 +241,26 @@ const givenUp = ({ open, takenAt }: ClaimedMail): MailTry => ({
 
 type Claim = Pick<ClaimedMail, 'id' | 'holder' | 'takenAt' | 'documentKind' | 'documentId'>
 
+interface Ended {
+  /** Why it was not taken: for the event of one that will not be tried again. */
+  reason: string
+  /** Texts that turned out to be the true ones; left out: those that are stored. */
+  texts?: Pick<ClaimedMail, 'text' | 'html'> | undefined
+}
+
 /** Writes what came of a try. Its invoice comes first: whoever anonymises a customer locks in this order too. */
-async function finish(tx: Transaction, context: RequestContext, mail: Claim, ended: MailTry): Promise<void> {
+async function finish(
+  tx: Transaction,
+  context: RequestContext,
+  mail: Claim,
+  ended: MailTry,
+  { reason, texts }: Ended,
+): Promise<void> {
   const isNew = ended.takenAt !== null && mail.takenAt === null
   if (isNew && mail.documentKind === 'invoice' && mail.documentId !== null)
     await updateDatesSent(tx, [mail.documentId], ended.takenAt as string)
-  const changed = await finishMailTry(tx, mail, ended)
+  const changed = await finishMailTry(tx, mail, ended, texts)
   if (!changed || ended.status === 'queued') return
-  await recordMailEvent(tx, context, `outbox_mail.${ended.status}`, changed)
+  const isSent = ended.status === 'sent'
+  await recordMailEvent(tx, context, `outbox_mail.${ended.status}`, changed, isSent ? null : reason)
 }

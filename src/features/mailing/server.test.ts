@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
 import { serverAt, startMailing, startMailServer, welcomed } from './mailing.testing.ts'
 
 const server = await startMailServer()
@@ -49,6 +53,19 @@ test('a copy that is put off is tried again alone; the invoice is sent when its 
   expect((await outbox()).Status).toBe('Sent')
 })
 
+test('a mail that was refused for good goes to the same receivers when a person sends it', async () => {
+  const client = await live()
+  const { outbox } = await withCopy(client, 'cleo')
+  server.troubles({ rcpt: { code: 550, text: 'no such user' } })
+  await work()
+  server.troubles()
+  expect((await outbox()).Status).toBe('Failed')
+  await client.put(`/v1/outbox/${(await outbox()).outboxID}/send`)
+  await work()
+  expect(server.arrived.at(-1)?.to).toEqual(['cleo@example.com', 'copy-of-cleo@example.com'])
+  expect((await outbox()).Status).toBe('Sent')
+})
+
 test('several workers at once send each mail once, each over few connections', async () => {
   const client = await sender()
   for (let n = 0; n < 12; n += 1) await welcomed(client, `many${n}@example.com`)
@@ -66,6 +83,41 @@ test('a server whose certificate nobody vouches for gets no mail', async () => {
   await work({ server: serverAt(secure.url.replace('smtp:', 'smtps:')) })
   expect(secure.arrived).toEqual([])
   expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
+})
+
+describe('with a certificate of an authority that is trusted', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-mail-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
+  openssl(...'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Ours -keyout ca.key -out ca.pem'.split(' '))
+  openssl(...'req -newkey rsa:2048 -nodes -subj /CN=mail -keyout mail.key -out mail.csr'.split(' '))
+  const issue = (name: string, alternative: string) => {
+    writeFileSync(join(folder, `${name}.ext`), `subjectAltName=${alternative}`)
+    const common = 'x509 -req -in mail.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2'.split(' ')
+    openssl(...common, '-extfile', `${name}.ext`, '-out', `${name}.pem`)
+    return { key: readFileSync(join(folder, 'mail.key')), cert: readFileSync(join(folder, `${name}.pem`)) }
+  }
+  const [right, wrong] = [issue('right', 'IP:127.0.0.1,DNS:localhost'), issue('wrong', 'DNS:elsewhere.example')]
+  const ca = readFileSync(join(folder, 'ca.pem'))
+
+  test.each([
+    ['TLS from the first byte', { secure: true }, 'smtps:', ''],
+    ['STARTTLS', { hideSTARTTLS: false }, 'smtp:', '?requireTLS=true'],
+  ] as const)(
+    'mail leaves by %s, and not where the certificate is of another name',
+    async (_by, options, scheme, query) => {
+      const client = await sender()
+      const statusAfter = async (certificate: typeof right) => {
+        const secure = await startMailServer({ ...options, ...certificate })
+        const { outboxID } = await welcomed(client)
+        await work({ server: { ...serverAt(secure.url.replace('smtp:', scheme) + query), ca } })
+        const isEncrypted = secure.arrived.map(({ isSecure }) => isSecure)
+        return [(await client.get(`/v1/outbox/${outboxID}`)).body.Status, isEncrypted]
+      }
+      expect(await statusAfter(right)).toEqual(['Sent', [true]])
+      expect(await statusAfter(wrong)).toEqual(['Queued', []])
+    },
+  )
 })
 
 test('a server without STARTTLS gets no mail where TLS is asked for', async () => {

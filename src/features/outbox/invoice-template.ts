@@ -1,5 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
+import type { AttachmentMarks } from './links.ts'
 import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mail that an invoice goes out with; the PDF is made when it is sent. */
@@ -7,6 +8,7 @@ import { type Rendered, render, type Writer } from './templates.ts'
 export interface InvoiceFacts extends Writer {
   /** The page of the invoice. */
   link: string
+  attachment: AttachmentMarks
   customerName: string
   number: bigint
   invoiceDate: IsoDate
@@ -20,6 +22,8 @@ interface InvoiceWords {
   subject(facts: InvoiceFacts): string
   greeting(facts: InvoiceFacts): string
   lead(facts: InvoiceFacts): string
+  /** In place of the lead where the PDF is too large. */
+  apart(facts: InvoiceFacts): string
   number: string
   date: string
   total: string
@@ -36,6 +40,8 @@ const WORDS: Record<Language, InvoiceWords> = {
     subject: ({ accountName, number }) => `Invoice ${number} from ${accountName}`,
     greeting: ({ customerName }) => `Hello ${customerName},`,
     lead: ({ number }) => `please find invoice ${number} attached to this mail.`,
+    apart: ({ number }) =>
+      `we have issued invoice ${number}. Its PDF is too large for a mail; if you need it in another way, please answer this one.`,
     number: 'Invoice number',
     date: 'Invoice date',
     total: 'Total',
@@ -50,6 +56,8 @@ const WORDS: Record<Language, InvoiceWords> = {
     subject: ({ accountName, number }) => `Rechnung ${number} von ${accountName}`,
     greeting: ({ customerName }) => `Guten Tag ${customerName},`,
     lead: ({ number }) => `im Anhang dieser Nachricht finden Sie die Rechnung ${number}.`,
+    apart: ({ number }) =>
+      `wir haben die Rechnung ${number} ausgestellt. Ihr PDF ist für eine E-Mail zu groß; wenn Sie es auf anderem Weg brauchen, antworten Sie bitte auf diese Nachricht.`,
     number: 'Rechnungsnummer',
     date: 'Rechnungsdatum',
     total: 'Gesamtbetrag',
@@ -73,7 +81,8 @@ export function invoiceMail(facts: InvoiceFacts): Rendered {
     subject: words.subject(facts),
     parts: [
       words.greeting(facts),
-      words.lead(facts),
+      facts.attachment.attached + words.lead(facts),
+      facts.attachment.apart + words.apart(facts),
       [
         [words.number, String(facts.number)],
         [words.date, formats.longDate(facts.invoiceDate)],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { domainToASCII } from 'node:url'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -10,11 +11,20 @@ import {
   insertMail,
   listLinkCounters,
   type Mail,
+  NO_DOMAIN,
   sendMails,
   type Sender,
   type Template,
 } from './queries.ts'
-import { type MailLink, markOf, withLinks } from './links.ts'
+import {
+  type AttachmentMarks,
+  attachmentMarksOf,
+  drawnPartOf,
+  type MailLink,
+  markOf,
+  withAttachment,
+  withLinks,
+} from './links.ts'
 import { type Rendered, type WelcomeFacts, welcomeMail, type Writer } from './templates.ts'
 
 /** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
@@ -25,15 +35,23 @@ export const HIDDEN = '••••'
 /** Stays one line: a name with a line break must not become a header. */
 const oneLine = (subject: string): string => subject.replace(/\s+/g, ' ').trim()
 
-function newMessageId({ mailFrom, email }: Sender): string {
-  const domain = (mailFrom ?? email)
-    ?.split('@')
-    .at(-1)
-    ?.replace(/[^A-Za-z0-9.-]/g, '')
-  return `<${randomUUID()}@${domain || 'perennial.invalid'}>`
+/** Returns the domain of an address as a Message-ID can name it. */
+export function messageDomainOf(address: string): string {
+  const domain = domainToASCII(address.slice(address.lastIndexOf('@') + 1)).replace(/[^A-Za-z0-9.-]/g, '')
+  return domain === '' ? NO_DOMAIN : domain
 }
 
-const placeOf = (messageId: string): SealedPlace => ({ table: 'outbox', column: 'sealed_bodies', row: messageId })
+function newMessageId({ mailFrom, email }: Sender): string {
+  const address = mailFrom ?? email
+  return `<${randomUUID()}@${address === null ? NO_DOMAIN : messageDomainOf(address)}>`
+}
+
+/** Returns the place of the secrets of a mail. The domain of its Message-ID, which a sender may give it later, is no part of that. */
+const placeOf = (messageId: string): SealedPlace => ({
+  table: 'outbox',
+  column: 'sealed_bodies',
+  row: drawnPartOf(messageId),
+})
 
 /** Puts the mail with a contact's credentials into the outbox. The password is kept encrypted, and only until the mail is sent. */
 export async function queueWelcomeMail(
@@ -75,8 +93,16 @@ export interface DocumentMail {
   document: AttachedDocument | null
   /** Invoices whose pages it links. */
   links?: readonly InvoiceId[]
-  /** `linkTo` gives the mark of a link to the page of an invoice, `linkBy` that of any link. */
-  write(sender: Writer & { linkTo(invoice: InvoiceId): string; linkBy(link: MailLink): string }): Rendered
+  write(sender: Writer & MailMarks): Rendered
+}
+
+/** Marks of what is known only when a mail leaves. */
+export interface MailMarks {
+  /** Marks a link to the page of an invoice. */
+  linkTo(invoice: InvoiceId): string
+  /** Marks any other link. */
+  linkBy(link: MailLink): string
+  attachment: AttachmentMarks
 }
 
 /** Puts mails about documents into the outbox. A row only names its document: the PDF is made when the mail is sent. */
@@ -108,7 +134,9 @@ export function sendDocumentMails(
     const linkTo = (record: InvoiceId) => markOf(messageId, { kind: 'i', record, counter: counters.get(record) ?? 0 })
     const linkBy = (link: MailLink) => markOf(messageId, link)
     const { name: accountName, colour } = sender
-    const { subject, text, html } = write({ accountName, colour, locale: locale ?? sender.locale, linkTo, linkBy })
+    const writer = { accountName, colour, locale: locale ?? sender.locale }
+    const attachment = attachmentMarksOf(messageId)
+    const { subject, text, html } = write({ ...writer, linkTo, linkBy, attachment })
     return { ...mail, messageId, subject: oneLine(subject), text, html }
   })
   sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })
@@ -120,10 +148,20 @@ export interface MailSecrets {
   links: Pick<Links, 'url'>
 }
 
+/** Texts of a mail as they are stored. */
+type StoredTexts = Pick<Mail, 'text' | 'html' | 'sealed' | 'messageId'>
+
+/** Returns a mail whose texts are true of its attachment. */
+export const settleAttachment = <M extends StoredTexts>(mail: M, isAttached: boolean): M => ({
+  ...mail,
+  text: withAttachment(mail.text, mail.messageId, isAttached),
+  html: withAttachment(mail.html, mail.messageId, isAttached),
+})
+
 /** Returns the texts of a mail with its secrets and links. Throws where they cannot be opened. */
 export function fullTexts(
   account: AccountId,
-  { text, html, sealed, messageId }: Pick<Mail, 'text' | 'html' | 'sealed' | 'messageId'>,
+  { text, html, sealed, messageId }: StoredTexts,
   { sealer, links }: MailSecrets,
 ): { text: string; html: string } {
   const urlOf = (link: MailLink) => links.url({ ...link, account })
@@ -134,8 +172,9 @@ export function fullTexts(
 }
 
 /** Returns a mail as it may be shown: with its secrets only where nothing leaves, else with dots in their places. */
-export function readableMail(account: AccountId, mail: Mail, secrets: MailSecrets, showsSecrets: boolean): Mail {
-  const { messageId } = mail
+export function readableMail(account: AccountId, stored: Mail, secrets: MailSecrets, showsSecrets: boolean): Mail {
+  const { messageId } = stored
+  const mail = settleAttachment(stored, true)
   const dotted = {
     ...mail,
     text: withLinks(mail.text, messageId, () => HIDDEN),

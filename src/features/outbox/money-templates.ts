@@ -1,6 +1,7 @@
 import { sumMinor } from '../../kernel/money.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
+import type { AttachmentMarks } from './links.ts'
 import { type Rendered, render, type Writer } from './templates.ts'
 
 /** The mails that credit notes, statements and receipts go out with. PDFs are made when they are sent. */
@@ -14,10 +15,17 @@ type Shown = readonly (readonly [name: string, value: string])[]
 /** A mail of one sentence and some named values. */
 interface MoneyWords {
   subject: string
-  lead: string
+  /** Paragraphs. */
+  leads: readonly string[]
   values: Shown
   footer: string
 }
+
+/** Returns the lead of a mail with a PDF: that it is attached, and in its place that it is too large. */
+const leadsOf = ({ attached, apart }: AttachmentMarks, here: string, tooLarge: string): string[] => [
+  attached + here,
+  apart + tooLarge,
+]
 
 const GREETING: Record<Language, (name: string) => string> = {
   en: (name) => `Hello ${name},`,
@@ -29,18 +37,19 @@ function renderMoney(
   words: Record<Language, MoneyWords>,
 ): Rendered {
   const { language } = formatsOf(locale)
-  const { subject, lead, values, footer } = words[language]
+  const { subject, leads, values, footer } = words[language]
   return render({
     language,
     accountName,
     colour,
     subject,
-    parts: [GREETING[language](customerName), lead, values],
+    parts: [GREETING[language](customerName), ...leads, values],
     footer,
   })
 }
 
 export interface CreditNoteFacts extends Greeted {
+  attachment: AttachmentMarks
   number: string
   date: IsoDate
   currency: string
@@ -49,7 +58,7 @@ export interface CreditNoteFacts extends Greeted {
 
 export function creditNoteMail(facts: CreditNoteFacts): Rendered {
   const formats = formatsOf(facts.locale)
-  const { accountName, number } = facts
+  const { accountName, attachment, number } = facts
   const values = (names: readonly [string, string, string]): Shown => [
     [names[0], number],
     [names[1], formats.longDate(facts.date)],
@@ -58,13 +67,21 @@ export function creditNoteMail(facts: CreditNoteFacts): Rendered {
   return renderMoney(facts, {
     en: {
       subject: `Credit note ${number} from ${accountName}`,
-      lead: `please find credit note ${number} attached to this mail.`,
+      leads: leadsOf(
+        attachment,
+        `please find credit note ${number} attached to this mail.`,
+        `we have issued credit note ${number}. Its PDF is too large for a mail; if you need it, please answer this one.`,
+      ),
       values: values(['Credit note number', 'Date', 'Amount credited']),
       footer: 'If you have a question about this credit note, please answer this mail.',
     },
     de: {
       subject: `Gutschrift ${number} von ${accountName}`,
-      lead: `im Anhang dieser Nachricht finden Sie die Gutschrift ${number}.`,
+      leads: leadsOf(
+        attachment,
+        `im Anhang dieser Nachricht finden Sie die Gutschrift ${number}.`,
+        `wir haben die Gutschrift ${number} ausgestellt. Ihr PDF ist für eine E-Mail zu groß; wenn Sie es brauchen, antworten Sie bitte auf diese Nachricht.`,
+      ),
       values: values(['Gutschriftnummer', 'Datum', 'Gutgeschriebener Betrag']),
       footer: 'Bei Fragen zu dieser Gutschrift antworten Sie bitte auf diese Nachricht.',
     },
@@ -72,6 +89,7 @@ export function creditNoteMail(facts: CreditNoteFacts): Rendered {
 }
 
 export interface StatementFacts extends Greeted {
+  attachment: AttachmentMarks
   from: IsoDate
   to: IsoDate
   /** Closing balance of each currency. */
@@ -80,20 +98,28 @@ export interface StatementFacts extends Greeted {
 
 export function statementMail(facts: StatementFacts): Rendered {
   const formats = formatsOf(facts.locale)
-  const { accountName, closing } = facts
+  const { accountName, attachment, closing } = facts
   const [from, to] = [formats.date(facts.from), formats.date(facts.to)]
   const values = (name: string): Shown =>
     closing.map(({ currency, closingMinor }) => [name, formats.money(closingMinor, currency)])
   return renderMoney(facts, {
     en: {
       subject: `Statement of account from ${accountName}: ${from} to ${to}`,
-      lead: `please find your statement of account from ${from} to ${to} attached to this mail.`,
+      leads: leadsOf(
+        attachment,
+        `please find your statement of account from ${from} to ${to} attached to this mail.`,
+        `your statement of account from ${from} to ${to} is ready. Its PDF is too large for a mail; if you need it, please answer this one.`,
+      ),
       values: values('Closing balance'),
       footer: 'If you have a question about this statement, please answer this mail.',
     },
     de: {
       subject: `Kontoauszug von ${accountName}: ${from} bis ${to}`,
-      lead: `im Anhang dieser Nachricht finden Sie Ihren Kontoauszug vom ${from} bis ${to}.`,
+      leads: leadsOf(
+        attachment,
+        `im Anhang dieser Nachricht finden Sie Ihren Kontoauszug vom ${from} bis ${to}.`,
+        `Ihr Kontoauszug vom ${from} bis ${to} liegt vor. Sein PDF ist für eine E-Mail zu groß; wenn Sie es brauchen, antworten Sie bitte auf diese Nachricht.`,
+      ),
       values: values('Schlusssaldo'),
       footer: 'Bei Fragen zu diesem Kontoauszug antworten Sie bitte auf diese Nachricht.',
     },
@@ -138,7 +164,7 @@ export function receiptMail(facts: ReceiptFacts): Rendered {
   return renderMoney(facts, {
     en: {
       subject: `Receipt from ${accountName}`,
-      lead: 'thank you: we have received your payment.',
+      leads: ['thank you: we have received your payment.'],
       values: receiptValues(facts, formats, {
         date: 'Date',
         amount: 'Amount received',
@@ -151,7 +177,7 @@ export function receiptMail(facts: ReceiptFacts): Rendered {
     },
     de: {
       subject: `Zahlungsbestätigung von ${accountName}`,
-      lead: 'vielen Dank: Ihre Zahlung ist bei uns eingegangen.',
+      leads: ['vielen Dank: Ihre Zahlung ist bei uns eingegangen.'],
       values: receiptValues(facts, formats, {
         date: 'Datum',
         amount: 'Eingegangener Betrag',

@@ -21,6 +21,9 @@ export const TEMPLATES = [
 ] as const
 export type Template = (typeof TEMPLATES)[number]
 
+/** Domain of a Message-ID whose account has no address; a sender of mail puts its own in its place. */
+export const NO_DOMAIN = 'perennial.invalid'
+
 /**
  * queued: waits for a try; sending: a try is on its way; unknown: the answer never came, so a person decides whether to send it again; failed:
  * refused for good, or tried for long enough; held: leaves when a person sends it.

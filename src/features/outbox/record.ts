@@ -19,10 +19,12 @@ export const recordMailEvent = (
   context: RequestContext,
   type: EventType & `outbox_mail.${string}`,
   { id, customerId, template }: ChangedMail,
+  reason: string | null = null,
 ): Promise<void> =>
   recordEvent(tx, context, {
     type,
     recordId: id,
     customerId,
+    reason,
     record: MailChangedOut.write({ outboxID: id, customerID: customerId, Template: template }),
   })

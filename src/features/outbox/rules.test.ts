@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { testEnvelope } from '../../../test/support/envelope.ts'
 import { makeLinks } from '../../platform/page/links.ts'
-import { markOf, withLinks } from './links.ts'
+import { attachmentMarksOf, markOf, withAttachment, withLinks } from './links.ts'
 import { readableMail } from './mail.ts'
 import { invoiceMail } from './invoice-template.ts'
+import { creditNoteMail, statementMail } from './money-templates.ts'
 import { welcomeMail } from './templates.ts'
 
 const facts = {
@@ -67,7 +68,7 @@ test('a mail whose secret was sealed under another key is shown without it', () 
     ...mail,
     sealed: sealer.seal(
       1n,
-      { table: 'outbox', column: 'sealed_bodies', row: '<1@example.com>' },
+      { table: 'outbox', column: 'sealed_bodies', row: '1' },
       JSON.stringify({ text: 'Password: x', html: '' }),
     ),
   })
@@ -81,6 +82,7 @@ describe('the mail with an invoice', () => {
     accountName: 'Acme & Sons',
     colour: '#7a1f5c',
     link: 'https://pay.example/i/17',
+    attachment: { attached: 'ATTACHED ', apart: 'APART ' },
     locale: 'en',
     customerName: 'Łódź <Ltd>',
     number: 17n,
@@ -106,6 +108,40 @@ describe('the mail with an invoice', () => {
 
   test('speaks German', () => {
     expect(invoiceMail({ ...invoice, locale: 'de-DE' }).text).toContain('Fällig am: 3. Mai 2027')
+  })
+})
+
+describe('the sentence about a PDF', () => {
+  const messageId = '<0b5ee6f9-9f7e-4b0c-8f7e-3a1c2d4e5f60@example.com>'
+  const greeted = { accountName: 'Acme', colour: null, customerName: 'Ann', attachment: attachmentMarksOf(messageId) }
+  const money = { currency: 'EUR', totalMinor: 100n }
+  const invoice = { link: 'l', number: 17n, invoiceDate: '2027-04-03', dueDate: '2027-05-03', balanceMinor: 100n }
+  const mails = (locale: string) => [
+    invoiceMail({ ...greeted, ...money, ...invoice, locale }),
+    creditNoteMail({ ...greeted, ...money, locale, number: 'CN1', date: '2027-04-03' }),
+    statementMail({
+      ...greeted,
+      locale,
+      from: '2027-04-01',
+      to: '2027-04-30',
+      closing: [{ currency: 'EUR', closingMinor: 5n }],
+    }),
+  ]
+
+  test.each([
+    ['en', /attached to this mail/, /too large/],
+    ['de', /im Anhang/, /zu groß/],
+  ])('is the true one (%s)', (locale, attached, apart) => {
+    for (const { text, html } of mails(locale))
+      for (const one of [text, html]) {
+        const [here, large] = [withAttachment(one, messageId, true), withAttachment(one, messageId, false)]
+        expect(here).toMatch(attached)
+        expect(here).not.toMatch(apart)
+        expect(large).toMatch(apart)
+        expect(large).not.toMatch(attached)
+        expect(here + large).not.toContain('0b5ee6f9')
+        expect(here + large).not.toContain('\n\n\n')
+      }
   })
 })
 

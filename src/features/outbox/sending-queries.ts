@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import type { AttachedDocument, MailStatus, Template } from './queries.ts'
+import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from './queries.ts'
 
 /**
  * Statements of a sender of mail. It claims some rows under a lease and a token of its own, which every later statement names: a sender
@@ -38,27 +38,30 @@ export interface ClaimedMail {
   documentId: Id | null
   /** Tries with this one. */
   tries: number
-  /** It was too old when a sender first could take it. */
+  /** It was too old when a sender first could take it, and none has had it before. */
   isStale: boolean
 }
 
 const IS_LAPSED = fragment`not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)`
 
-/** Claims mails that are due, the longest waiting first: each counts a try from here on. */
+/**
+ * Claims mails that are due, the longest waiting first: each counts a try from here on. A Message-ID of an account without any address gets the
+ * domain of the operator with its first claim, and keeps it.
+ */
 export const claimMails = (
   tx: Transaction,
-  { now, freshAfter, limit }: { now: Instant; freshAfter: Instant; limit: number },
+  { now, freshAfter, limit, domain }: { now: Instant; freshAfter: Instant; limit: number; domain: string },
 ) =>
   tx.rows<ClaimedMail>(sql`
     update outbox o set status = 'sending', next_try_at = null, handed_over_at = null, tries = tries + 1, holder = ${randomUUID()},
-           leased_until = ${UNTIL}
-      from (select outbox_id from outbox where account_id = ${tx.account} and next_try_at <= ${now}
+           leased_until = ${UNTIL}, message_id = replace(o.message_id, ${`@${NO_DOMAIN}>`}, ${`@${domain}>`})
+      from (select outbox_id, holder as "before" from outbox where account_id = ${tx.account} and next_try_at <= ${now}
              order by next_try_at, outbox_id limit ${limit} for update skip locked) as due
      where o.account_id = ${tx.account} and o.outbox_id = due.outbox_id
     returning o.outbox_id as "id", o.holder, o.customer_id as "customerId", o.template, o.to_address as "to", o.cc_address as "cc",
            o.open_addresses as "open", o.taken_at as "takenAt", o.message_id as "messageId", o.subject, o.text_body as "text",
            o.html_body as "html", o.sealed_bodies as "sealed", o.document_kind as "documentKind", o.document_id as "documentId", o.tries,
-           o.tries = 1 and not o.is_released and o.written_at < ${freshAfter} as "isStale"`)
+           due.before is null and not o.is_released and o.written_at < ${freshAfter} as "isStale"`)
 
 /** A mail of which a status is changed. */
 export interface ChangedMail {
@@ -87,7 +90,7 @@ export const holdQueuedMails = (tx: Transaction, limit: number) =>
 /** A mail whose sender is gone. */
 export interface LostMail extends Pick<
   ClaimedMail,
-  'id' | 'holder' | 'open' | 'takenAt' | 'documentKind' | 'documentId' | 'tries'
+  'id' | 'holder' | 'to' | 'open' | 'takenAt' | 'documentKind' | 'documentId' | 'tries'
 > {
   /** Its body was let go of: nobody knows whether it arrived. */
   isHandedOver: boolean
@@ -96,7 +99,7 @@ export interface LostMail extends Pick<
 /** Locks mails whose sender has not renewed its claim, some at a time. */
 export const lockLostMails = (tx: Transaction, limit: number) =>
   tx.rows<LostMail>(sql`
-    select outbox_id as "id", holder, open_addresses as "open", taken_at as "takenAt", document_kind as "documentKind",
+    select outbox_id as "id", holder, to_address as "to", open_addresses as "open", taken_at as "takenAt", document_kind as "documentKind",
            document_id as "documentId", tries, handed_over_at is not null as "isHandedOver"
       from outbox where account_id = ${tx.account} and status = 'sending' and ${IS_LAPSED}
      order by outbox_id limit ${limit} for update skip locked`)
@@ -132,12 +135,18 @@ export interface MailTry {
 }
 
 /** Writes what came of a try, also after its claim has lapsed without another's. The secrets of a mail that was sent are forgotten. */
-export const finishMailTry = (tx: Transaction, claim: Pick<ClaimedMail, 'id' | 'holder'>, ended: MailTry) =>
+export const finishMailTry = (
+  tx: Transaction,
+  claim: Pick<ClaimedMail, 'id' | 'holder'>,
+  ended: MailTry,
+  texts?: Pick<ClaimedMail, 'text' | 'html'>,
+) =>
   firstRow<ChangedMail>(
     tx,
     sql`update outbox set status = ${ended.status}, next_try_at = ${ended.nextTryAt}, leased_until = null,
                last_reply = coalesce(${ended.lastReply}, last_reply), taken_at = ${ended.takenAt}, sent_at = ${ended.sentAt},
                open_addresses = ${ended.open === null ? null : arrayLiteral(ended.open)}::text[],
+               text_body = coalesce(${texts?.text ?? null}, text_body), html_body = coalesce(${texts?.html ?? null}, html_body),
                sealed_bodies = case when ${ended.status} <> 'sent' then sealed_bodies end
          where ${claimOf(tx.account, claim)} and status in ('sending', 'unknown')
         returning ${CHANGED}`,

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { domainToASCII } from 'node:url'
 import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { SmtpSettings } from './settings.ts'
@@ -42,13 +43,14 @@ export type Sending =
 export interface SmtpTimes {
   /** Until there is a connection, and until the server has greeted, in milliseconds. */
   connectMs: number
-  /** Silence of the server. */
-  silenceMs: number
-  /** All of a message, from MAIL to the answer. */
-  messageMs: number
+  /** All that comes before the body: from MAIL to 354; a login too. */
+  talkMs: number
+  /** From 354 to the answer. */
+  answerMs: number
 }
 
-const TIMES: SmtpTimes = { connectMs: 20_000, silenceMs: 60_000, messageMs: 300_000 }
+/** Servers that look through a message answer late, and whoever gives up on them does not know what became of it: ten minutes (RFC 5321, 4.5.3.2.6). */
+const TIMES: SmtpTimes = { connectMs: 20_000, talkMs: 120_000, answerMs: 600_000 }
 /** A reply is kept to this many characters. */
 const REPLY_MAX = 500
 /** Many servers take no more of one connection. */
@@ -125,26 +127,33 @@ function open({ settings, times = TIMES, ca }: SmtpDeps): Promise<SMTPConnection
     connectionTimeout: times.connectMs,
     greetingTimeout: times.connectMs,
     dnsTimeout: times.connectMs,
-    socketTimeout: times.silenceMs,
+    // Each stage has a time of its own.
+    socketTimeout: times.talkMs + times.answerMs,
   })
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
+      clearTimeout(timer)
       // Closing ends the connection with a reason of its own.
       reject(error)
       connection.close()
     }
+    const timer = setTimeout(() => fail(tookTooLong()), times.connectMs + times.talkMs)
+    const ready = () => {
+      clearTimeout(timer)
+      resolve(connection)
+    }
     connection.on('error', fail)
-    connection.once('end', () => reject(new Error('the connection ended')))
+    connection.once('end', () => fail(new Error('the connection ended')))
     connection.connect((error) => {
       if (error) return fail(error)
-      if (login === null) return resolve(connection)
-      connection.login({ credentials: login }, (refused) => (refused ? fail(refused) : resolve(connection)))
+      if (login === null) return ready()
+      connection.login({ credentials: login }, (refused) => (refused ? fail(refused) : ready()))
     })
   })
 }
 
 /** Returns the message as a stream that is read once the server has answered 354. */
-function bodyOf({ bytes, handOver }: Parcel, state: { isHandedOver: boolean; isWithheld: boolean }): Readable {
+function bodyOf({ bytes, handOver }: Parcel, state: State, begun: () => void): Readable {
   let isAsked = false
   return new Readable({
     read() {
@@ -159,6 +168,7 @@ function bodyOf({ bytes, handOver }: Parcel, state: { isHandedOver: boolean; isW
             return
           }
           state.isHandedOver = true
+          begun()
           this.push(bytes)
           this.push(null)
         },
@@ -168,42 +178,70 @@ function bodyOf({ bytes, handOver }: Parcel, state: { isHandedOver: boolean; isW
   })
 }
 
+interface State {
+  isHandedOver: boolean
+  isWithheld: boolean
+}
+
+const tookTooLong = () => Object.assign(new Error('the mail server took too long'), { code: 'ETIMEDOUT' })
+
 function transmit(connection: SMTPConnection, parcel: Parcel, times: SmtpTimes): Promise<Sending> {
-  const state = { isHandedOver: false, isWithheld: false }
-  const body = bodyOf(parcel, state)
+  const state: State = { isHandedOver: false, isWithheld: false }
   return new Promise((resolve) => {
     const end = (sending: Sending) => {
       clearTimeout(timer)
       resolve(sending)
     }
-    const timer = setTimeout(() => {
-      end(broken(state, Object.assign(new Error('the message took too long'), { code: 'ETIMEDOUT' })))
+    const giveUp = () => {
+      end(broken(state, tookTooLong()))
       connection.close()
-    }, times.messageMs)
-    const envelope = { from: parcel.from, to: [...parcel.to], size: parcel.bytes.length, use8BitMime: false }
-    connection.send(envelope, body, (error, info) => {
-      if (error) return end(failed(state, error as Failure))
-      const refused = refusalsOf(info.rejectedErrors as Failure[] | undefined)
-      end({ outcome: 'taken', reply: replyOf(info.response), accepted: info.accepted, refused })
+    }
+    let timer = setTimeout(giveUp, times.talkMs)
+    const body = bodyOf(parcel, state, () => {
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, times.answerMs)
+    })
+    const addressOf = new Map(parcel.to.map((address) => [envelopeAddress(address), address]))
+    const envelope = { from: envelopeAddress(parcel.from), to: [...addressOf.keys()], size: parcel.bytes.length }
+    connection.send({ ...envelope, use8BitMime: false }, body, (error, info) => {
+      const named = (address: string) => addressOf.get(address) ?? address
+      if (error) return end(failed(state, error as Failure, named))
+      const refused = refusalsOf(info.rejectedErrors as Failure[] | undefined, named)
+      end({ outcome: 'taken', reply: replyOf(info.response), accepted: info.accepted.map(named), refused })
     })
   })
+}
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
+
+/** Returns an address as every server knows it: a domain beyond ASCII as its A-labels (RFC 5890). */
+function envelopeAddress(address: string): string {
+  const at = address.lastIndexOf('@') + 1
+  const domain = address.slice(at)
+  return isAscii(domain) ? address : address.slice(0, at) + (domainToASCII(domain) || domain)
 }
 
 /** Commands whose reply is about the mail; a reply to any other is about us, the connection or the server. */
 const ABOUT_MAIL = ['MAIL FROM', 'RCPT TO', 'DATA']
 
-function failed(state: { isHandedOver: boolean; isWithheld: boolean }, error: Failure): Sending {
+function failed(state: State, error: Failure, named: (address: string) => string): Sending {
   if (state.isWithheld) return { outcome: 'withheld' }
   const isAboutMail = ABOUT_MAIL.includes(error.command ?? '') && error.responseCode !== 421
-  if (typeof error.response === 'string' && (isAboutMail || state.isHandedOver))
-    return { outcome: 'refused', reply: replyOf(error.response), refused: refusalsOf(error.rejectedErrors) }
+  if (typeof error.response === 'string' && (isAboutMail || state.isHandedOver)) {
+    const reply = replyOf(error.response)
+    // Once the body is with the server, what is neither yes nor no is no answer.
+    if (!state.isHandedOver || isNo(reply))
+      return { outcome: 'refused', reply, refused: refusalsOf(error.rejectedErrors, named) }
+  }
   // The server announced a limit, and the message is larger: it was never offered.
   if (error.code === 'EMESSAGE' && !state.isHandedOver && error.command === 'MAIL FROM')
     return { outcome: 'refused', reply: { code: 552, text: '552 larger than the server takes' }, refused: [] }
   return broken(state, error)
 }
 
-const broken = (state: { isHandedOver: boolean }, error: Failure): Sending =>
+const isNo = ({ code }: Reply): boolean => code >= 400 && code < 600
+
+const broken = (state: State, error: Failure): Sending =>
   state.isHandedOver ? { outcome: 'unknown', reason: reasonOf(error) } : away(error)
 
 const away = (error: Failure): Sending => ({
@@ -216,9 +254,9 @@ const away = (error: Failure): Sending => ({
 const reasonOf = ({ originalCode, code, command }: Failure): string =>
   [originalCode ?? code ?? 'broken off', command].filter((part) => part !== undefined).join(' at ')
 
-const refusalsOf = (errors: readonly Failure[] = []) =>
+const refusalsOf = (errors: readonly Failure[] = [], named: (address: string) => string) =>
   errors.map(({ recipient = '', response }) => ({
-    address: recipient,
+    address: named(recipient),
     reply: replyOf(typeof response === 'string' ? response : ''),
   }))
 

@@ -65,7 +65,17 @@ describe('text', () => {
   test('addresses of e-mail have the shape of one', () => {
     for (const good of ['a@b.co', 'first.last+tag@sub.example.org', 'ünï@exämple.de'])
       expect(read(email(), JSON.stringify(good))).toBe(good)
-    for (const bad of ['a', 'a@b', '@b.co', 'a@b..co', 'a b@c.de', 'a@b.co,c@d.eu', '<a@b.co>'])
+    for (const bad of [
+      'a',
+      'a@b',
+      '@b.co',
+      'a@b..co',
+      'a b@c.de',
+      'a@b.co,c@d.eu',
+      '<a@b.co>',
+      'a\u200b@b.co',
+      'a@b.co\u202e',
+    ])
       expect(read(email(), JSON.stringify(bad)), bad).toEqual(['invalid'])
   })
 })

@@ -83,7 +83,9 @@ export function text(options: TextOptions = {}): Field<string> {
 export const longText = (options: { takesNumbers?: boolean; description?: string } = {}): Field<string> =>
   text({ ...options, max: LONG_TEXT_MAX, allowsLines: true })
 
-const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.,;:"()<>[\]\\]+(\.[^\s@.,;:"()<>[\]\\]+)+$/
+/** Neither signs that nobody sees: a sender would have to refuse them. */
+const EMAIL =
+  /^[^\s@"(),:;<>[\]\\\p{Cc}\p{Cf}]+@[^\s@.,;:"()<>[\]\\\p{Cc}\p{Cf}]+(\.[^\s@.,;:"()<>[\]\\\p{Cc}\p{Cf}]+)+$/u
 export const email = (): Field<string> =>
   text({ check: (value) => (EMAIL.test(value) ? undefined : 'must be an e-mail address') })
 
