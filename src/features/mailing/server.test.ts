@@ -1,8 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { makeAuthority } from '../../../test/support/certificates.ts'
 import { serverAt, startMailing, startMailServer, welcomed } from './mailing.testing.ts'
 
 const server = await startMailServer()
@@ -86,19 +83,8 @@ test('a server whose certificate nobody vouches for gets no mail', async () => {
 })
 
 describe('with a certificate of an authority that is trusted', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'perennial-mail-'))
-  afterAll(() => rmSync(folder, { recursive: true }))
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
-  openssl(...'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Ours -keyout ca.key -out ca.pem'.split(' '))
-  openssl(...'req -newkey rsa:2048 -nodes -subj /CN=mail -keyout mail.key -out mail.csr'.split(' '))
-  const issue = (name: string, alternative: string) => {
-    writeFileSync(join(folder, `${name}.ext`), `subjectAltName=${alternative}`)
-    const common = 'x509 -req -in mail.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2'.split(' ')
-    openssl(...common, '-extfile', `${name}.ext`, '-out', `${name}.pem`)
-    return { key: readFileSync(join(folder, 'mail.key')), cert: readFileSync(join(folder, `${name}.pem`)) }
-  }
-  const [right, wrong] = [issue('right', 'IP:127.0.0.1,DNS:localhost'), issue('wrong', 'DNS:elsewhere.example')]
-  const ca = readFileSync(join(folder, 'ca.pem'))
+  const { ca, issue } = makeAuthority()
+  const [right, wrong] = [issue('IP:127.0.0.1,DNS:localhost'), issue('DNS:elsewhere.example')]
 
   test.each([
     ['TLS from the first byte', { secure: true }, 'smtps:', ''],
