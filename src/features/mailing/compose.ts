@@ -2,6 +2,7 @@ import { isPlainAddress } from '../../platform/smtp/address.ts'
 import type { Mailbox, MailMessage } from '../../platform/smtp/message.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import { html as markup } from '../../platform/page/html.ts'
+import { LETTERS } from '../outbox/templates.ts'
 
 /** Who a mail is from, whom it goes to, and what it reads like then. Pure. */
 
@@ -42,7 +43,7 @@ export function forTest({ to, cc, subject, text, html }: Addressed, testMailTo: 
     html: html.replace(
       /<body[^>]*>/,
       (body) =>
-        `${body}\n${markup`<p style="margin:0;padding:8px 16px;background:#ffe08a;color:#3d2c00">${note}</p>`.markup}`,
+        `${body}\n${markup`<header><p style="margin:0;padding:8px 16px;background:#ffe08a;color:#3d2c00;font-size:14px;line-height:20px;font-family:${LETTERS};overflow-wrap:anywhere">${note}</p></header>`.markup}`,
     ),
   }
 }

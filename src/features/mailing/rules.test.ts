@@ -108,7 +108,7 @@ test('a mail of a test account names who would have got it, escaped, and goes to
   )
   expect(sent).toMatchObject({ to: 'testers@example.com', cc: null, subject: '[TEST] Hello' })
   expect(sent.text).toContain('a&b@example.com, with a copy to c@example.com')
-  expect(sent.html).toMatch(/^<body class="x">\n<p[^>]*>This.*a&amp;b@example.com/)
+  expect(sent.html).toMatch(/^<body class="x">\n<header><p[^>]*>This.*a&amp;b@example.com/)
 })
 
 test.each([

@@ -43,7 +43,8 @@ const STYLE = new Html(
   `<style>:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){.ground{background:#12161a!important}.sheet{background:#1b2126!important}.text,.text td,.text th{color:#edf1f4!important}.soft{color:#aeb8c1!important}.row{border-color:#3a444d!important}}</style>`,
 )
 
-const LETTERS = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
+/** Letters that every mail program has. */
+export const LETTERS = 'system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
 
 function markedOf(part: Part, colour: string): Html {
   if (typeof part === 'string') return html`<p style="margin:0 0 16px">${part}</p>`
@@ -68,7 +69,7 @@ export function render({ language, accountName, colour, subject, parts, footer, 
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${subject}</title>${STYLE}</head>
 <body class="ground" style="margin:0;padding:0;background:#f2f4f6">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="ground" style="background:#f2f4f6"><tr><td align="center" style="padding:24px 12px">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="sheet" style="max-width:600px;background:#ffffff;border-top:6px solid ${brand};border-radius:6px;text-align:left"><tr><td class="text" style="padding:24px;${LETTERS};font-size:16px;line-height:24px;color:#1b2126;overflow-wrap:anywhere">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="sheet" style="max-width:600px;background:#ffffff;border-top:6px solid ${brand};border-radius:6px;text-align:left"><tr><td class="text" style="padding:24px;font-family:${LETTERS};font-size:16px;line-height:24px;color:#1b2126;overflow-wrap:anywhere">
 <main><h1 style="margin:0 0 24px;font-size:20px;line-height:28px">${accountName}</h1>${body}
 <p class="soft" style="margin:24px 0 0;font-size:14px;line-height:20px;color:#525c65">${footer}</p>${stop && stopLine(stop)}
 </main></td></tr></table></td></tr></table>
