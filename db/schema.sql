@@ -284,10 +284,12 @@ create table card_intents (
   held_until timestamp with time zone not null,
   created_at timestamp with time zone not null,
   closed_at timestamp with time zone,
+  invoice_id bigint,
   constraint card_intents_pkey PRIMARY KEY (account_id, card_intent_id),
   constraint card_intents_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint card_intents_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id)
 );
+CREATE INDEX card_intents_by_invoice ON card_intents USING btree (account_id, invoice_id, created_at) WHERE (invoice_id IS NOT NULL);
 CREATE INDEX card_intents_open ON card_intents USING btree (created_at) WHERE (closed_at IS NULL);
 alter table card_intents enable row level security;
 create policy account on card_intents to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -412,6 +414,8 @@ create table collection_tries (
   is_line boolean default false not null,
   replaced jsonb,
   awaits_customer boolean default false not null,
+  new_card jsonb,
+  confirm_url text,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
   constraint collection_tries_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),

@@ -344,7 +344,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const contextOf = contextsOf(realClock, settings)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
   const callers = callersOf(authenticator, settings, clock)
-  const pages = allPages(deps, links, { ...deps, ...outward, drawing })
+  const pages = allPages(deps, links, { ...deps, ...outward, drawing, links })
   const server = buildServer(
     {
       db,

@@ -40,6 +40,7 @@ async function accountWith(word: string) {
   })
   const records = {
     i: invoice.body.invoiceID as number,
+    p: invoice.body.invoiceID as number,
     u: customerID,
     w: session.body.iframeCapturePayID as number,
     m: mandate,

@@ -52,14 +52,15 @@ async function findFrame(db: Queryable, { account }: RequestContext, id: bigint)
   return session && gateway && { session, gateway }
 }
 
-interface Entered {
+/** Values of a form as they were sent, and what is wrong with them. */
+export interface Entered {
   values: Values
   wrongs: Wrongs
   /** A sentence above the form. */
   refusal: string | null
 }
 
-const NOTHING: Entered = { values: new Map(), wrongs: {}, refusal: null }
+export const NOTHING: Entered = { values: new Map(), wrongs: {}, refusal: null }
 
 const AUTOCOMPLETE: Partial<Record<FormField, string>> = {
   number: 'cc-number',
@@ -129,6 +130,10 @@ const fieldsOf = (words: Words, way: Way, entered: Entered): Html[] =>
         typeChoice(words, entered),
         ...NUMBER_FIELDS[way].map((field) => input(words, field, entered)),
       ]
+
+/** Writes the fields of a card, as the frame has them. */
+export const cardFields = (locale: string, entered: Entered): Html[] =>
+  fieldsOf(frameWords(languageOf(locale)), 'card', entered)
 
 type FrameRequest = Pick<PageRequest<Frame>, 'context' | 'found' | 'locale' | 'path'>
 

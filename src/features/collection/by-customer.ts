@@ -8,23 +8,30 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { HttpDeps } from '../../platform/http/deps.ts'
+import type { Places } from '../../platform/places.ts'
 import { type Begun, runOutward } from '../../platform/http/outward.ts'
 import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
 import { findInvoice, type Invoice } from '../invoices/queries.ts'
-import { findMethod, listMethodsOf } from '../payment-methods/queries.ts'
+import { type Gateway, findGateway } from '../gateways/queries.ts'
+import { isReady } from '../gateways/rules.ts'
+import { closeIntent, lockIntent } from '../payment-methods/intent-queries.ts'
+import { drawMethodId, findMethod, listMethodsOf } from '../payment-methods/queries.ts'
+import { removeAtGateway } from '../payment-methods/removal.ts'
 import { findWaitingLine } from '../batches/waiting-queries.ts'
 import { type CallDeps, callTry, writeAnswer } from './calls.ts'
 import { finishCollect } from './collect.ts'
 import { debitDaysOf } from './debit-days.ts'
 import { replaceLine } from './lines.ts'
+import { findNewCardGateway } from './new-card.ts'
+import { finishTry, type Known } from './outcome.ts'
 import { beginTry } from './tries.ts'
-import { claimTry, listTries, type ReplacedLine, type Try } from './try-queries.ts'
+import { claimTry, listTries, type NewCard, type ReplacedLine, type Try } from './try-queries.ts'
 
 /**
- * Paying an invoice by the customer himself, with the card on file: a try that is no step, made while he is present to confirm it. It takes money
- * for invoices on hold and of suspended and archived customers too.
+ * Paying an invoice by the customer himself, with the card on file or one that he enters: a try that is no step, made while he is present to
+ * confirm it. It takes money for invoices on hold and of suspended and archived customers too.
  */
 
 /** How an invoice can be paid by its customer now, and how it is being paid. */
@@ -37,6 +44,10 @@ export interface Paying {
   debit: { on: IsoDate; lastFour: string } | null
   /** A payment by card under way: the bank wants the customer to confirm it, or its outcome is not known. */
   open: 'confirm' | 'unknown' | null
+  /** The address of the gateway at which he confirms it; null: a press here does. */
+  confirmUrl: string | null
+  /** A card can be entered here, and be kept for what comes; null: no gateway takes one here, or there is nothing to pay with it. */
+  newCard: { canBeKept: boolean } | null
   /** Why the newest try failed, if that was today. */
   declined: DeclineClass | null
   /** The newest try of the invoice; 0 where there was none. A press is for what was seen: after another try it does nothing. */
@@ -84,14 +95,20 @@ export async function findPaying(
   const openMinor = invoice.totalMinor - invoice.negativeMinor - invoice.paidMinor - invoice.pendingMinor
   const amountMinor = openMinor + (isWaiting || open?.awaitsCustomer ? (open?.amountMinor ?? 0n) : 0n)
   if (invoice.isCancelled || (openMinor <= 0n && !open)) return undefined
-  const way = amountMinor > 0n && (!open || isWaiting) ? await cardWayOf(tx, invoice) : undefined
+  const isPayable = amountMinor > 0n && (!open || isWaiting)
+  const way = isPayable ? await cardWayOf(tx, invoice) : undefined
   const card = way && (await methodOf(tx, way.method.id))
+  // Whoever cannot confirm with one card takes another.
+  const isEnterable = amountMinor > 0n && (isPayable || open?.awaitsCustomer === true)
+  const taker = isEnterable ? await findNewCardGateway(tx, context, invoice.customerId, invoice.currency) : undefined
   const { today } = context.moment
   return {
     amountMinor,
     card: card?.cardBrand ? { brand: card.cardBrand, lastFour: card.lastFour } : null,
     debit: await debitOf(tx, context, deps, invoice, line),
     open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
+    confirmUrl: open?.confirmUrl ?? null,
+    newCard: taker ? { canBeKept: taker.canBeKept } : null,
     declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
     newest: newest?.paymentId ?? 0n,
   }
@@ -116,22 +133,55 @@ async function debitOf(
   return { on, lastFour: (await methodOf(tx, way.method.id)).lastFour }
 }
 
-export type PayDeps = CallDeps & Pick<HttpDeps, 'secrets' | 'realClock' | 'outwardPlaces'>
+export type PayDeps = CallDeps & Pick<HttpDeps, 'secrets' | 'realClock'> & { outwardPlaces: Places }
+
+/** A press of a customer on the page of an invoice. */
+export interface Press {
+  seen: Seen
+  /** The address of the page, to which a gateway may hand him back; null where nobody knows it. */
+  returnUrl: string | null
+}
+
+/** A card that was entered and that its gateway has stored, under an intent that is still open. */
+export interface EnteredCard {
+  intentId: Id
+  gateway: Gateway
+  newCard: NewCard
+}
+
+/** The waiting charge of a press, which was ended at its gateway. */
+interface Ended {
+  t: Try
+  known: Extract<Known, { kind: 'failed' }>
+}
 
 /**
- * Pays an invoice as its customer saw it. A press that comes after another try does nothing: the page shows what came of that one. A charge that
- * waits to be confirmed is ended first. Throws a conflict where the amount has changed meanwhile.
+ * Pays an invoice as its customer saw it, by the card that was entered, else by that on file. A press that comes after another try does nothing:
+ * the page shows what came of that one. A charge that waits to be confirmed is ended first; charged anew is the same card, where that was entered for
+ * it. Throws a conflict where the amount has changed meanwhile.
  */
-export async function payByCustomer(deps: PayDeps, context: RequestContext, id: InvoiceId, seen: Seen): Promise<void> {
+export async function payByCustomer(
+  deps: PayDeps,
+  context: RequestContext,
+  id: InvoiceId,
+  { seen, returnUrl }: Press,
+  entered?: EnteredCard,
+): Promise<void> {
   const waiting = await deps.db.transaction(context.account.id, (tx) => claimWaiting(tx, context, id, seen))
-  if (waiting) {
-    const ended = await writeAnswer(deps, context, waiting, await callTry(deps, context, waiting))
-    if (ended !== 'failed') return
+  const answered = waiting && (await callTry(deps, context, waiting))
+  let ended: Ended | undefined
+  if (waiting && answered) {
+    if (answered.known?.kind === 'failed') ended = { t: waiting, known: answered.known }
+    else {
+      await writeAnswer(deps, context, waiting, answered)
+      if (entered) await deps.db.transaction(context.account.id, (tx) => leaveOut(tx, entered))
+      return
+    }
   }
   await runOutward(deps, context.account.id, undefined, {
-    begin: (tx) => beginByCustomer(tx, context, id, seen),
-    call: ({ t, way }) => callTry(deps, context, t, { ...way, isCustomerPresent: true }),
-    finish: (tx, { t }, answered) => finishCollect(tx, context, { t }, answered),
+    begin: (tx) => beginByCustomer(tx, context, id, seen, { ended, entered }),
+    call: ({ t, way }) => callTry(deps, context, t, { ...way, isCustomerPresent: true, returnUrl }),
+    finish: (tx, { t }, answer) => finishCollect(tx, context, { t }, answer),
   })
 }
 
@@ -148,27 +198,82 @@ async function claimWaiting(
   return claimTry(tx, t.paymentId, true)
 }
 
+/** Closes the intent of a card that nothing is charged to, and has the card removed. */
+async function leaveOut(tx: Transaction, { intentId, gateway, newCard }: EnteredCard): Promise<void> {
+  await closeIntent(tx, intentId)
+  await removeAtGateway(tx, { gatewayId: gateway.id, gatewayToken: newCard.gatewayToken })
+}
+
 const NOTHING = { answer: { status: 204 } }
+
+/** The gateway and card of a press: those of the card that was entered, now or for the charge that was ended. */
+interface CardWay {
+  gateway: Gateway
+  method: { id: Id; gatewayToken: string | null }
+  newCard: NewCard | null
+}
+
+interface Card {
+  ended: Ended | undefined
+  entered: EnteredCard | undefined
+}
+
+async function enteredWayOf(tx: Transaction, { ended, entered }: Card): Promise<CardWay | undefined> {
+  if (entered) {
+    const { gateway, newCard } = entered
+    return { gateway, newCard, method: { id: await drawMethodId(tx), gatewayToken: newCard.gatewayToken } }
+  }
+  if (!ended?.t.newCard) return undefined
+  const { gatewayId, paymentMethodId, newCard } = ended.t
+  const gateway = await findGateway(tx, tx.account, gatewayId)
+  assert(gateway, `gateway ${gatewayId} of an open try exists`)
+  return { gateway, newCard, method: { id: paymentMethodId, gatewayToken: newCard.gatewayToken } }
+}
 
 async function beginByCustomer(
   tx: Transaction,
   context: RequestContext,
   id: InvoiceId,
   seen: Seen,
-): Promise<Begun<{ t: Try; way: Way }>> {
+  card: Card,
+): Promise<Begun<{ t: Try; way: CardWay }>> {
   const { invoice } = await lockedInvoice(tx, context, id)
+  const { ended, entered } = card
+  // Whoever closed the intent meanwhile has seen to it that the gateway keeps nothing.
+  if (entered && !(await lockIntent(tx, entered.intentId))?.isOpen) return NOTHING
+  const way = await enteredWayOf(tx, card)
+  const isCardKept = entered === undefined && way !== undefined
+  if (ended) await finishTry(tx, context, ended.t, ended.known, { isCardKept })
+  const begun = await beginWith(tx, context, invoice, seen, way)
+  if (entered && begun) await closeIntent(tx, entered.intentId)
+  if (begun) return { intent: begun.t.paymentId, call: begun }
+  if (entered) await leaveOut(tx, entered)
+  else if (way?.newCard) await removeAtGateway(tx, { gatewayId: way.gateway.id, gatewayToken: way.method.gatewayToken })
+  return NOTHING
+}
+
+/** Begins the try of a press; undefined where there is nothing to pay any more, or no card to pay it with. */
+async function beginWith(
+  tx: Transaction,
+  context: RequestContext,
+  invoice: Invoice,
+  seen: Seen,
+  entered: CardWay | undefined,
+): Promise<{ t: Try; way: CardWay } | undefined> {
+  const { id } = invoice
   const tries = await listTries(tx, tx.account, id)
-  if (invoice.isDraft || invoice.isCancelled || (tries.at(-1)?.paymentId ?? 0n) !== seen.newest) return NOTHING
-  const way = await cardWayOf(tx, invoice)
-  if (!way) return NOTHING
+  if (invoice.isDraft || invoice.isCancelled || (tries.at(-1)?.paymentId ?? 0n) !== seen.newest) return undefined
+  const way = entered ?? (await cardWayOf(tx, invoice))
+  if (!way || !isReady(way.gateway)) return undefined
   const open = tries.find(({ state }) => state === 'open')
   const replaced: ReplacedLine | null = open?.isLine ? await replaceLine(tx, context, open) : null
-  if (open && !replaced) return NOTHING
+  if (open && !replaced) return undefined
   await insertDunningByHand(tx, id)
   const [dunned] = await listDunned(tx, tx.account, [id])
   assert(dunned, `invoice ${id} is dunned`)
   if (dunned.openMinor !== seen.amountMinor)
     throw conflict('amount_changed', `What is open of invoice ${id} has changed meanwhile.`)
-  const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced })
-  return t ? { intent: t.paymentId, call: { t, way } } : NOTHING
+  const newCard = entered?.newCard ?? null
+  const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced, newCard })
+  return t && { t, way: { ...way, newCard } }
 }

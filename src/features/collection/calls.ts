@@ -18,7 +18,7 @@ export interface CallDeps extends GatewayDeps {
 /** Answer to a try: its outcome, or what is to happen before it is known. */
 export type Answered =
   | { known: Known }
-  | ({ known: null; isNotSent: boolean; awaitsCustomer?: boolean } & Pick<
+  | ({ known: null; isNotSent: boolean; awaitsCustomer?: boolean; confirmUrl?: string | null } & Pick<
       Try,
       'wasUnanswered' | 'wasCalled' | 'silentSince'
     >)
@@ -41,13 +41,15 @@ export interface Charged {
   method: { gatewayToken: string | null }
   /** He can confirm the charge now, where his bank wants that; else such a charge is ended. */
   isCustomerPresent?: boolean
+  /** The address at which a gateway hands him back; null: nobody knows it. */
+  returnUrl?: string | null
 }
 
 async function chargedBy({ db }: CallDeps, account: AccountId, t: Try): Promise<Charged> {
   const reader = db.reader(account)
   const [gateway, method] = await Promise.all([
     findGateway(reader, account, t.gatewayId),
-    findMethod(reader, account, t.paymentMethodId),
+    t.newCard ?? findMethod(reader, account, t.paymentMethodId),
   ])
   assert(gateway && method, `try ${t.paymentId} has its gateway and its card`)
   return { gateway, method }
@@ -67,10 +69,11 @@ export async function callTry(
     gateway,
     method: { gatewayToken: token },
     isCustomerPresent = false,
+    returnUrl = null,
   }: Charged = begun ?? (await chargedBy(deps, context.account.id, t))
   assert(token !== null, `try ${t.paymentId} is by card`)
   const reference = String(t.paymentId)
-  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent }
+  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent, returnUrl }
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, async (adapter, call) => {
     const answered = await chargeOrAsk(adapter, call)
     if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isCustomerPresent) return answered
@@ -118,6 +121,7 @@ function readOutcome(
           isNotSent: false,
           silentSince: now,
           awaitsCustomer: true,
+          confirmUrl: outcome.url,
         }
       return failed('action_required', 'requires_action', 'The customer has to confirm the payment.')
     case 'not_sent':
@@ -156,12 +160,20 @@ export async function writeAnswer(
 export function putOff(
   tx: Transaction,
   t: Try,
-  { wasCalled, wasUnanswered, isNotSent, silentSince, awaitsCustomer = false }: Exclude<Answered, { known: Known }>,
+  {
+    wasCalled,
+    wasUnanswered,
+    isNotSent,
+    silentSince,
+    awaitsCustomer = false,
+    confirmUrl = null,
+  }: Exclude<Answered, { known: Known }>,
 ) {
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const askSeconds = awaitsCustomer ? CONFIRM_SECONDS : ASK_AGAIN_SECONDS
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : askSeconds
-  return putOffTry(tx, t.paymentId, { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, waitSeconds })
+  const to = { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, confirmUrl, waitSeconds }
+  return putOffTry(tx, t.paymentId, to)
 }
 
 /** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */

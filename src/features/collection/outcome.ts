@@ -13,6 +13,7 @@ import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
 import { lockedRecord, type PaymentRecord } from '../money/records.ts'
 import { forgetReplaced, remakeLine } from './lines.ts'
+import { endNewCard } from './new-card.ts'
 import { closeTry, lockTry, type Try } from './try-queries.ts'
 
 /** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
@@ -22,12 +23,16 @@ export type Known =
   | { kind: 'succeeded'; on: IsoDate }
   | { kind: 'failed'; class: DeclineClass; code: string | null; message: string; on: IsoDate }
 
-/** Writes the outcome of a try: its payment, how far the dunning has come, and the try itself. One that has its outcome stays as it is. */
+/**
+ * Writes the outcome of a try: its payment, how far the dunning has come, and the try itself. One that has its outcome stays as it is. With
+ * `isCardKept` another try goes on with the card that was entered for this one.
+ */
 export async function finishTry(
   tx: Transaction,
   context: RequestContext,
   begun: Pick<Try, 'paymentId' | 'customerId'>,
   known: Known,
+  { isCardKept = false } = {},
 ): Promise<PaymentRecord> {
   const { paymentId } = begun
   const [payment, t] = await Promise.all([
@@ -41,6 +46,7 @@ export async function finishTry(
       ? await settlePayment(tx, context, payment, known.on)
       : await failPayment(tx, context, payment, { on: known.on, reason: known.message })
   await followOutcome(tx, context, t, known, t.begunOn)
+  if (t.newCard && !isCardKept) await endNewCard(tx, context, t, t.newCard, known.kind === 'succeeded')
   if (known.kind === 'succeeded') await sendReceipt(tx, context, written)
   return written
 }
@@ -60,8 +66,11 @@ async function followOutcome(
   const wasCounted = !t.isLine || t.wasCalled
   if (known.kind === 'failed' && known.class === 'not_sent' && wasCounted) countTries(tx, [t.invoiceId], -1)
   const isPaid = known.kind === 'succeeded'
-  const afterOutcome = ({ dunning }: DunnedInvoice) =>
-    isPaid ? { dunning: afterPaid(dunning, tried, known.on) } : afterFailed(dunning, tried, known.class, known.on)
+  const afterOutcome = ({ dunning }: DunnedInvoice) => {
+    if (isPaid) return { dunning: afterPaid(dunning, tried, known.on) }
+    // What is wrong with a card that was entered for this once says nothing about the method that the invoice is collected by.
+    return t.newCard ? { dunning } : afterFailed(dunning, tried, known.class, known.on)
+  }
   const heldIds = await replan(tx, context, [t.invoiceId], afterOutcome, { isPaid })
   if (heldIds.length > 0) await recordHold(tx, context, t, known)
   if (t.replaced) await (isPaid ? forgetReplaced(tx, context, t.replaced) : remakeLine(tx, context, t, t.replaced))

@@ -5,13 +5,12 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type DunnedInvoice, listDunned, updateDunning } from '../dunning/queries.ts'
-import type { Way } from '../invoices/collection.ts'
 import { sendTried, updateNextTry } from '../invoices/issue-queries.ts'
 import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
 import { listOwed } from '../money/open-queries.ts'
 import { drawPaymentIds } from '../money/payment-queries.ts'
 import { addPayment } from '../money/payments.ts'
-import { type ReplacedLine, sendTry, type Try } from './try-queries.ts'
+import { type NewCard, type ReplacedLine, sendTry, type Try } from './try-queries.ts'
 
 /** Tries: the intent that is written before a gateway is asked, and what lines of batches share with it. Each works on a locked customer. */
 
@@ -22,6 +21,7 @@ export interface Asking {
   /** Left out: as the dunning has it. */
   isExtra?: boolean
   replaced?: ReplacedLine | null
+  newCard?: NewCard | null
 }
 
 /**
@@ -32,7 +32,7 @@ export async function beginTry(
   tx: Transaction,
   context: RequestContext,
   given: DunnedInvoice,
-  way: Way,
+  way: { gateway: { id: Id }; method: { id: Id } },
   asking: Asking,
 ): Promise<Try | undefined> {
   const invoice = await afterUnallocated(tx, context, given)
@@ -89,7 +89,7 @@ export function writeTry(
   invoice: DunnedInvoice,
   way: { gateway: { id: Id }; method: { id: Id } },
   { paymentId, lineOn }: Written,
-  { step, isByHand, replaced = null, isExtra = isExtraDue(invoice, isByHand, moment.today) }: Asking,
+  { step, isByHand, replaced = null, newCard = null, isExtra = isExtraDue(invoice, isByHand, moment.today) }: Asking,
 ): Try {
   const t = sendTry(tx, {
     paymentId,
@@ -107,6 +107,7 @@ export function writeTry(
     begunAt: moment.now,
     isLine: lineOn !== null,
     replaced,
+    newCard,
   })
   updateDunning(tx, invoice.id, isByHand ? invoice.dunning : afterBegun(invoice.dunning), null)
   if (lineOn === null) sendTried(tx, [invoice.id])

@@ -1,3 +1,4 @@
+import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { DeclineClass, MethodKind } from '../../kernel/rails.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
@@ -21,6 +22,21 @@ export interface ReplacedLine {
   isExtra: boolean
   isByHand: boolean
   announcedOn: IsoDate | null
+}
+
+/** A card that a customer has entered to pay one invoice: no payment method of his unless that is paid and he wants it. */
+export interface NewCard {
+  /** The gateway's name of it, which never leaves the service. */
+  gatewayToken: string
+  fingerprint: string | null
+  cardBrand: CardBrand
+  lastFour: string
+  nameOnCard: string
+  lastNameOnCard: string
+  expiryMonth: number
+  expiryYear: number
+  /** Once it has paid it becomes the primary method; else it is removed at the gateway. */
+  isWanted: boolean
 }
 
 /** A try of an invoice: what was asked of a gateway, and what it answered. */
@@ -54,6 +70,10 @@ export interface Try {
   replaced: ReplacedLine | null
   /** The gateway waits for the customer, who was present, to confirm the charge. */
   awaitsCustomer: boolean
+  /** The gateway's address at which he confirms it; null: by another charge. */
+  confirmUrl: string | null
+  /** The card of an open try that is no payment method; `paymentMethodId` is then what it will be under if it becomes one. */
+  newCard: NewCard | null
   /** Somebody may be asking the gateway at this moment: a call outlives its lease by less than a minute. */
   isAsked: boolean
 }
@@ -71,7 +91,7 @@ const COLUMNS = fragment`
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
   was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince", is_line as "isLine", replaced,
-  awaits_customer as "awaitsCustomer",
+  awaits_customer as "awaitsCustomer", confirm_url as "confirmUrl", new_card as "newCard",
   coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
@@ -139,6 +159,7 @@ export type NewTry = Omit<
   | 'attempts'
   | 'silentSince'
   | 'awaitsCustomer'
+  | 'confirmUrl'
   | 'isAsked'
 >
 
@@ -149,14 +170,20 @@ export type NewTry = Omit<
 export function sendTry(tx: Transaction, t: NewTry): Try {
   tx.send(sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
-      action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, was_called,
+      action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, new_card, was_called,
       leased_until)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
       ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
-      ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${!t.isLine},
+      ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${t.newCard === null ? null : JSON.stringify(t.newCard)}::jsonb, ${!t.isLine},
       ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
   const unknown = { state: 'open', class: null, code: null, message: null, knownOn: null } as const
-  const uncalled = { wasUnanswered: false, attempts: 0, silentSince: t.begunAt, awaitsCustomer: false }
+  const uncalled = {
+    wasUnanswered: false,
+    attempts: 0,
+    silentSince: t.begunAt,
+    awaitsCustomer: false,
+    confirmUrl: null,
+  }
   return { ...t, ...unknown, ...uncalled, wasCalled: !t.isLine, isAsked: !t.isLine }
 }
 
@@ -189,14 +216,16 @@ export const putOffTry = (
   to: Pick<Try, 'wasCalled' | 'wasUnanswered' | 'attempts' | 'silentSince'> & {
     waitSeconds: number
     awaitsCustomer?: boolean
+    confirmUrl?: string | null
   },
 ) =>
   tx.rows(sql`
     update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
-      silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+      silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false},
+      confirm_url = ${to.confirmUrl ?? null}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
-/** Writes the outcome of a try, without waiting. */
+/** Writes the outcome of a try, without waiting, and forgets its card. */
 export const closeTry = (
   tx: Transaction,
   paymentId: Id,
@@ -204,7 +233,7 @@ export const closeTry = (
 ): void =>
   tx.send(sql`
     update collection_tries set state = ${to.state}, class = ${to.class}, code = ${to.code}, message = ${to.message},
-      known_on = ${to.knownOn}, ${LET_GO}, finished_at = clock_timestamp()
+      known_on = ${to.knownOn}, new_card = null, confirm_url = null, ${LET_GO}, finished_at = clock_timestamp()
      where account_id = ${tx.account} and payment_id = ${paymentId}`)
 
 /** An open try by a line of a batch, with what is announced to its payer. */

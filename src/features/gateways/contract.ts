@@ -99,6 +99,8 @@ export interface ChargeToMake {
   amountMinor: bigint
   currency: string
   isCustomerPresent: boolean
+  /** The page to which a present customer is sent back once he has confirmed; null where nobody knows its address. */
+  returnUrl?: string | null
 }
 
 export interface Refund {

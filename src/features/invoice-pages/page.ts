@@ -2,12 +2,14 @@ import { addDays, later, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { type Named, pageGone, type PageOperation, pageOperation, type PageRequest } from '../../platform/http/pages.ts'
-import type { Link } from '../../platform/page/links.ts'
+import type { Link, Links } from '../../platform/page/links.ts'
 import { findPaying, payByCustomer, type PayDeps } from '../collection/by-customer.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { invoicePdf } from '../documents/routes.ts'
 import { findLinkedInvoice, type LinkedInvoice } from '../invoices/link-queries.ts'
+import { NOTHING } from '../capture-sessions/page.ts'
+import { CARD_PAGE_FIELDS, cardPage, payWithCard } from './card.ts'
 import { PAY_FIELDS, payPage, seenFromForm } from './pay.ts'
 import { invoicePage } from './show.ts'
 
@@ -34,15 +36,16 @@ async function findOfLink(
 }
 
 /** Loads an invoice as its page shows it, with how it can be paid. */
-async function showing(deps: Deps, db: Queryable, { context, found, locale, path }: PageRequest<LinkedInvoice>) {
+async function showing(deps: Deps, db: Queryable, request: PageRequest<LinkedInvoice>) {
+  const { context, found, locale, path } = request
   const [document, paying] = await Promise.all([
     loadInvoiceDocument(db, context, found.id, locale),
     deps.db.transaction(context.account.id, (tx) => findPaying(tx, context, deps, found.id)),
   ])
-  return { document, paying, locale, path, today: context.moment.today }
+  return { document, paying, locale, path, cardPath: request.beside('p').address, today: context.moment.today }
 }
 
-type Deps = PayDeps & { drawing: Drawing }
+type Deps = PayDeps & { drawing: Drawing; links: Links }
 
 export const invoicePages = (deps: Deps): PageOperation<any>[] => [
   pageOperation<LinkedInvoice>({
@@ -64,8 +67,8 @@ export const invoicePages = (deps: Deps): PageOperation<any>[] => [
     },
     form: {
       fields: PAY_FIELDS,
-      submit: async ({ context, found, path }, values) => {
-        await payByCustomer(deps, context, found.id, seenFromForm(values))
+      submit: async ({ context, found, path, link }, values) => {
+        await payByCustomer(deps, context, found.id, { seen: seenFromForm(values), returnUrl: deps.links.url(link) })
         return path
       },
     },
@@ -76,5 +79,19 @@ export const invoicePages = (deps: Deps): PageOperation<any>[] => [
     below: '/pdf',
     find: findOfLink,
     show: (db, { context, found }) => invoicePdf(deps.drawing, db, context, found.id),
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePageCard',
+    link: 'p',
+    below: '',
+    find: findOfLink,
+    show: async (db, request) => {
+      const { document, paying } = await showing(deps, db, request)
+      return cardPage({ ...request, document, paying }, NOTHING)
+    },
+    form: {
+      fields: CARD_PAGE_FIELDS,
+      submit: (request, values) => payWithCard(deps, request, values),
+    },
   }),
 ]

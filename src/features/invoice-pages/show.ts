@@ -37,6 +37,8 @@ interface Showing {
   locale: string
   /** The path of the link. */
   path: string
+  /** The address of the form for a new card. */
+  cardPath: string
   today: IsoDate
   /** How it can be paid, or is being paid; undefined: nothing is open. */
   paying: Paying | undefined

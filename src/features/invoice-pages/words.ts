@@ -3,7 +3,7 @@ import type { Language } from '../../platform/locale/format.ts'
 
 /** The words of the invoice page beside those of the document that it shows. */
 
-interface Words {
+export interface Words {
   invoice(number: string): string
   paid: string
   paidText: string
@@ -35,6 +35,16 @@ interface Words {
   toConfirm: string
   toConfirmText: string
   confirm: string
+  toBank: string
+  toBankText: string
+  confirmed: string
+  payByNewCard(amount: string): string
+  otherCard: string
+  keep: string
+  keepText: string
+  notKept: string
+  nothingToPay: string
+  tooMany: string
   unknown: string
   declined: Partial<Record<DeclineClass, string>>
   declinedOther: string
@@ -73,6 +83,16 @@ const en: Words = {
   toConfirm: 'Your bank asks you to confirm this payment',
   toConfirmText: 'Nothing has been charged yet. What is not confirmed within 30 minutes will not be charged.',
   confirm: 'Confirm the payment',
+  toBank: 'Confirm at your bank',
+  toBankText: 'Afterwards press here. If you press without having confirmed, the payment begins anew.',
+  confirmed: 'I have confirmed it',
+  payByNewCard: (amount) => `Pay ${amount} by card`,
+  otherCard: 'Use another card',
+  keep: 'Use it from now on',
+  keepText: 'If you leave this open, the card pays this invoice only and is not kept.',
+  notKept: 'The card pays this invoice only and is not kept.',
+  nothingToPay: 'There is nothing to pay by card here now.',
+  tooMany: 'Too many cards were entered for this invoice today. Please try again tomorrow, or pay in another way.',
   unknown:
     'Your payment was sent, and its answer is not known yet. It is charged once at most: load this page again in a few minutes.',
   declined: {
@@ -118,6 +138,17 @@ const de: Words = {
   toConfirm: 'Ihre Bank bittet Sie, diese Zahlung zu bestätigen',
   toConfirmText: 'Noch ist nichts abgebucht. Was nicht innerhalb von 30 Minuten bestätigt wird, wird nicht abgebucht.',
   confirm: 'Zahlung bestätigen',
+  toBank: 'Bei Ihrer Bank bestätigen',
+  toBankText: 'Drücken Sie danach hier. Ohne Bestätigung bei der Bank beginnt die Zahlung von vorn.',
+  confirmed: 'Ich habe bestätigt',
+  payByNewCard: (amount) => `${amount} per Karte zahlen`,
+  otherCard: 'Eine andere Karte verwenden',
+  keep: 'Von jetzt an verwenden',
+  keepText: 'Ohne diese Angabe zahlt die Karte nur diese Rechnung und wird nicht gespeichert.',
+  notKept: 'Die Karte zahlt nur diese Rechnung und wird nicht gespeichert.',
+  nothingToPay: 'Hier ist gerade nichts per Karte zu zahlen.',
+  tooMany:
+    'Heute wurden zu viele Karten für diese Rechnung eingegeben. Bitte versuchen Sie es morgen noch einmal oder zahlen Sie auf anderem Weg.',
   unknown:
     'Ihre Zahlung wurde gesendet, die Antwort steht noch aus. Sie wird höchstens einmal abgebucht: Laden Sie diese Seite in ein paar Minuten neu.',
   declined: {

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { leasedRows, CLAIMED, IS_FREE } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
@@ -24,15 +24,28 @@ const INTENT = fragment`
 /** A request waits for its gateway no longer than this; until then nobody else looks after its intent. */
 const HELD = fragment`clock_timestamp() + interval '5 minutes'`
 
-export const insertIntent = async (tx: Transaction, intent: Omit<CardIntent, 'id' | 'isOpen'>): Promise<Id> =>
+/** Writes an intent; with `invoiceId` it is to pay that invoice. */
+export const insertIntent = async (
+  tx: Transaction,
+  intent: Omit<CardIntent, 'id' | 'isOpen'>,
+  invoiceId: InvoiceId | null = null,
+): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
       tx,
-      sql`insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, held_until, created_at)
-          values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${HELD}, clock_timestamp())
+      sql`insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, invoice_id, held_until, created_at)
+          values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, clock_timestamp())
           returning card_intent_id as "id"`,
     )
   ).id
+
+/** Counts the cards that were entered to pay an invoice within the last 24 hours. */
+export const countCardsOfInvoice = (tx: Transaction, invoice: InvoiceId) =>
+  countOf(
+    tx,
+    sql`select count(*) as "n" from card_intents
+         where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > clock_timestamp() - interval '24 hours'`,
+  )
 
 /** Locks an intent; undefined for one that was forgotten. */
 export const lockIntent = (tx: Transaction, id: Id) =>

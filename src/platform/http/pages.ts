@@ -43,6 +43,16 @@ export interface PageRequest<Found> {
   locale: string
   /** The path of the link itself, as a browser knows it, with which the paths of its other pages begin. */
   path: string
+  /** Finds the page of another kind of link to the same record. */
+  beside(kind: LinkKind): Beside
+}
+
+/** A page of another link. */
+export interface Beside {
+  /** Its path, or its whole address where it has another origin. */
+  address: string
+  /** Its origin, where that is another one. */
+  origin?: string
 }
 
 /** A page that is not the one that was asked for has another status. */
@@ -50,8 +60,8 @@ export type Shown = PageContent & {
   status?: number
   /** The origin whose pages may show it in a frame; * for any, left out: nobody's. */
   framedBy?: string
-  /** The origin to which its form may lead on. */
-  returnsTo?: string
+  /** The other origin to which its form may lead on. */
+  returnsTo?: string | undefined
 }
 
 /** Visitor of a page, as the browser names itself. */
@@ -213,7 +223,23 @@ function addPage(app: FastifyInstance, deps: PageDeps, operation: PageOperation<
 
 /** Returns the address of the service below which links of a kind lie; undefined: that of the request. */
 const addressOf = ({ publicUrl, widgetOrigin }: PageDeps, kind: LinkKind): string | undefined =>
-  kind === 'w' ? (widgetOrigin ?? publicUrl) : publicUrl
+  kind === 'w' || kind === 'p' ? (widgetOrigin ?? publicUrl) : publicUrl
+
+function pathOf(deps: PageDeps, link: Link): string {
+  const address = addressOf(deps, link.kind)
+  const base = address === undefined ? '' : new URL(address).pathname.replace(/\/$/, '')
+  return `${base}/${link.kind}/${deps.links.token(link)}`
+}
+
+/** Finds the page of another kind of link to the record of a link. */
+function besideOf(deps: PageDeps, link: Link, kind: LinkKind): Beside {
+  const [own, origin] = [link.kind, kind].map((one) => {
+    const address = addressOf(deps, one)
+    return address === undefined ? undefined : new URL(address).origin
+  })
+  const path = pathOf(deps, { ...link, kind })
+  return origin === undefined || origin === own ? { address: path } : { address: origin + path, origin }
+}
 
 /** A page request with the face of its account. */
 interface Visited {
@@ -237,11 +263,10 @@ async function findNamed(
     deps.findLook(db, account.id),
   ])
   if (!named) throw unknownLink()
-  const address = addressOf(deps, link.kind)
-  const base = address === undefined ? '' : new URL(address).pathname.replace(/\/$/, '')
-  const path = `${base}/${link.kind}/${deps.links.token(link)}`
+  const path = pathOf(deps, link)
+  const shown = { found: named.found, locale: named.locale ?? wantedLocale(header) ?? locale }
   return {
-    request: { context, link, found: named.found, path, locale: named.locale ?? wantedLocale(header) ?? locale },
+    request: { context, link, path, ...shown, beside: (kind) => besideOf(deps, link, kind) },
     look: { name, colour, logo: hasLogo ? `${path}/logo` : null, isTest: account.mode === 'test' },
   }
 }

@@ -1,0 +1,87 @@
+import { languageOf, formatsOf } from '../../platform/locale/format.ts'
+import type { Values } from '../../platform/http/page-forms.ts'
+import type { PageRequest, Shown } from '../../platform/http/pages.ts'
+import { html } from '../../platform/page/html.ts'
+import type { Links } from '../../platform/page/links.ts'
+import { CARD_FIELDS, readCard } from '../capture-sessions/form.ts'
+import { cardFields, type Entered } from '../capture-sessions/page.ts'
+import { frameWords } from '../capture-sessions/words.ts'
+import { findPaying, type Paying, type PayDeps } from '../collection/by-customer.ts'
+import { payByNewCard } from '../collection/by-new-card.ts'
+import type { InvoiceDocument } from '../documents/document.ts'
+import { loadInvoiceDocument } from '../documents/load.ts'
+import type { LinkedInvoice } from '../invoices/link-queries.ts'
+import { PAY_FIELDS, seenFields, seenFromForm } from './pay.ts'
+import { invoicePageWords } from './words.ts'
+
+/**
+ * The form in which a customer enters a new card to pay an invoice. It is a page by itself, at an address of its own and without any script: nothing of
+ * the invoice's page is around a card number.
+ */
+
+export const CARD_PAGE_FIELDS = [...CARD_FIELDS, 'keep', ...PAY_FIELDS] as const
+
+type Facts = Pick<PageRequest<LinkedInvoice>, 'locale' | 'path' | 'beside'> & {
+  document: Pick<InvoiceDocument, 'currency' | 'number'>
+  paying: Paying | undefined
+}
+
+/** Writes the form, or that there is nothing to pay. */
+export function cardPage({ document, paying, locale, path, beside }: Facts, entered: Entered): Shown {
+  const formats = formatsOf(locale)
+  const words = invoicePageWords(formats.language)
+  const { address, origin } = beside('i')
+  const title = words.payTitle(document.number ?? '')
+  const back = html`<p><a href="${address}">${words.back}</a></p>`
+  if (!paying?.newCard) return { title, content: html`<h1>${title}</h1><p>${words.nothingToPay}</p>${back}` }
+  const amount = formats.money(paying.amountMinor, document.currency)
+  const box = entered.values.has('keep')
+    ? html`<input id="keep" name="keep" type="checkbox" value="1" aria-describedby="keep-note" checked>`
+    : html`<input id="keep" name="keep" type="checkbox" value="1" aria-describedby="keep-note">`
+  const keep = html`<div class="field"><div class="check">${box}<label for="keep">${words.keep}</label></div><small id="keep-note" class="soft">${words.keepText}</small></div>`
+  return {
+    title,
+    returnsTo: origin,
+    content: html`<h1>${title}</h1>
+<p class="due"><span>${words.toPay}</span> <strong>${amount}</strong></p>
+${paying.debit && html`<p>${words.insteadOfDebit}</p>`}
+${entered.refusal !== null && html`<p class="note bad" role="alert">${entered.refusal}</p>`}
+<form method="post" action="${path}" novalidate autocomplete="on">
+${cardFields(locale, entered)}
+${paying.newCard.canBeKept ? keep : html`<p class="soft">${words.notKept}</p>`}
+${seenFields(paying)}
+<button type="submit">${words.payNow(amount)}</button>
+</form>
+${back}`,
+  }
+}
+
+type Deps = PayDeps & { links: Links }
+
+/** Takes the form: leads on to the page of the invoice, which shows what came of the payment, or shows the form again with what is wrong. */
+export async function payWithCard(
+  deps: Deps,
+  request: PageRequest<LinkedInvoice>,
+  values: Values,
+): Promise<Shown | string> {
+  const { context, found, link, locale } = request
+  const { refusals, somethingWrong } = frameWords(languageOf(locale))
+  const read = readCard(values, context.moment.today)
+  if ('wrongs' in read) return again(deps, request, { values, wrongs: read.wrongs, refusal: somethingWrong })
+  const press = { seen: seenFromForm(values), returnUrl: deps.links.url({ ...link, kind: 'i' }) }
+  const isWanted = values.has('keep')
+  const pressed = await payByNewCard(deps, context, found.id, press, { card: read.card, isWanted })
+  if (pressed === 'done') return request.beside('i').address
+  const refusal = pressed === 'too_many' ? invoicePageWords(languageOf(locale)).tooMany : refusals[pressed]
+  return again(deps, request, { values, wrongs: {}, refusal })
+}
+
+/** Shows the form once more, as the invoice stands now. */
+async function again(deps: Deps, request: PageRequest<LinkedInvoice>, entered: Entered): Promise<Shown> {
+  const { context, found, locale } = request
+  const [document, paying] = await Promise.all([
+    loadInvoiceDocument(deps.db.reader(context.account.id), context, found.id, locale),
+    deps.db.transaction(context.account.id, (tx) => findPaying(tx, context, deps, found.id)),
+  ])
+  return { ...cardPage({ ...request, document, paying }, entered), status: 400 }
+}
