@@ -60,7 +60,7 @@ export interface Entered {
   refusal: string | null
 }
 
-export const NOTHING: Entered = { values: new Map(), wrongs: {}, refusal: null }
+const NOTHING: Entered = { values: new Map(), wrongs: {}, refusal: null }
 
 const AUTOCOMPLETE: Partial<Record<FormField, string>> = {
   number: 'cc-number',

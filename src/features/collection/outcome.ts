@@ -68,7 +68,7 @@ async function followOutcome(
   const isPaid = known.kind === 'succeeded'
   const afterOutcome = ({ dunning }: DunnedInvoice) => {
     if (isPaid) return { dunning: afterPaid(dunning, tried, known.on) }
-    // What is wrong with a card that was entered for this once says nothing about the method that the invoice is collected by.
+    // A card that was entered for this once is not the method that the invoice is collected by.
     return t.newCard ? { dunning } : afterFailed(dunning, tried, known.class, known.on)
   }
   const heldIds = await replan(tx, context, [t.invoiceId], afterOutcome, { isPaid })

@@ -21,13 +21,15 @@ import { invoicePageWords } from './words.ts'
 
 export const CARD_PAGE_FIELDS = [...CARD_FIELDS, 'keep', ...PAY_FIELDS] as const
 
+const EMPTY: Entered = { values: new Map(), wrongs: {}, refusal: null }
+
 type Facts = Pick<PageRequest<LinkedInvoice>, 'locale' | 'path' | 'beside'> & {
   document: Pick<InvoiceDocument, 'currency' | 'number'>
   paying: Paying | undefined
 }
 
 /** Writes the form, or that there is nothing to pay. */
-export function cardPage({ document, paying, locale, path, beside }: Facts, entered: Entered): Shown {
+export function cardPage({ document, paying, locale, path, beside }: Facts, entered = EMPTY): Shown {
   const formats = formatsOf(locale)
   const words = invoicePageWords(formats.language)
   const { address, origin } = beside('i')

@@ -8,7 +8,6 @@ import type { Drawing } from '../documents/draw.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { invoicePdf } from '../documents/routes.ts'
 import { findLinkedInvoice, type LinkedInvoice } from '../invoices/link-queries.ts'
-import { NOTHING } from '../capture-sessions/page.ts'
 import { CARD_PAGE_FIELDS, cardPage, payWithCard } from './card.ts'
 import { PAY_FIELDS, payPage, seenFromForm } from './pay.ts'
 import { invoicePage } from './show.ts'
@@ -87,7 +86,7 @@ export const invoicePages = (deps: Deps): PageOperation<any>[] => [
     find: findOfLink,
     show: async (db, request) => {
       const { document, paying } = await showing(deps, db, request)
-      return cardPage({ ...request, document, paying }, NOTHING)
+      return cardPage({ ...request, document, paying })
     },
     form: {
       fields: CARD_PAGE_FIELDS,
