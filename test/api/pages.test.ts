@@ -87,6 +87,7 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
       'strict-transport-security': 'max-age=31536000',
     })
     const policy = String(headers['content-security-policy'])

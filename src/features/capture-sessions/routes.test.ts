@@ -145,6 +145,18 @@ describe('completing a session', () => {
     expect([again.status, codes(again)]).toEqual([409, ['session_completed SessionToken']])
   })
 
+  test('twice at once makes it the method of one customer', async () => {
+    const client = await service.newAccount()
+    const customers = [await addCustomer(client), await addCustomer(client)]
+    const { session } = await capturedSession(service, client)
+    const answers = await Promise.all(customers.map((id) => complete(client, id, session.SessionToken)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409])
+    const methods = await Promise.all(
+      customers.map(async (id) => (await client.get(`/v1/customers/${id}/paymentmethods`)).body),
+    )
+    expect(methods.flat()).toHaveLength(1)
+  })
+
   test('is 409 before anything was captured and for an archived customer, 400 for a customer or a token that nobody has', async () => {
     const client = await service.newAccount()
     const customerID = await addCustomer(client)

@@ -348,6 +348,7 @@ function safe(
     .header('referrer-policy', 'no-referrer')
     .header('x-content-type-options', 'nosniff')
     .header('x-robots-tag', 'noindex')
+    .header('permissions-policy', 'camera=(), geolocation=(), microphone=()')
     .header('content-security-policy', `${policy}; base-uri 'none'; frame-ancestors ${ancestors}`)
   if (publicUrl?.startsWith('https:')) reply.header('strict-transport-security', 'max-age=31536000')
   return reply

@@ -35,6 +35,8 @@ describe('the one origin that may show a frame', () => {
     'data:text/html,x',
     'shop.example.',
     "self'",
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(124)}example`,
   ])('%s is none', (sent) => {
     expect(originOfDomain(sent, true)).toBeUndefined()
   })

@@ -5,6 +5,15 @@ import type { Problems } from '../../kernel/fault.ts'
 /** Names of hosts as a Content-Security-Policy may hold them: nothing in it can end the directive or stand for several hosts. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])$/
 
+/** Characters of a host's name that DNS has at most (RFC 1035, 2.3.4, without the dot at its end), and of each label. */
+const HOST_MAX = 253
+const LABEL_MAX = 63
+
+const isHost = (hostname: string): boolean =>
+  HOST.test(hostname) &&
+  hostname.length <= HOST_MAX &&
+  hostname.split('.').every(({ length }) => length <= LABEL_MAX)
+
 const isLoopback = (hostname: string): boolean =>
   ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || hostname.endsWith('.localhost')
 
@@ -17,7 +26,7 @@ export function originOfDomain(sent: string, isTest: boolean): string | undefine
   const [, scheme, rest = ''] = /^(?:(https?):\/\/)?([^/?#@\\\s]+)$/i.exec(text) ?? []
   if (rest === '') return undefined
   const url = parsed(`${scheme ?? 'https'}://${rest}`)
-  if (!url || !HOST.test(url.hostname)) return undefined
+  if (!url || !isHost(url.hostname)) return undefined
   const isOwnMachine = isTest && isLoopback(url.hostname)
   if (scheme === undefined && isOwnMachine) return parsed(`http://${rest}`)?.origin
   return url.protocol === 'https:' || isOwnMachine ? url.origin : undefined
