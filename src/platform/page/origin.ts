@@ -10,9 +10,7 @@ const HOST_MAX = 253
 const LABEL_MAX = 63
 
 const isHost = (hostname: string): boolean =>
-  HOST.test(hostname) &&
-  hostname.length <= HOST_MAX &&
-  hostname.split('.').every(({ length }) => length <= LABEL_MAX)
+  HOST.test(hostname) && hostname.length <= HOST_MAX && hostname.split('.').every(({ length }) => length <= LABEL_MAX)
 
 const isLoopback = (hostname: string): boolean =>
   ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || hostname.endsWith('.localhost')
