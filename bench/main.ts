@@ -6,6 +6,7 @@ import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
 import { benchMail } from './mail.ts'
 import { benchMoneyKill } from './money-kill.ts'
+import { benchMandates } from './mandates.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchOutward } from './outward.ts'
 import { benchPayments } from './payments.ts'
@@ -53,6 +54,7 @@ const programs: Record<string, () => Promise<void>> = {
   outward: () => benchOutward({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
+  mandates: () => benchMandates({ times: Math.min(times, 3), isSmoke }),
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
   sepa: () => benchSepa({ times, isSmoke }),
   soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
-import { allOperations } from '../src/app.ts'
+import { allOperations, DOWNLOADS } from '../src/app.ts'
 import { ORDER_OF_DAY } from '../src/duties.ts'
 import { makeHashing } from '../src/features/contacts/hashing.ts'
 import { makeDrawing } from '../src/features/documents/draw.ts'
@@ -45,7 +45,7 @@ function openApiText(): string {
     drawing: makeDrawing({ root }),
     links: makeLinks(envelope, undefined),
   })
-  return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/' }), null, 1)}\n`
+  return `${JSON.stringify(openApiDocument(operations, { version, serverUrl: '/', downloads: DOWNLOADS }), null, 1)}\n`
 }
 
 /** Returns everything in the document that other tools would not accept; empty if it is fine. */

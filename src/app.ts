@@ -56,7 +56,7 @@ import { subscriptionComponentOperations } from './features/usage/component-rout
 import { usageOperations } from './features/usage/routes.ts'
 import { capturePages } from './features/capture-sessions/page.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
-import { mandateDownload } from './features/emandates/download.ts'
+import { MANDATE_DOWNLOAD_ABOUT, mandateDownload } from './features/emandates/download.ts'
 import { signingPage } from './features/emandates/page.ts'
 import { emandateOperations } from './features/emandates/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
@@ -258,6 +258,9 @@ function allPages(
   )
 }
 
+/** Documents that are found by a token, as the OpenAPI document describes them. */
+export const DOWNLOADS = [MANDATE_DOWNLOAD_ABOUT]
+
 /** Adds what signees of mandates ask for beside the interface: the PDF. */
 function addMandateRoutes(
   server: FastifyInstance,
@@ -367,7 +370,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     operations,
     pages,
   )
-  addServicePages(server, { db, operations, metrics, settings })
+  addServicePages(server, { db, operations, downloads: DOWNLOADS, metrics, settings })
   addMandateRoutes(server, pages, { db, envelope, links, realClock, drawing }, callers)
   addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))
   const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))

@@ -54,6 +54,7 @@ interface RawOperation {
   parameters?: { name: string; in: string; schema: JsonSchema }[]
   requestBody?: { content: Media }
   responses: Record<string, DocumentedResponse>
+  security?: object[]
 }
 
 export interface ApiDocument {
@@ -92,36 +93,41 @@ export function closed(value: unknown): unknown {
   return isObject ? { ...inner, additionalProperties: false } : inner
 }
 
+/** Returns whether a key may be left out: documents that are found by a token are no operations, and tried where they are made. */
+const isDownload = ({ security = [] }: RawOperation): boolean => security.length > 1
+
 export function operationsOf(document: ApiDocument): DocumentedOperation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, raw]) => {
-      const { parameters = [], requestBody } = raw
-      const responses = Object.fromEntries(
-        Object.entries(raw.responses).map(([status, response]) => [
-          status,
-          response.$ref ? (document.components.responses[nameOf(response.$ref)] ?? {}) : response,
-        ]),
-      )
-      const statuses = Object.keys(responses).map(Number)
-      const done = statuses.filter((status) => status < 300)
-      // Beside its own, a change that can be previewed has the 200 of the preview, and one that calls outside 202 while nothing is known.
-      const atOnce = done.filter((status) => status !== 202)
-      return {
-        id: raw.operationId,
-        method: method.toUpperCase() as DocumentedOperation['method'],
-        path,
-        pathParams: parameters.filter((one) => one.in === 'path').map(({ name }) => name),
-        query: parameters.filter((one) => one.in === 'query'),
-        body: joined(inlined(requestBody?.content['application/json']?.schema, document) as JsonSchema | undefined),
-        example: requestBody?.content['application/json']?.example,
-        rawTypes: Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json'),
-        success: Math.max(...(atOnce.length > 0 ? atOnce : done)),
-        isPending: statuses.includes(202) && atOnce.length > 0,
-        declared: statuses.filter((status) => status >= 400),
-        responses,
-        hasIfMatch: parameters.some(({ name }) => name === 'If-Match'),
-      }
-    }),
+    Object.entries(methods)
+      .filter(([, raw]) => !isDownload(raw))
+      .map(([method, raw]) => {
+        const { parameters = [], requestBody } = raw
+        const responses = Object.fromEntries(
+          Object.entries(raw.responses).map(([status, response]) => [
+            status,
+            response.$ref ? (document.components.responses[nameOf(response.$ref)] ?? {}) : response,
+          ]),
+        )
+        const statuses = Object.keys(responses).map(Number)
+        const done = statuses.filter((status) => status < 300)
+        // Beside its own, a change that can be previewed has the 200 of the preview, and one that calls outside 202 while nothing is known.
+        const atOnce = done.filter((status) => status !== 202)
+        return {
+          id: raw.operationId,
+          method: method.toUpperCase() as DocumentedOperation['method'],
+          path,
+          pathParams: parameters.filter((one) => one.in === 'path').map(({ name }) => name),
+          query: parameters.filter((one) => one.in === 'query'),
+          body: joined(inlined(requestBody?.content['application/json']?.schema, document) as JsonSchema | undefined),
+          example: requestBody?.content['application/json']?.example,
+          rawTypes: Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json'),
+          success: Math.max(...(atOnce.length > 0 ? atOnce : done)),
+          isPending: statuses.includes(202) && atOnce.length > 0,
+          declared: statuses.filter((status) => status >= 400),
+          responses,
+          hasIfMatch: parameters.some(({ name }) => name === 'If-Match'),
+        }
+      }),
   )
 }
 

@@ -16,6 +16,7 @@ const PROGRAMS = [
   'invoice-list',
   'statements',
   'pdf',
+  'mandates',
   'neighbours',
   'outward',
   'webhooks',

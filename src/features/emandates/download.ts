@@ -2,6 +2,7 @@ import { type Account, type Caller, momentOf, type RealClock } from '../../kerne
 import { Fault, missing } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { AskedDocument, Download } from '../../platform/http/download.ts'
+import type { DescribedDownload } from '../../platform/http/openapi-downloads.ts'
 import { type Link, type Links, MANDATE_DOWNLOAD } from '../../platform/page/links.ts'
 import { getAccountSettings, findAccount } from '../accounts/queries.ts'
 import { mandateOfToken, mandateReference } from '../payment-methods/emandate.ts'
@@ -19,6 +20,22 @@ export interface DownloadDeps extends MandateDrawingDeps {
 
 const DAY_MS = 86_400_000
 const DAYS_OF_LINK = 90
+
+/** The download as the OpenAPI document describes it. */
+export const MANDATE_DOWNLOAD_ABOUT: DescribedDownload = {
+  path: MANDATE_DOWNLOAD,
+  id: 'downloadEMandate',
+  tag: 'eMandates',
+  summary:
+    'The PDF of an eMandate: with a key of full permission by its Token, without a key by the link of the signee',
+  token: 'The Token of the eMandate, or that of the link in the mail to the signee',
+  refusals: {
+    401: 'No key, and no link of a signee; or a wrong key',
+    403: 'The API key may only read',
+    404: 'There is no eMandate of this Token',
+    410: 'The link of the signee was valid for 90 days after the signature',
+  },
+}
 
 export const mandateDownload = (deps: DownloadDeps): Download => ({
   path: MANDATE_DOWNLOAD,

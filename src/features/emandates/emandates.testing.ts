@@ -1,3 +1,9 @@
+import { canonicalJson } from '../../platform/wire/json.ts'
+import { chained, type Evidence } from './evidence.ts'
+import type { MandateDocument } from './mandate-pdf.ts'
+import type { Mandate } from './queries.ts'
+import { mandateText } from './terms-text.ts'
+
 import { expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 
@@ -75,3 +81,81 @@ export const signingBy = (service: TestService, origin: string) => ({
         : {},
     }),
 })
+
+const AT = '2027-01-01T00:00:00.000Z'
+
+const SIGNED: Pick<Mandate, 'id' | 'kind' | 'signee' | 'terms' | 'isCompanySignee'> = {
+  id: 17n,
+  kind: 'sepa',
+  isCompanySignee: false,
+  signee: {
+    name: 'Ada',
+    lastName: 'Lovelace',
+    company: null,
+    tradingAs: null,
+    tel: '+49 40 555 0100',
+    email: 'ada@example.org',
+    address1: 'Hafenstraße 12',
+    address2: null,
+    city: 'Hamburg',
+    state: null,
+    country: 'DEU',
+    postalCode: '20457',
+  },
+  terms: {
+    bank: {
+      name: 'Commerzbank',
+      branchCode: 'COBADEFFXXX',
+      accountHolder: 'Ada Lovelace',
+      accountType: 'Current',
+    },
+    frequency: 'Monthly',
+    actionDay: 31,
+    startDate: '2027-02-01',
+    endDate: null,
+    nameOnStatement: 'ENGINES',
+    contractRef: 'C-17',
+    currency: 'EUR',
+    amount: '199.5',
+    maxAmount: '400',
+    escalation: null,
+    isVariable: true,
+    beneficiary: {
+      name: 'Engines GmbH',
+      address: ['Kanalweg 4', '10115 Berlin', 'Germany'],
+      tel: null,
+      email: 'billing@example.com',
+      webPage: null,
+      creditorIdentifier: 'DE98ZZZ09999999999',
+      noticeDays: 14,
+    },
+  },
+}
+
+/** Strokes of some 300 points, as a signature by a finger has. */
+const strokes = () => {
+  const points = Array.from({ length: 300 }, (_, step) => `${2 * step} ${Math.round(100 + 80 * Math.sin(step / 9))}`)
+  return `M${points.join('L')}`
+}
+
+/** A signed mandate as it is drawn, with a drawn signature and its evidence. */
+export function sampleMandate(): { document: MandateDocument; at: string; evidence: string } {
+  const about = { address: '192.0.2.17', agent: 'Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36' }
+  const details = { ...about, typed: 'Ada Lovelace', drawing: strokes(), locale: 'en', channel: 'redirect' }
+  const steps: Evidence[] = []
+  for (const kind of ['created', 'opened', 'signed'] as const)
+    steps.push(chained(steps.at(-1), { kind, at: AT, details: kind === 'signed' ? details : about }))
+  return {
+    document: {
+      text: mandateText(SIGNED, 'DE89370400440532013000', 'en'),
+      locale: 'en',
+      paper: 'A4',
+      creditor: SIGNED.terms.beneficiary.name,
+      reference: 'EM17',
+      createdAt: AT,
+      signature: { ...details, signedAt: AT, shown: 'f'.repeat(64), opened: { at: AT, ...about }, steps },
+    },
+    at: AT,
+    evidence: canonicalJson(steps.map(({ kind, at, details: facts, hash }) => ({ kind, at, details: facts, hash }))),
+  }
+}

@@ -172,6 +172,11 @@ test('who may have it: full keys by the Token, the signee by a link of its own f
   expect((await posted(JSON.stringify({ token: copy }), 'application/json')).statusCode).toBe(200)
   expect((await posted('{', 'application/json')).statusCode).toBe(400)
   expect((await posted(`token=${'x'.repeat(5000)}`, 'application/x-www-form-urlencoded')).statusCode).toBe(413)
+  const described = (await service.anonymous.get('/openapi.json')).body.paths['/widget/emandate/download']
+  for (const method of ['get', 'post'])
+    expect(Object.keys(described[method].responses)).toEqual(
+      expect.arrayContaining(['200', '400', '401', '403', '404', '410', '413']),
+    )
   const unsigned = await ask(client)
   expect((await download(links.token(copyLink(client.id, unsigned.id)))).statusCode).toBe(401)
   now = START + 90 * 86_400_000

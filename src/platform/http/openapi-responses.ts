@@ -31,7 +31,7 @@ export const headerComponents: Schema = Object.fromEntries(
   ]),
 )
 
-const headersOf = (names: readonly HeaderName[]): Schema =>
+export const headersOf = (names: readonly HeaderName[]): Schema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${HEADERS[name].name}` }]))
 
 const REASONS: Record<number, string> = {
@@ -60,7 +60,8 @@ const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {
 /** Refused by the connection, before there is a request that could be identified. */
 const UNIDENTIFIED = 408
 
-const refusal = (status: number, description: string): Schema => ({
+/** Describes a refusal with its reason. */
+export const refusal = (status: number, description: string): Schema => ({
   description,
   ...(status === UNIDENTIFIED ? {} : { headers: headersOf(['X-Request-Id', ...(REFUSAL_HEADERS[status] ?? [])]) }),
   content: { 'application/json': { schema: errorSchema } },

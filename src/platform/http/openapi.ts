@@ -1,5 +1,6 @@
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import { components, type Schema } from '../wire/schema.ts'
+import { type DescribedDownload, describeDownload } from './openapi-downloads.ts'
 import { hasEtag, headerComponents, rawContent, refusalComponents, responsesOf } from './openapi-responses.ts'
 import { OPERATION_EXAMPLES } from './operation-examples.ts'
 import type { Operation } from './operation.ts'
@@ -24,16 +25,18 @@ const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoic
 
 **Amounts** have at most the decimals of their currency, prices up to 8. Numbers keep their digits.`
 
-/** Builds the document of all operations. */
+/** Builds the document of all operations, and of the documents that are found by a token. */
 export function openApiDocument(
   operations: readonly Operation[],
-  about: { version: string; serverUrl: string },
+  about: { version: string; serverUrl: string; downloads?: readonly DescribedDownload[] },
 ): Schema {
   const paths: Record<string, Record<string, Schema>> = {}
   for (const operation of operations) {
     paths[operation.path] ??= {}
     ;(paths[operation.path] as Record<string, Schema>)[operation.method.toLowerCase()] = describe(operation, operations)
   }
+  for (const download of about.downloads ?? [])
+    paths[download.path] = { ...paths[download.path], ...(describeDownload(download) as Record<string, Schema>) }
   return {
     openapi: '3.1.0',
     info: {

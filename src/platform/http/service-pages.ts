@@ -10,6 +10,7 @@ import type { Metrics } from '../metrics.ts'
 import { within } from '../within.ts'
 import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
+import type { DescribedDownload } from './openapi-downloads.ts'
 import type { Operation } from './operation.ts'
 
 /** Pages that need no key: health, readiness, metrics, the OpenAPI document and its reference page. */
@@ -17,6 +18,7 @@ import type { Operation } from './operation.ts'
 interface PageDeps {
   db: Database
   operations: readonly Operation[]
+  downloads: readonly DescribedDownload[]
   metrics: Metrics
   settings: { root: string; version: string; publicUrl: string | undefined }
 }
@@ -75,7 +77,10 @@ const FRONT_PAGE = `<!doctype html>
 </html>
 `
 
-export function addServicePages(app: FastifyInstance, { db, operations, metrics, settings }: PageDeps): void {
+export function addServicePages(
+  app: FastifyInstance,
+  { db, operations, downloads, metrics, settings }: PageDeps,
+): void {
   app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
   addReadiness(app, db)
   app.get('/metrics', isPublic, async (_, reply) =>
@@ -85,7 +90,7 @@ export function addServicePages(app: FastifyInstance, { db, operations, metrics,
       .send(await metrics.text()),
   )
   const document = JSON.stringify(
-    openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/' }),
+    openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/', downloads }),
   )
   addPublicFile(app, '/openapi.json', { type: 'application/json; charset=utf-8', text: async () => document })
   addPublicFile(app, '/', { type: HTML, policy: FRONT_POLICY, text: async () => FRONT_PAGE })
