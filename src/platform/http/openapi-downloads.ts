@@ -9,7 +9,7 @@ export interface DescribedDownload {
   id: string
   tag: string
   summary: string
-  /** What the token is. */
+  /** Description of the token. */
   token: string
   /** Refusals of its own by status, each with its reason. */
   refusals: Readonly<Record<number, string>>
