@@ -8,7 +8,7 @@ import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
-import { giveBackDuty } from './features/capture-sessions/duty.ts'
+import { captureSessionsOfDay, giveBackDuty } from './features/capture-sessions/duty.ts'
 import { deleteOldSessions } from './features/capture-sessions/queries.ts'
 import { collectionDuty, collectionOfDay, returnsDuty } from './features/collection/duty.ts'
 import { linesOfService } from './features/collection/line-hooks.ts'
@@ -66,6 +66,7 @@ export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailS
     collectionOfDay({ ...about, onReturn }),
     batchesOfDay({ ...about, linesOfService }),
     remindersOfDay(about),
+    captureSessionsOfDay(about),
   ])
 
 const DAY_MS = 86_400_000

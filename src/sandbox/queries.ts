@@ -119,13 +119,19 @@ export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
         on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`,
   )
 
-export const updateChargeCancelled = (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
-  firstRow<SandboxCharge>(
-    tx,
-    sql`update sandbox_charges set state = 'cancelled'
+/** Ends a charge that waits for its customer, or makes it; undefined where it does not wait. */
+const answerCharge =
+  (state: 'cancelled' | 'succeeded') =>
+  (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
+    firstRow<SandboxCharge>(
+      tx,
+      sql`update sandbox_charges set state = ${state}
          where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
      returning ${CHARGE}`,
-  )
+    )
+
+export const updateChargeCancelled = answerCharge('cancelled')
+export const updateChargeConfirmed = answerCharge('succeeded')
 
 export interface SandboxRefund extends RefundFate {
   reference: string

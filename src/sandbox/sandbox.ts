@@ -34,6 +34,7 @@ import {
   type SandboxRefund,
   updateCardRemoved,
   updateChargeCancelled,
+  updateChargeConfirmed,
 } from './queries.ts'
 
 /**
@@ -201,6 +202,15 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
         const ended = await db.transaction(call.account, (tx) => updateChargeCancelled(tx, call, reference))
         const read = db.reader(call.account)
         return shown(call, read, ended ?? (await findCharge(read, call, reference)))
+      }),
+
+    /** Confirms or ends a charge that waits for its customer, as his bank would. */
+    playBank: (call: SandboxCall, reference: string, isConfirmed: boolean) =>
+      answered(call, async () => {
+        const update = isConfirmed ? updateChargeConfirmed : updateChargeCancelled
+        const played = await db.transaction(call.account, (tx) => update(tx, call, reference))
+        const read = db.reader(call.account)
+        return shown(call, read, played ?? (await findCharge(read, call, reference)))
       }),
 
     refund: (call: SandboxCall, request: RefundRequest) => answered(call, () => refund(call, request)),

@@ -181,6 +181,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_all_accounts: 'the command line lists the accounts of the deployment',
   list_batch_figures: 'the metrics of the deployment',
   list_batches_at_work: 'the worker asks which batches are to be built',
+  list_capture_sales_to_ask: 'the worker asks which charges of capture sessions gateways owe an answer about',
   list_capture_sessions_to_give_back: 'the worker asks what nobody has taken over in time',
   list_schedule_zones: 'the worker asks in which zones days begin',
   list_unfinished_runs: 'the worker asks which runs nobody works on',

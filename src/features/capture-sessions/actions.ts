@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { afterLock } from '../../engine/money/postings.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { dateIn, midnightOf } from '../../kernel/zone.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { checkAuthDomain } from '../../platform/page/origin.ts'
@@ -11,10 +14,13 @@ import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
+import { addPayment, settlePayment } from '../money/payments.ts'
+import { sendReceipt } from '../money/receipt.ts'
+import { beginSaleRefund, findSale } from './sale-queries.ts'
 import { type CapturedDeps, keepMethod, openMethod } from './captured.ts'
 import { type CaptureSession, insertSession, noteCompletion, noteGivenBack } from './queries.ts'
 import { recordSession, tokenHash } from './record.ts'
-import { bankKindOf, readSpan, sessionState } from './rules.ts'
+import { bankKindOf, readSpan, sessionState, soldOf } from './rules.ts'
 import type { SessionBody } from './wire.ts'
 
 /** Changes of sessions by whoever holds a key, each in one transaction. */
@@ -24,6 +30,7 @@ export interface CheckedSession {
   gateway: Gateway
   authOrigin: string
   spanMs: number
+  amountMinor: bigint
 }
 
 /** Checks what a session is asked for; undefined where something is wrong with it. */
@@ -34,21 +41,22 @@ export async function checkSession(
   problems: Problems,
 ): Promise<CheckedSession | undefined> {
   const { GatewayToken: token, AuthDomain: domain, ExpiresIn: span } = body
-  checkTypes(body, problems)
+  const amountMinor = checkTypes(body, problems)
   const spanMs = span === undefined ? undefined : readSpan(span)
   if (span !== undefined && spanMs === undefined)
     problems.add('invalid', 'ExpiresIn', 'ExpiresIn must be of shape hh:mm:ss, over 0 and at most 24:00:00.')
   const authOrigin = checkAuthDomain(problems, domain, account.mode === 'test')
   const gateway = token === undefined ? undefined : await holdGatewayByToken(tx, tx.account, token)
   if (token !== undefined && !gateway) problems.add('gateway_unknown', 'GatewayToken', `There is no gateway ${token}.`)
-  return gateway && authOrigin !== undefined && spanMs !== undefined ? { gateway, authOrigin, spanMs } : undefined
+  if (!gateway || authOrigin === undefined || spanMs === undefined) return undefined
+  return { gateway, authOrigin, spanMs, amountMinor }
 }
 
-/** Notes what does not go together: how a method is kept, whether it is charged, and how much. */
+/** Notes what does not go together: how a method is kept, whether it is charged, and how much. Returns the amount in minor units. */
 function checkTypes(
   { VaultingType, SaleType, Amount, CurrencyCode, isVaultOnlyOnSuccess }: Partial<SessionBody>,
   problems: Problems,
-): void {
+): bigint {
   if (
     VaultingType !== undefined &&
     SaleType !== undefined &&
@@ -67,6 +75,7 @@ function checkTypes(
     problems.add('required', 'Amount', `Amount is required with ${SaleType}.`)
   if (SaleType === 'VaultOnly' && isVaultOnlyOnSuccess === true)
     problems.add('invalid', 'isVaultOnlyOnSuccess', 'isVaultOnlyOnSuccess must be false with VaultOnly.')
+  return minor ?? 0n
 }
 
 const refused = (code: string, message: string, field: string | null = null) => conflict(code, message, field)
@@ -85,12 +94,6 @@ function checkPossible({ account }: RequestContext, body: SessionBody, gateway: 
   const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
   if (body.SaleType !== 'VaultOnly' && !takesCards)
     throw refused('gateway_unfit', `The gateway ${id} takes no cards, and a sale is by card.`, 'GatewayToken')
-  if (body.SaleType !== 'VaultOnly')
-    throw refused(
-      'sale_unavailable',
-      'This version captures without a sale: use VaultOnly and collect afterwards.',
-      'SaleType',
-    )
   if (!takesCards && bankKindOf(body.CurrencyCode, kinds) === undefined)
     throw refused(
       'gateway_unfit',
@@ -104,7 +107,7 @@ export async function addSession(
   tx: Transaction,
   context: RequestContext,
   body: SessionBody,
-  { gateway, authOrigin, spanMs }: CheckedSession,
+  { gateway, authOrigin, spanMs, amountMinor }: CheckedSession,
 ): Promise<{ session: CaptureSession; sessionToken: string }> {
   checkPossible(context, body, gateway)
   const sessionToken = randomBytes(32).toString('base64url')
@@ -114,6 +117,9 @@ export async function addSession(
     gatewayId: gateway.id,
     authOrigin,
     description: body.Description ?? null,
+    saleType: body.SaleType,
+    isVaultOnlyOnSuccess: body.isVaultOnlyOnSuccess,
+    amountMinor,
     createdAt: now,
     expiresAt: new Date(Date.parse(now) + spanMs).toISOString(),
   })
@@ -127,7 +133,7 @@ const NOT_CAPTURED = {
   completed: ['session_completed', 'This session was completed before.'],
 } as const
 
-/** Makes what a locked session captured the method of a locked customer. */
+/** Makes what a locked session captured the method of a locked customer, and its charge a payment of his. */
 export async function completeSession(
   tx: Transaction,
   context: RequestContext,
@@ -142,22 +148,64 @@ export async function completeSession(
   }
   if (customer.archivedAt !== null)
     throw refused('customer_archived', `Customer ${customer.id} is archived; reopen it first.`, 'customerID')
-  const method = await keepMethod(tx, context, deps, session, customer.id)
+  const method = session.method === null ? undefined : await keepMethod(tx, context, deps, session, customer.id)
+  const sold = soldOf(session)
+  if (sold) await recordSale(tx, context, session, sold.chargeId, customer)
   await noteCompletion(tx, session.id, context.moment.now)
   await recordSession(tx, context, 'capture_session.completed', session.id, customer.id)
-  await deps.onMethodChanged(tx, context, method)
+  if (method) await deps.onMethodChanged(tx, context, method)
 }
 
-/** Has what a locked session captured removed again, because nobody took it over in time. */
+/**
+ * Records the charge of a session as one payment: dated as the charge, or the day after the lock where the books of that day are closed, and
+ * unallocated.
+ */
+async function recordSale(
+  tx: Transaction,
+  context: RequestContext,
+  { currency, description }: CaptureSession,
+  chargeId: Id,
+  customer: Customer,
+): Promise<void> {
+  const sale = await findSale(tx, tx.account, chargeId)
+  assert(sale?.chargedOn != null, `sale ${chargeId} was charged`)
+  const { timeZone, lockDate } = context.account
+  const dated = afterLock(sale.chargedOn, lockDate)
+  const paidAt = dateIn(sale.begunAt, timeZone) === dated ? sale.begunAt : midnightOf(dated, timeZone)
+  const { amountMinor, gatewayId } = sale
+  const money = { customerId: customer.id, paidAt, dated, currency, amountMinor, ref: description, memo: null }
+  const payment = await addPayment(
+    tx,
+    context,
+    { ...money, method: 'credit_card', origin: 'gateway' },
+    { list: [] },
+    { charge: { gatewayId, chargeId } },
+  )
+  await sendReceipt(tx, context, await settlePayment(tx, context, payment, dated))
+}
+
+/** Gives back what a locked session captured, because nobody took it over in time: first its charge, which the gateway has to be asked about. */
 export async function giveBack(
   tx: Transaction,
   context: RequestContext,
   deps: CapturedDeps,
   session: CaptureSession,
 ): Promise<void> {
-  const method = openMethod(deps.envelope, tx.account, session)
   assert(sessionState(session, context.moment.now) === 'expired', `capture session ${session.id} is over`)
-  if (method.kind === 'card') await removeAtGateway(tx, method.card)
+  const sold = soldOf(session)
+  if (sold) await beginSaleRefund(tx, sold.chargeId)
+  else await giveBackMethod(tx, context, deps, session)
+}
+
+/** Has the method of a locked session removed, whose charge, if there was one, was given back: the session is over. */
+export async function giveBackMethod(
+  tx: Transaction,
+  context: RequestContext,
+  { envelope }: CapturedDeps,
+  session: CaptureSession,
+): Promise<void> {
+  const method = session.method === null ? undefined : openMethod(envelope, tx.account, session)
+  if (method?.kind === 'card') await removeAtGateway(tx, method.card)
   await noteGivenBack(tx, session.id, context.moment.now)
   await recordSession(tx, context, 'capture_session.expired', session.id)
 }

@@ -51,3 +51,14 @@ export const complete = (client: TestClient, customerID: number, SessionToken: s
 
 export const readSession = async (client: TestClient, token: string) =>
   (await client.get(`/v1/widgets/capturepaymethod/get/${token}`)).body
+
+/** Begins a session that charges 49.00, and sends a card by its form. */
+export async function sendSale(service: TestService, client: TestClient, number: string, changes: object = {}) {
+  const sale = { SaleType: 'VaultSale', Amount: 49, Description: 'First month' }
+  const begun = await beginSession(client, { ...sale, ...changes })
+  expect([begun.status, begun.body.Errors]).toEqual([200, undefined])
+  const session = begun.body
+  const frame = frameOf(service, session.HashToken)
+  const sent = await frame.post({ ...CARD, number })
+  return { session, frame, sent, read: () => readSession(client, session.SessionToken) }
+}

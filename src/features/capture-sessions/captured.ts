@@ -11,6 +11,7 @@ import type { BankAccountBody, MethodView } from '../payment-methods/wire.ts'
 import { type CaptureSession, noteCapture } from './queries.ts'
 import { recordSession } from './record.ts'
 import { giveBackAfter } from './rules.ts'
+import type { Sale } from './sale-queries.ts'
 
 /** The method that a session has captured: sealed in its row, until it is a customer's method or was given back. */
 
@@ -48,12 +49,29 @@ const placeOf = (row: Id) => ({ table: 'capture_sessions', column: 'method', row
 const toText = (method: CapturedMethod): string =>
   JSON.stringify(method, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 
+const fromText = (text: string): CapturedMethod =>
+  JSON.parse(text, (name, value: unknown) => (name === 'gatewayId' ? BigInt(value as string) : value)) as CapturedMethod
+
 /** Opens what a session has captured. */
 export function openMethod(envelope: Envelope, account: AccountId, { id, method }: CaptureSession): CapturedMethod {
   assert(method, `capture session ${id} holds what it captured`)
-  return JSON.parse(envelope.open(account, placeOf(id), method), (name, value: unknown) =>
-    name === 'gatewayId' ? BigInt(value as string) : value,
-  ) as CapturedMethod
+  return fromText(envelope.open(account, placeOf(id), method))
+}
+
+const placeOfSale = (row: Id) => ({ table: 'capture_sales', column: 'method', row })
+
+/** Seals the card of a sale whose outcome is not known. */
+export const sealSaleMethod = (envelope: Envelope, account: AccountId, chargeId: Id, method: CapturedMethod): Buffer =>
+  envelope.seal(account, placeOfSale(chargeId), toText(method))
+
+/** Opens the card of a sale whose outcome is not known. */
+export function openSaleMethod(
+  envelope: Envelope,
+  account: AccountId,
+  { chargeId, method }: Pick<Sale, 'chargeId' | 'method'>,
+): CapturedMethod {
+  assert(method, `sale ${chargeId} holds its card`)
+  return fromText(envelope.open(account, placeOfSale(chargeId), method))
 }
 
 /** Keeps a method in a locked session, which is captured from now on. */
@@ -73,6 +91,18 @@ export async function capture(
     capturedAt: now,
     giveBackAt: giveBackAfter(session, now),
   })
+  await recordSession(tx, context, 'capture_session.captured', session.id)
+}
+
+/** Notes that a locked session, which keeps no method, has charged its card. */
+export async function captureSaleAlone(
+  tx: Transaction,
+  context: RequestContext,
+  session: CaptureSession,
+): Promise<void> {
+  const { now } = context.moment
+  const nothing = { methodId: null, methodToken: null, method: null }
+  await noteCapture(tx, { id: session.id, ...nothing, capturedAt: now, giveBackAt: giveBackAfter(session, now) })
   await recordSession(tx, context, 'capture_session.captured', session.id)
 }
 

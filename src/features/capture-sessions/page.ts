@@ -1,11 +1,8 @@
 import { BANK_KINDS, type BankKind } from '../../kernel/rails.ts'
-import type { RequestContext } from '../../kernel/context.ts'
-import type { Queryable } from '../../platform/database/database.ts'
 import type { Values } from '../../platform/http/page-forms.ts'
 import { pageOperation, type PageOperation, type PageRequest, type Shown } from '../../platform/http/pages.ts'
-import { languageOf } from '../../platform/locale/format.ts'
+import { formatsOf, languageOf } from '../../platform/locale/format.ts'
 import { html, type Html } from '../../platform/page/html.ts'
-import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { kindsOf } from '../gateways/rules.ts'
 import { ACCOUNT_TYPES } from '../payment-methods/wire.ts'
@@ -20,18 +17,13 @@ import {
   type Wrong,
   type Wrongs,
 } from './form.ts'
-import { type CaptureSession, findSession } from './queries.ts'
-import { bankKindOf, sessionState, TRIES_MAX } from './rules.ts'
-import { FRAME_SCRIPT } from './script.ts'
+import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
+import { bankKindOf, sessionState, soldOf, TRIES_MAX } from './rules.ts'
+import { salePage, salePages } from './sale-page.ts'
 import { submitAccount, submitCard, type FormDeps, type Submitted } from './submit.ts'
 import { frameWords } from './words.ts'
 
 /** The frame of a session: the form of a card, and below it that of a bank account, as far as the gateway takes them. */
-
-interface Frame {
-  session: CaptureSession
-  gateway: Gateway
-}
 
 type Way = 'card' | BankKind
 
@@ -39,18 +31,13 @@ type Way = 'card' | BankKind
 function waysOf({ session, gateway }: Frame): Way[] {
   const kinds = kindsOf(gateway)
   const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
-  const account = bankKindOf(session.currency, kinds)
+  // Rule: a sale is by card only.
+  const account = session.saleType === 'VaultOnly' ? bankKindOf(session.currency, kinds) : undefined
   return [...(takesCards ? (['card'] as const) : []), ...(account === undefined ? [] : [account])]
 }
 
 /** The card has the address of the frame itself, unless the gateway takes none. */
 const BELOW_ACCOUNT = '/account'
-
-async function findFrame(db: Queryable, { account }: RequestContext, id: bigint): Promise<Frame | undefined> {
-  const session = await findSession(db, account.id, id)
-  const gateway = session && (await findGateway(db, account.id, session.gatewayId))
-  return session && gateway && { session, gateway }
-}
 
 /** Values of a form as they were sent, and what is wrong with them. */
 export interface Entered {
@@ -135,39 +122,26 @@ const fieldsOf = (words: Words, way: Way, entered: Entered): Html[] =>
 export const cardFields = (locale: string, entered: Entered): Html[] =>
   fieldsOf(frameWords(languageOf(locale)), 'card', entered)
 
-type FrameRequest = Pick<PageRequest<Frame>, 'context' | 'found' | 'locale' | 'path'>
-
-/** Frames what is shown for the page that may show it, with what the script posts to that page. */
-const shown = (
-  { session }: Frame,
-  page: { title: string; content: Html; status?: number },
-  facts: { result?: string; error?: string } = {},
-): Shown => ({
-  ...page,
-  content: html`<div data-host="${session.authOrigin}" data-result="${facts.result}" data-error="${facts.error}">
-    ${page.content}
-  </div>`,
-  script: FRAME_SCRIPT,
-  framedBy: session.authOrigin,
-})
-
 function formPage({ found, locale, path }: FrameRequest, way: Way, entered: Entered, error?: string): Shown {
   const words = frameWords(languageOf(locale))
   const title = way === 'card' ? words.card : words.account
   const others = waysOf(found).filter((other) => other !== way)
   const action = way === 'card' ? path : `${path}${BELOW_ACCOUNT}`
+  const { amountMinor, currency } = found.session
+  const amount = amountMinor > 0n ? formatsOf(locale).money(amountMinor, currency) : undefined
   const content = html`<h1>${title}</h1>
+    ${amount !== undefined && html`<p class="due"><strong>${words.toPay(amount)}</strong></p>`}
     ${found.session.description !== null && html`<p><bdi>${found.session.description}</bdi></p>`}
     ${entered.refusal !== null && html`<p class="note bad" role="alert" tabindex="-1" autofocus>${entered.refusal}</p>`}
     <form method="post" action="${action}" novalidate autocomplete="on">
       ${fieldsOf(words, way, entered)}
-      <button type="submit">${words.send}</button>
+      <button type="submit">${amount === undefined ? words.send : words.pay(amount)}</button>
     </form>
     ${others.map(
       (other) =>
         html`<p><a href="${other === 'card' ? path : `${path}${BELOW_ACCOUNT}`}">${other === 'card' ? words.toCard : words.toAccount}</a></p>`,
     )}`
-  return shown(
+  return inFrame(
     found,
     { title, content, ...(error === undefined ? {} : { status: 400 }) },
     error === undefined ? {} : { error },
@@ -179,7 +153,7 @@ function endPage(deps: FormDeps, request: FrameRequest): Shown {
   const { context, found, locale } = request
   const words = frameWords(languageOf(locale))
   const page = (title: string, text: string, facts: { result?: string; error?: string }, what?: string) =>
-    shown(
+    inFrame(
       found,
       {
         title,
@@ -198,7 +172,10 @@ function endPage(deps: FormDeps, request: FrameRequest): Shown {
     default: {
       const kept = session.method === null ? undefined : openMethod(deps.envelope, context.account.id, session)
       const what = kept && words.holds(kept.kind === 'card' ? kept.card.cardBrand : null, kept.lastFour)
-      return page(words.captured, words.capturedText, { result: 'captured' }, what)
+      const amount = formatsOf(locale).money(session.amountMinor, session.currency)
+      if (soldOf(session)) return page(words.paid, words.paidText(amount), { result: 'captured' }, what)
+      const text = session.saleType === 'VaultOnly' ? words.capturedText : words.unpaidText
+      return page(words.captured, text, { result: 'captured' }, what)
     }
   }
 }
@@ -207,16 +184,17 @@ function endPage(deps: FormDeps, request: FrameRequest): Shown {
 function framePage(deps: FormDeps, request: FrameRequest, way: Way | undefined): Shown {
   const { found, context } = request
   if (sessionState(found.session, context.moment.now) !== 'open') return endPage(deps, request)
+  if (found.session.sale?.state === 'open') return salePage(request, found.session.sale)
   const [first] = waysOf(found)
   const chosen = way !== undefined && waysOf(found).includes(way) ? way : first
   if (chosen !== undefined) return formPage(request, chosen, NOTHING)
   const words = frameWords(languageOf(request.locale))
   const content = html`<h1>${words.card}</h1>
     <p role="status">${words.refusals.gateway_inactive}</p>`
-  return shown(found, { title: words.card, content }, { error: 'gateway_unavailable' })
+  return inFrame(found, { title: words.card, content }, { error: 'gateway_unavailable' })
 }
 
-const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed'>, string> = {
+const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>, string> = {
   declined: 'declined',
   no_answer: 'gateway_unavailable',
   busy: 'gateway_unavailable',
@@ -238,7 +216,7 @@ function afterSubmit(
       { values, wrongs: submitted.wrongs, refusal: words.somethingWrong },
       'validation_error',
     )
-  if (submitted === 'captured' || submitted === 'closed') return request.path
+  if (submitted === 'captured' || submitted === 'closed' || submitted === 'waiting') return request.path
   return formPage(request, way, { values, wrongs: {}, refusal: words.refusals[submitted] }, ERROR_CODES[submitted])
 }
 
@@ -265,25 +243,18 @@ async function takeAccount(deps: FormDeps, request: PageRequest<Frame>, values: 
   return afterSubmit(request, kind, values, submitted)
 }
 
-/** Returns the pages of the frame: of a card, and of a bank account. */
+/** Returns the pages of the frame: of a card, of a bank account, and of a charge that waits. */
 export const capturePages = (deps: FormDeps): PageOperation<any>[] => {
-  const common = {
-    link: 'w',
-    find: async (db: Queryable, context: RequestContext, { record }: { record: bigint }) => {
-      const found = await findFrame(db, context, record)
-      return found && { found, locale: null }
-    },
-  } as const
   return [
     pageOperation<Frame>({
-      ...common,
+      ...OF_FRAMES,
       id: 'captureCard',
       below: '',
       show: async (_db, request) => framePage(deps, request, undefined),
       form: { fields: CARD_FIELDS, submit: (request, values) => takeCard(deps, request, values) },
     }),
     pageOperation<Frame>({
-      ...common,
+      ...OF_FRAMES,
       id: 'captureAccount',
       below: BELOW_ACCOUNT,
       show: async (_db, request) =>
@@ -294,5 +265,6 @@ export const capturePages = (deps: FormDeps): PageOperation<any>[] => {
         ),
       form: { fields: ACCOUNT_FIELDS, submit: (request, values) => takeAccount(deps, request, values) },
     }),
+    ...salePages(deps, (request) => framePage(deps, request, undefined)),
   ]
 }

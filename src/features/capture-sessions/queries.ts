@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Sessions of the capture widget. Instants are of the account's clock. */
 
@@ -13,6 +13,13 @@ export interface CaptureSession {
   /** The one origin whose pages may show the frame. */
   authOrigin: string
   description: string | null
+  saleType: SaleType
+  /** A card whose sale is declined is not kept. */
+  isVaultOnlyOnSuccess: boolean
+  /** In minor units; 0 without a sale. */
+  amountMinor: bigint
+  /** The newest sale; null where none was begun. */
+  sale: SessionSale | null
   createdAt: Instant
   expiresAt: Instant
   /** Tries that the gateway, or its bank, has refused. */
@@ -29,43 +36,99 @@ export interface CaptureSession {
   giveBackAt: Instant | null
   completedAt: Instant | null
   givenBackAt: Instant | null
+  /** Since when a person has to look, because the gateway refused for good to give the charge back. */
+  giveBackRefusedAt: Instant | null
+}
+
+/** Ways in which a session captures: with a sale or without, and keeping the method or not. */
+export const SALE_TYPES = ['VaultOnly', 'VaultSale', 'SaleOnly'] as const
+export type SaleType = (typeof SALE_TYPES)[number]
+
+/** The newest sale of a session, as far as its pages and answers show it. */
+export interface SessionSale {
+  /** The gateway's key of the charge. */
+  chargeId: Id
+  state: SaleState
+  /** State of its refund; null where nobody began that. */
+  refundState: 'open' | 'made' | 'refused' | null
+  /** The gateway's name of a charge that was made. */
+  gatewayReference: string | null
+  /** The customer's bank waits for his confirmation. */
+  awaitsCustomer: boolean
+  confirmUrl: string | null
+}
+
+export const SALE_STATES = ['open', 'charged', 'declined', 'not_made'] as const
+export type SaleState = (typeof SALE_STATES)[number]
+
+type Row = Omit<CaptureSession, 'sale'> & { chargeId: Id | null; saleState: SaleState } & Omit<
+    SessionSale,
+    'chargeId' | 'state'
+  >
+
+function sessionOf(row: Row | undefined): CaptureSession | undefined {
+  if (!row) return undefined
+  const { chargeId, saleState: state, refundState, gatewayReference, awaitsCustomer, confirmUrl, ...session } = row
+  const facts = { state, refundState, gatewayReference, awaitsCustomer, confirmUrl }
+  return { ...session, sale: chargeId === null ? null : { chargeId, ...facts } }
 }
 
 const COLUMNS = fragment`
   s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
+  s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
+  c.state as "saleState", c.refund_state as "refundState", c.gateway_reference as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
   s.created_at as "createdAt", s.expires_at as "expiresAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
   s.payment_method_id as "methodId", s.payment_method_token as "methodToken", s.method, s.captured_at as "capturedAt",
-  s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt"`
+  s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt",
+  s.give_back_refused_at as "giveBackRefusedAt"`
 
 const session = (account: AccountId) => fragment`
   select ${COLUMNS} from capture_sessions s
     join gateways g on g.account_id = ${account} and g.gateway_id = s.gateway_id
+    left join capture_sales c on c.account_id = ${account} and c.charge_id = s.charge_id
    where s.account_id = ${account}`
 
-export const findSession = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<CaptureSession>(db, sql`${session(account)} and s.capture_session_id = ${id}`)
+export const findSession = async (db: Queryable, account: AccountId, id: Id) =>
+  sessionOf(await firstRow<Row>(db, sql`${session(account)} and s.capture_session_id = ${id}`))
 
 /** Finds a session by the SHA-256 of its SessionToken. */
-export const findSessionByToken = (db: Queryable, account: AccountId, hash: Buffer) =>
-  firstRow<CaptureSession>(db, sql`${session(account)} and s.token_hash = ${hash}`)
+export const findSessionByToken = async (db: Queryable, account: AccountId, hash: Buffer) =>
+  sessionOf(await firstRow<Row>(db, sql`${session(account)} and s.token_hash = ${hash}`))
 
-export const lockSession = (tx: Transaction, id: Id) =>
-  firstRow<CaptureSession>(tx, sql`${session(tx.account)} and s.capture_session_id = ${id} for update of s`)
+/** Locks a session and reads it then: the sale that it joins may be another than before the wait. */
+async function locked(tx: Transaction, where: Fragment): Promise<CaptureSession | undefined> {
+  const found = await firstRow<{ id: Id }>(
+    tx,
+    sql`select capture_session_id as "id" from capture_sessions where account_id = ${tx.account} and ${where} for update`,
+  )
+  return found && findSession(tx, tx.account, found.id)
+}
 
-export const lockSessionByToken = (tx: Transaction, hash: Buffer) =>
-  firstRow<CaptureSession>(tx, sql`${session(tx.account)} and s.token_hash = ${hash} for update of s`)
+export const lockSession = (tx: Transaction, id: Id) => locked(tx, fragment`capture_session_id = ${id}`)
+
+export const lockSessionByToken = (tx: Transaction, hash: Buffer) => locked(tx, fragment`token_hash = ${hash}`)
 
 type NewSession = Pick<
   CaptureSession,
-  'currency' | 'gatewayId' | 'authOrigin' | 'description' | 'createdAt' | 'expiresAt'
+  | 'currency'
+  | 'gatewayId'
+  | 'authOrigin'
+  | 'description'
+  | 'saleType'
+  | 'isVaultOnlyOnSuccess'
+  | 'amountMinor'
+  | 'createdAt'
+  | 'expiresAt'
 >
 
 export const insertSession = async (tx: Transaction, tokenHash: Buffer, s: NewSession): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
       tx,
-      sql`insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, created_at, expires_at)
-          values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.createdAt}, ${s.expiresAt})
+      sql`insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, sale_type,
+                                        is_vault_only_on_success, amount_minor, created_at, expires_at)
+          values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.saleType},
+                  ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.expiresAt})
           returning capture_session_id as "id"`,
     )
   ).id
@@ -99,6 +162,12 @@ export const noteCompletion = (tx: Transaction, id: Id, completedAt: Instant) =>
 export const noteGivenBack = (tx: Transaction, id: Id, givenBackAt: Instant) =>
   tx.rows(sql`
     update capture_sessions set given_back_at = ${givenBackAt}, method = null
+     where account_id = ${tx.account} and capture_session_id = ${id}`)
+
+/** Notes that a charge could not be given back: the session stays captured, until somebody completes it. */
+export const noteGiveBackRefused = (tx: Transaction, id: Id, at: Instant) =>
+  tx.rows(sql`
+    update capture_sessions set give_back_refused_at = ${at}
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
 /** Lists captured sessions of all accounts that no customer has taken over in time, at most 100. */

@@ -60,10 +60,11 @@ export async function recordSession(
   type: EventType & `capture_session.${string}`,
   id: Id,
   customerId: CustomerId | null = null,
+  reason: string | null = null,
 ): Promise<CaptureSession> {
   const session = await findSession(tx, tx.account, id)
   assert(session, `capture session ${id} exists`)
   const record = sessionShape.write(sessionView(context, session), writingOf(context))
-  await recordEvent(tx, context, { type, recordId: id, customerId, record })
+  await recordEvent(tx, context, { type, recordId: id, customerId, record, reason })
   return session
 }

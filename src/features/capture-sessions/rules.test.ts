@@ -21,6 +21,8 @@ describe('a session', () => {
     giveBackAt: null,
     completedAt: null,
     givenBackAt: null,
+    giveBackRefusedAt: null,
+    sale: null,
   }
 
   test('is open before its end, and expired at it', () => {

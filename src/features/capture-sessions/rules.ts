@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
-import type { CaptureSession } from './queries.ts'
+import type { CaptureSession, SessionSale } from './queries.ts'
 
 /** Rules of sessions: which host may show a frame, what is captured in a currency, when a session ends. */
 
@@ -16,16 +16,18 @@ export type SessionState = (typeof STATES)[number]
 
 type Dated = Pick<
   CaptureSession,
-  'expiresAt' | 'refusedTries' | 'capturedAt' | 'giveBackAt' | 'completedAt' | 'givenBackAt'
+  'expiresAt' | 'refusedTries' | 'giveBackAt' | 'completedAt' | 'givenBackAt' | 'giveBackRefusedAt' | 'sale'
 >
 
 const isOver = (end: Instant, now: Instant): boolean => Date.parse(end) <= Date.parse(now)
 
-/** Returns the state of a session at a moment. */
+/** Returns the state of a session at a moment. Rule: one whose charge has no known outcome waits for it, also after its end. */
 export function sessionState(session: Dated, now: Instant): SessionState {
   if (session.completedAt !== null) return 'completed'
+  if (session.givenBackAt !== null) return 'expired'
   if (session.giveBackAt !== null)
-    return session.givenBackAt !== null || isOver(session.giveBackAt, now) ? 'expired' : 'captured'
+    return session.giveBackRefusedAt === null && isOver(session.giveBackAt, now) ? 'expired' : 'captured'
+  if (session.sale?.state === 'open') return 'open'
   if (session.refusedTries >= TRIES_MAX) return 'failed'
   return isOver(session.expiresAt, now) ? 'expired' : 'open'
 }
@@ -33,6 +35,23 @@ export function sessionState(session: Dated, now: Instant): SessionState {
 /** Returns until when a session that is captured now can be completed. What was found only after its end has the same hours from then. */
 export const giveBackAfter = ({ expiresAt }: Pick<CaptureSession, 'expiresAt'>, now: Instant): Instant =>
   new Date(Math.max(Date.parse(expiresAt), Date.parse(now)) + COMPLETION_HOURS * HOUR_MS).toISOString()
+
+/** Rule: a card is kept though its sale was declined, where the caller wants it so. */
+export const isKeptWithoutSale = ({
+  saleType,
+  isVaultOnlyOnSuccess,
+}: Pick<CaptureSession, 'saleType' | 'isVaultOnlyOnSuccess'>): boolean =>
+  saleType === 'VaultSale' && !isVaultOnlyOnSuccess
+
+/** Returns the sale of a session whose money is there: charged, and not given back or about to be. */
+export const soldOf = ({ sale }: Pick<CaptureSession, 'sale'>): SessionSale | undefined =>
+  sale?.state === 'charged' && (sale.refundState === null || sale.refundState === 'refused') ? sale : undefined
+
+/** Seconds of real time after which a gateway is asked again: at first after a minute, in the end every hour. */
+export const askAgainSeconds = (asks: number): number => Math.min(60 * 2 ** Math.min(asks, 6), HOUR_MS / 1000)
+
+/** How long a customer has to confirm a charge to his bank; then it is ended at the gateway. */
+export const CONFIRM_SECONDS = 30 * 60
 
 /** Returns the kind of bank account that is captured in a currency, as far as a gateway takes it. */
 export function bankKindOf(currency: string, kinds: readonly MethodKind[]): BankKind | undefined {

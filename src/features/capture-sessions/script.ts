@@ -14,6 +14,8 @@ export const FRAME_SCRIPT = `(() => {
     form.dataset.sent = '1'
     form.querySelector('button').setAttribute('aria-disabled', 'true')
   })
+  const again = document.querySelector('[data-again]')
+  if (again) setTimeout(() => location.replace(again.href), 5000)
   if (parent === self) return
   document.documentElement.className = 'framed'
   const tell = (message) => parent.postMessage({ source: 'perennial-capture', channel: name, ...message }, facts.host)
@@ -23,4 +25,11 @@ export const FRAME_SCRIPT = `(() => {
   size()
   if (facts.result) tell({ type: 'result', state: facts.result })
   if (facts.error) tell({ type: 'error', code: facts.error })
+})()`
+
+/** The script of a bank that a gateway plays inside of the frame: once it was answered, the frame around it goes on by its button. */
+export const BANK_SCRIPT = `(() => {
+  if (!document.querySelector('[data-answered]') || parent === self) return
+  const button = parent.document.getElementById('go-on')
+  if (button) button.form.requestSubmit(button)
 })()`

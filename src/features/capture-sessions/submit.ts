@@ -16,6 +16,9 @@ import type { CardMethodBody } from '../payment-methods/wire.ts'
 import { capture, capturedCard, type CapturedDeps, type CapturedMethod } from './captured.ts'
 import { type CaptureSession, countRefusal, lockSession, noteTry } from './queries.ts'
 import { sessionState } from './rules.ts'
+import { chargeSale } from './sale-calls.ts'
+import type { Sale } from './sale-queries.ts'
+import { beginSale, finishSale } from './sales.ts'
 
 /** Forms of the frame that were sent: a card goes to its gateway, in the three steps of an outward operation, and a bank account is kept at once. */
 
@@ -26,16 +29,17 @@ export interface FormDeps extends GatewayDeps, CapturedDeps {
 }
 
 /**
- * Result of a form. `closed`: the session took something before, or takes nothing any more. `busy`: another try is at the gateway.
+ * Result of a form. `closed`: the session took something before, or takes nothing any more. `busy`: another try is at the gateway. `waiting`: the
+ * outcome of the charge is not known, or its bank wants a confirmation.
  */
-export type Submitted = 'captured' | 'declined' | 'no_answer' | 'busy' | 'closed' | 'gateway_inactive'
+export type Submitted = 'captured' | 'declined' | 'no_answer' | 'waiting' | 'busy' | 'closed' | 'gateway_inactive'
 
 export type CardToCapture = CardMethodBody['CreditCard']
 
 const busy = () =>
   new Fault('unavailable', [{ code: 'busy', message: 'Too much is at gateways; try again.', field: null }], 5)
 
-/** Has the gateway of a session store a card, and keeps what it answered. */
+/** Has the gateway of a session store a card, and charge it where there is a sale; keeps what it answered. */
 export const submitCard = (
   deps: FormDeps,
   context: RequestContext,
@@ -49,8 +53,11 @@ export const submitCard = (
     async () => {
       const begun = await db.transaction(accountId, (tx) => begin(tx, context, id))
       if (typeof begun === 'string') return begun
-      const outcome = await storeCard(deps, context, { CreditCard: card }, begun)
-      return db.transaction(accountId, (tx) => finish(tx, context, deps, { id, ...begun, card }, outcome))
+      const stored = await storeCard(deps, context, { CreditCard: card }, begun)
+      const kept = await db.transaction(accountId, (tx) => finish(tx, context, deps, { id, ...begun, card }, stored))
+      if (typeof kept === 'string') return kept
+      const charged = await chargeSale(deps, context, kept, true)
+      return db.transaction(accountId, (tx) => finishSale(tx, context, deps, kept, charged))
     },
     busy,
   )
@@ -73,7 +80,7 @@ async function openSession(
   assert(session, `capture session ${id} exists`)
   if (sessionState(session, context.moment.now) !== 'open') return 'closed'
   const last = session.cardIntentId === null ? undefined : await lockIntent(tx, session.cardIntentId)
-  if (last?.isOpen) return 'busy'
+  if (last?.isOpen || session.sale?.state === 'open') return 'busy'
   const gateway = await findGateway(tx, tx.account, session.gatewayId)
   assert(gateway, `gateway ${session.gatewayId} of capture session ${id} exists`)
   return isReady(gateway) ? { session, gateway } : 'gateway_inactive'
@@ -96,7 +103,7 @@ async function finish(
   deps: CapturedDeps,
   { id, intentId, gateway, card }: Begun & { id: Id; card: CardToCapture },
   outcome: StoreOutcome,
-): Promise<Submitted> {
+): Promise<Submitted | Sale> {
   const session = await lockSession(tx, id)
   const intent = await lockIntent(tx, intentId)
   // Whoever closed it meanwhile has seen to it that the gateway keeps nothing.
@@ -109,7 +116,9 @@ async function finish(
         return 'closed'
       }
       const holder = { nameOnCard: card.NameOnCard, lastNameOnCard: card.LastNameOnCard }
-      await capture(tx, context, deps, session, capturedCard(gateway.id, outcome, holder))
+      const method = capturedCard(gateway.id, outcome, holder)
+      if (session.saleType !== 'VaultOnly') return beginSale(tx, context, deps, session, method)
+      await capture(tx, context, deps, session, method)
       return 'captured'
     }
     case 'declined':

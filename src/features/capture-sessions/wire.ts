@@ -1,23 +1,12 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import { type Column, recordShape } from '../../platform/wire/columns.ts'
+import { amountColumn, type Column, recordShape } from '../../platform/wire/columns.ts'
 import { amount, currencyCode, flag, guid, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, required, word } from '../../platform/wire/read.ts'
-import {
-  decimalDigits,
-  orNull,
-  outDate,
-  outFlag,
-  outId,
-  outNumber,
-  outText,
-  outWord,
-} from '../../platform/wire/write.ts'
-import { ZERO } from '../../kernel/decimal.ts'
-import type { CaptureSession } from './queries.ts'
+import { orNull, outDate, outFlag, outId, outText, outWord } from '../../platform/wire/write.ts'
+import { type CaptureSession, SALE_TYPES } from './queries.ts'
 import { type SessionState, STATES } from './rules.ts'
 
 export const VAULTING_TYPES = ['VaultGateway', 'VaultNone'] as const
-export const SALE_TYPES = ['VaultOnly', 'VaultSale', 'SaleOnly'] as const
 
 /** A session as events show it. */
 export interface SessionView extends CaptureSession {
@@ -43,10 +32,13 @@ const columns = {
   CurrencyCode: [outText(), ({ currency }: SessionView) => currency],
   DateCreated: instant(({ createdAt }: SessionView) => createdAt),
   Expires: instant(({ expiresAt }: SessionView) => expiresAt),
-  VaultingType: [outWord(VAULTING_TYPES), () => 'VaultGateway' as const],
-  SaleType: [outWord(SALE_TYPES), () => 'VaultOnly' as const],
-  isVaultOnlyOnSuccess: [outFlag(), () => false],
-  Amount: [outNumber(), () => decimalDigits(ZERO)],
+  VaultingType: [
+    outWord(VAULTING_TYPES),
+    ({ saleType }: SessionView) => (saleType === 'SaleOnly' ? ('VaultNone' as const) : ('VaultGateway' as const)),
+  ],
+  SaleType: [outWord(SALE_TYPES), ({ saleType }: SessionView) => saleType],
+  isVaultOnlyOnSuccess: [outFlag(), ({ isVaultOnlyOnSuccess }: SessionView) => isVaultOnlyOnSuccess],
+  Amount: amountColumn<SessionView>(({ amountMinor }) => amountMinor),
   gatewayID: [outId(), ({ gatewayId }: SessionView) => gatewayId],
   GatewayToken: [outText(), ({ gatewayToken }: SessionView) => gatewayToken],
   AuthDomain: [outText(), ({ authOrigin }: SessionView) => authOrigin],
@@ -55,7 +47,10 @@ const columns = {
     ({ methodId }: SessionView) => methodId,
   ],
   paymentMethodToken: [orNull(outText()), ({ methodToken }: SessionView) => methodToken],
-  transactionID: [orNull(outText()), () => null],
+  transactionID: [
+    orNull(outText({ description: "The gateway's name of the charge; null without a sale that was charged" })),
+    ({ sale }: SessionView) => (sale?.state === 'charged' ? sale.gatewayReference : null),
+  ],
   Description: [orNull(outText()), ({ description }: SessionView) => description],
   State: [outWord(STATES), ({ state }: SessionView) => state],
 } as const satisfies Record<string, Column<SessionView>>

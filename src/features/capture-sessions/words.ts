@@ -17,7 +17,26 @@ interface Words {
   /** Announced above a form of which something is wrong. */
   somethingWrong: string
   wrongs: Record<Wrong, string>
-  refusals: Record<Exclude<Submitted, 'captured' | 'closed'>, string>
+  refusals: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>, string>
+  /** Of a form that pays: its amount, and its button. */
+  toPay(amount: string): string
+  pay(amount: string): string
+  paid: string
+  paidText(amount: string): string
+  /** The card was kept, and its sale declined. */
+  unpaidText: string
+  /** Nobody knows yet whether it was charged. */
+  waiting: string
+  waitingText: string
+  look: string
+  /** The bank of whoever pays wants a confirmation. */
+  confirm: string
+  confirmText: string
+  bankFrame: string
+  confirmed: string
+  cancel: string
+  /** Words of the bank that the sandbox plays. */
+  bank: { title: string; text: string; confirm: string; refuse: string; done: string }
   captured: string
   /** Of a card its brand and last four digits; of an account its last four. */
   holds(brand: string | null, lastFour: string): string
@@ -79,6 +98,27 @@ const en: Words = {
     busy: 'The last try is still being worked on. Please try again in a few minutes.',
     gateway_inactive: 'Nothing can be saved here at the moment. Please try again later.',
   },
+  toPay: (amount) => `To pay: ${amount}`,
+  pay: (amount) => `Pay ${amount}`,
+  paid: 'Paid',
+  paidText: (amount) => `${amount} was paid. You need not do anything more here.`,
+  unpaidText: 'The card was saved, but the payment was declined.',
+  waiting: 'Your payment is being checked',
+  waitingText:
+    'Nobody has answered yet whether it went through. Please do not pay again: this page shows what came of it.',
+  look: 'Look again',
+  confirm: 'Please confirm the payment',
+  confirmText: 'Your bank wants to know that it is you. Confirm it there, then go on here.',
+  bankFrame: 'Your bank',
+  confirmed: 'I have confirmed, go on',
+  cancel: 'Do not pay',
+  bank: {
+    title: 'Bank of the sandbox',
+    text: 'Here the bank of whoever pays would ask for a confirmation. No real money moves.',
+    confirm: 'Confirm',
+    refuse: 'Refuse',
+    done: 'Your answer has arrived. Please go on below.',
+  },
   captured: 'Saved',
   holds: (brand, lastFour) => (brand === null ? `Account ending in ${lastFour}` : `${brand} ending in ${lastFour}`),
   capturedText: 'You need not do anything more here.',
@@ -138,6 +178,27 @@ const de: Words = {
     no_answer: 'Niemand hat geantwortet, und nichts wurde gespeichert. Bitte versuchen Sie es gleich noch einmal.',
     busy: 'Der letzte Versuch läuft noch. Bitte versuchen Sie es in einigen Minuten noch einmal.',
     gateway_inactive: 'Hier kann im Augenblick nichts gespeichert werden. Bitte versuchen Sie es später.',
+  },
+  toPay: (amount) => `Zu zahlen: ${amount}`,
+  pay: (amount) => `${amount} zahlen`,
+  paid: 'Bezahlt',
+  paidText: (amount) => `${amount} wurden bezahlt. Sie brauchen hier nichts weiter zu tun.`,
+  unpaidText: 'Die Karte wurde gespeichert, die Zahlung aber abgelehnt.',
+  waiting: 'Ihre Zahlung wird geprüft',
+  waitingText:
+    'Es steht noch nicht fest, ob sie gelungen ist. Bitte zahlen Sie nicht noch einmal: Diese Seite zeigt, was daraus wird.',
+  look: 'Noch einmal nachsehen',
+  confirm: 'Bitte bestätigen Sie die Zahlung',
+  confirmText: 'Ihre Bank möchte wissen, dass Sie es sind. Bestätigen Sie es dort und machen Sie dann hier weiter.',
+  bankFrame: 'Ihre Bank',
+  confirmed: 'Ich habe bestätigt, weiter',
+  cancel: 'Nicht zahlen',
+  bank: {
+    title: 'Bank der Sandbox',
+    text: 'Hier würde die Bank dessen, der zahlt, um eine Bestätigung bitten. Es fließt kein echtes Geld.',
+    confirm: 'Bestätigen',
+    refuse: 'Ablehnen',
+    done: 'Ihre Antwort ist angekommen. Bitte machen Sie unten weiter.',
   },
   captured: 'Gespeichert',
   holds: (brand, lastFour) =>

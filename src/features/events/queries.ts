@@ -42,6 +42,7 @@ export const EVENT_TYPES = [
   'capture_session.captured',
   'capture_session.completed',
   'capture_session.expired',
+  'capture_session.give_back_refused',
   'emandate.created',
   'emandate.signed',
   'emandate.declined',

@@ -63,7 +63,7 @@ export interface Pending {
   gatewayReference: string
 }
 
-/** The customer has to confirm, at the url where there is one. */
+/** The customer has to confirm, at the url where there is one; one that begins with ./ lies below the page that shows it. */
 export interface RequiresAction {
   kind: 'requires_action'
   gatewayReference: string
@@ -233,6 +233,9 @@ export interface GatewayAdapter extends GatewayFacts {
   askCharge?(call: GatewayCall, reference: string): Promise<ChargeState | Unknown | NotSent>
   /** Ends a charge that waits for its customer; answers what it is then. */
   cancelCharge?(call: GatewayCall, reference: string): Promise<Outcome | None>
+
+  /** Answers a charge that waits for its customer in place of his bank; of a gateway that plays the bank itself. */
+  playBank?(call: GatewayCall, reference: string, isConfirmed: boolean): Promise<Outcome | None>
 
   refund?(call: GatewayCall, refund: Refund): Promise<Outcome>
   askRefund?(call: GatewayCall, reference: string): Promise<Outcome | None>

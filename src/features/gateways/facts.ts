@@ -38,6 +38,12 @@ export interface GatewayFacts {
   fixedByMandates?: string
   /** Debits no account without a mandate that it can name to the bank. */
   needsMandates?: true
+  /** Sources that pages of the capture widget may load for it alone: its own fields, and banks that ask for a confirmation (3-D Secure). */
+  frame?: {
+    /** Sources of Content-Security-Policy whose pages may be framed, and that scripts may ask. */
+    frames: readonly string[]
+    connects: readonly string[]
+  }
   /** The days of its batches, as far as Settings name no others; left out: it takes no batches. */
   batches?: BatchDays
 }
@@ -81,6 +87,8 @@ export const SANDBOX: GatewayFacts = {
     EventSecret: optional(text({ max: 200 })),
   },
   needed: [],
+  // It plays the customer's bank on a page of this service.
+  frame: { frames: ["'self'"], connects: [] },
   batches: ANY_WEEKDAY,
 }
 

@@ -174,7 +174,7 @@ test('a card that wants its customer is charged with him present at the second t
   const token = await tokenOf(call, '4000002500003155')
   const present = (reference: string) => chargeOf(token, 1000n, { reference, isCustomerPresent: true })
   expect(await sandbox.charge!(call, chargeOf(token))).toMatchObject({ kind: 'requires_action' })
-  expect(await sandbox.charge!(call, present('2'))).toMatchObject({ kind: 'requires_action', url: null })
+  expect(await sandbox.charge!(call, present('2'))).toMatchObject({ kind: 'requires_action', url: './bank' })
   expect(await sandbox.cancelCharge!(call, '2')).toMatchObject({ kind: 'declined', class: 'action_required' })
   expect(await sandbox.askCharge!(call, '2')).toMatchObject({ outcome: { kind: 'declined' } })
   expect(await sandbox.charge!(call, present('3'))).toMatchObject({ kind: 'succeeded' })

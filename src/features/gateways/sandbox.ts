@@ -30,6 +30,9 @@ import { SANDBOX } from './facts.ts'
 
 /** Translates between the sandbox and the words of the contract. */
 
+/** The page on which the sandbox plays the customer's bank, below the frame of a capture session. */
+const SANDBOX_BANK = './bank'
+
 const CLASSES: Record<string, readonly [DeclineClass, string]> = {
   card_declined: ['declined', 'The card was declined.'],
   insufficient_funds: ['insufficient_funds', 'The card has too little money.'],
@@ -87,6 +90,10 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
     askCharge: async (call, reference) => chargeStateOf(reference, await sandbox.askCharge(callOf(call), reference)),
     cancelCharge: async (call, reference) => {
       const view = await sandbox.cancelCharge(callOf(call), reference)
+      return view.kind === 'none' ? view : outcomeOf(reference, view)
+    },
+    playBank: async (call, reference, isConfirmed) => {
+      const view = await sandbox.playBank(callOf(call), reference, isConfirmed)
       return view.kind === 'none' ? view : outcomeOf(reference, view)
     },
     buildBatch: async () => ({ kind: 'built', file: null }),
@@ -187,7 +194,7 @@ function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }
     case 'pending':
       return { kind: 'pending', gatewayReference }
     case 'requires_action':
-      return { kind: 'requires_action', gatewayReference, url: null }
+      return { kind: 'requires_action', gatewayReference, url: SANDBOX_BANK }
     default:
       return view
   }

@@ -62,6 +62,9 @@ export type Shown = PageContent & {
   framedBy?: string
   /** The other origin to which its form may lead on. */
   returnsTo?: string | undefined
+  /** Sources whose pages it frames, and that its script asks. */
+  frames?: readonly string[]
+  connects?: readonly string[]
 }
 
 /** Visitor of a page, as the browser names itself. */
@@ -357,13 +360,15 @@ function safe(
 function sendPage(
   deps: Pick<PageDeps, 'publicUrl'>,
   reply: FastifyReply,
-  { status = 200, framedBy, returnsTo, ...page }: Shown,
+  { status = 200, framedBy, returnsTo, frames = [], connects = [], ...page }: Shown,
   look: Look | null,
   language: 'en' | 'de',
 ): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
   const script = page.script === undefined ? '' : `script-src 'nonce-${nonce}'; `
-  const policy = `default-src 'none'; ${script}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'${returnsTo ? ` ${returnsTo}` : ''}`
+  const sources = (directive: string, of: readonly string[]) => (of.length > 0 ? `${directive} ${of.join(' ')}; ` : '')
+  const wider = sources('frame-src', frames) + sources('connect-src', connects)
+  const policy = `default-src 'none'; ${script}${wider}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'${returnsTo ? ` ${returnsTo}` : ''}`
   return safe(deps, reply, policy, framedBy)
     .code(status)
     .header('content-language', language)

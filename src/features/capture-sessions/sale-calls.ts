@@ -1,0 +1,127 @@
+import { assert } from '../../kernel/assert.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { GatewayAdapter, GatewayCall, Outcome } from '../gateways/contract.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { giveBackMethod } from './actions.ts'
+import { type CapturedDeps, openSaleMethod } from './captured.ts'
+import { findSession } from './queries.ts'
+import { claimSale, type Sale } from './sale-queries.ts'
+import { type ChargeAnswer, finishGivingBack, finishSale, type SaleResult } from './sales.ts'
+
+/** The calls of sales: no transaction is open and no connection held while a gateway is asked. */
+
+export interface SaleDeps extends GatewayDeps, CapturedDeps {
+  db: Database
+}
+
+/** Wish of whoever is at the page of a charge that waits for a confirmation: to know whether it came, or to pay no more. */
+export type Answering = 'ask' | 'cancel'
+
+async function gatewayOf({ db }: SaleDeps, { account }: RequestContext, { gatewayId }: Sale): Promise<Gateway> {
+  const gateway = await findGateway(db.reader(account.id), account.id, gatewayId)
+  assert(gateway, `gateway ${gatewayId} exists`)
+  return gateway
+}
+
+/** Charges the card of a sale; the same sale again is the same charge there. */
+export const chargeSale = async (
+  deps: SaleDeps,
+  context: RequestContext,
+  sale: Sale,
+  isCustomerPresent: boolean,
+): Promise<Outcome> =>
+  askGateway(deps, context, await gatewayOf(deps, context, sale), (adapter, call) =>
+    charge(deps, context, adapter, call, sale, isCustomerPresent),
+  )
+
+function charge(
+  { envelope }: SaleDeps,
+  { account }: RequestContext,
+  adapter: GatewayAdapter,
+  call: GatewayCall,
+  sale: Sale,
+  isCustomerPresent: boolean,
+): Promise<Outcome> {
+  assert(adapter.charge, 'the gateway of a sale charges cards')
+  const method = openSaleMethod(envelope, account.id, sale)
+  assert(method.kind === 'card' && method.card.gatewayToken !== null, `sale ${sale.chargeId} is by card`)
+  const { amountMinor, currency, chargeId } = sale
+  const token = method.card.gatewayToken
+  return adapter.charge(call, { reference: String(chargeId), token, amountMinor, currency, isCustomerPresent })
+}
+
+/**
+ * Asks what became of a charge. Rule: one that got no answer and is found not made is none; one whose process died goes on with its own key, but
+ * not after the end of its session. One that was not confirmed in time is ended at the gateway.
+ */
+async function askSale(
+  deps: SaleDeps,
+  context: RequestContext,
+  sale: Sale,
+  { isOver, isEnded }: { isOver: boolean; isEnded: boolean },
+): Promise<ChargeAnswer> {
+  const reference = String(sale.chargeId)
+  return askGateway<ChargeAnswer>(deps, context, await gatewayOf(deps, context, sale), async (adapter, call) => {
+    assert(adapter.askCharge, 'the gateway of a sale can be asked')
+    const found = await adapter.askCharge(call, reference)
+    // A question that did not arrive leaves what may have arrived before as unknown as it was.
+    if (!('outcome' in found)) return { kind: 'unknown' }
+    const { outcome } = found
+    if (outcome.kind === 'none')
+      return sale.wasUnanswered || isOver
+        ? { kind: 'never_arrived' }
+        : charge(deps, context, adapter, call, sale, false)
+    if (outcome.kind !== 'requires_action' || !isEnded) return outcome
+    const ended = await adapter.cancelCharge?.(call, reference)
+    return ended === undefined || ended.kind === 'none' ? outcome : ended
+  })
+}
+
+/** Refunds a charge that nobody has taken over, or asks what became of that; the same refund again changes nothing at the gateway. */
+async function refundSale(deps: SaleDeps, context: RequestContext, sale: Sale): Promise<Outcome> {
+  const { chargeId, refundId, amountMinor, currency } = sale
+  const request = { reference: String(refundId), chargeReference: String(chargeId), amountMinor, currency }
+  return askGateway<Outcome>(deps, context, await gatewayOf(deps, context, sale), async (adapter, call) => {
+    assert(adapter.refund, 'a gateway that charges cards refunds')
+    const known = sale.asks === 0 ? undefined : await adapter.askRefund?.(call, request.reference)
+    if (known !== undefined && known.kind !== 'none') return known.kind === 'not_sent' ? { kind: 'unknown' } : known
+    return adapter.refund(call, request)
+  })
+}
+
+/** Occasion on which a sale is taken up again. */
+export interface Resuming {
+  /** Its wait need not be over. */
+  isAll?: boolean
+  /** Somebody is at its page. */
+  answering?: Answering
+}
+
+/** Takes up a sale whose gateway owes an answer, of its charge or of its refund; undefined where another is at it. */
+export async function resumeSale(
+  deps: SaleDeps,
+  context: RequestContext,
+  chargeId: Id,
+  { isAll = false, answering }: Resuming = {},
+): Promise<SaleResult | 'given_back' | undefined> {
+  const { account, moment } = context
+  const sale = await deps.db.transaction(account.id, (tx) => claimSale(tx, chargeId, isAll || answering !== undefined))
+  if (!sale) return undefined
+  if (sale.refundState === 'open') {
+    const outcome = await refundSale(deps, context, sale)
+    await deps.db.transaction(account.id, (tx) =>
+      finishGivingBack(tx, context, sale, outcome, (session) => giveBackMethod(tx, context, deps, session)),
+    )
+    return 'given_back'
+  }
+  const session = await findSession(deps.db.reader(account.id), account.id, sale.sessionId)
+  assert(session, `the session of sale ${chargeId} exists`)
+  const isOver = Date.parse(session.expiresAt) <= Date.parse(moment.now)
+  const isEnded =
+    answering === 'cancel' || (answering === undefined && (isAll || !sale.awaitsCustomer || sale.isConfirmingOver))
+  const outcome = await askSale(deps, context, sale, { isOver, isEnded })
+  return deps.db.transaction(account.id, (tx) => finishSale(tx, context, deps, sale, outcome))
+}

@@ -1,0 +1,161 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import type { CaptureSession, SaleState } from './queries.ts'
+
+/** Sales of the capture widget: the charges of sessions, and the refunds of those that nobody has taken over. */
+
+/** Charge of a session at its gateway. */
+export interface Sale {
+  /** The gateway's key of the charge. */
+  chargeId: Id
+  sessionId: Id
+  gatewayId: Id
+  currency: string
+  amountMinor: bigint
+  /** The card, sealed, until it is kept in the session or removed. */
+  method: Buffer | null
+  begunAt: Instant
+  state: SaleState
+  chargedOn: IsoDate | null
+  gatewayReference: string | null
+  awaitsCustomer: boolean
+  /** The time in which the customer may confirm the charge is over, by real time. */
+  isConfirmingOver: boolean
+  confirmUrl: string | null
+  wasUnanswered: boolean
+  /** The gateway's key of the refund. */
+  refundId: Id | null
+  refundState: 'open' | 'made' | 'refused' | null
+  asks: number
+}
+
+const COLUMNS = fragment`
+  charge_id as "chargeId", capture_session_id as "sessionId", gateway_id as "gatewayId", currency, amount_minor as "amountMinor", method,
+  begun_at as "begunAt", state, charged_on as "chargedOn", gateway_reference as "gatewayReference", confirm_by is not null as "awaitsCustomer",
+  coalesce(confirm_by <= clock_timestamp(), false) as "isConfirmingOver", confirm_url as "confirmUrl", was_unanswered as "wasUnanswered",
+  refund_id as "refundId", refund_state as "refundState", asks`
+
+/** A call outlives this no more: it is given up after a minute. */
+const LEASE = fragment`clock_timestamp() + interval '2 minutes'`
+
+/** Draws the identifier of a sale, which its card is sealed under. */
+export const drawChargeId = async (tx: Transaction): Promise<Id> =>
+  (await oneRow<{ id: Id }>(tx, sql`select nextval('payments_payment_id_seq') as "id"`)).id
+
+/** Writes the sale of a locked session, which is about to be charged by whoever begins it, and names it in the session. */
+export async function insertSale(
+  tx: Transaction,
+  session: CaptureSession,
+  sale: { chargeId: Id; method: Buffer; begunAt: Instant },
+): Promise<Sale> {
+  const written = await oneRow<Sale>(
+    tx,
+    sql`insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, begun_at, state,
+                                   leased_until, next_ask_at)
+        values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
+                ${sale.method}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`,
+  )
+  await tx.rows(sql`
+    update capture_sessions set charge_id = ${sale.chargeId} where account_id = ${tx.account} and capture_session_id = ${session.id}`)
+  return written
+}
+
+export const findSale = (db: Queryable, account: AccountId, chargeId: Id) =>
+  firstRow<Sale>(
+    db,
+    sql`select ${COLUMNS} from capture_sales where account_id = ${account} and charge_id = ${chargeId}`,
+  )
+
+export const lockSale = (tx: Transaction, chargeId: Id) =>
+  firstRow<Sale>(
+    tx,
+    sql`select ${COLUMNS} from capture_sales where account_id = ${tx.account} and charge_id = ${chargeId} for update`,
+  )
+
+/** Claims a sale of which something is to be asked; undefined where another is at it, or its wait is not over. With `isAll` waits do not count. */
+export const claimSale = (tx: Transaction, chargeId: Id, isAll: boolean) =>
+  firstRow<Sale>(
+    tx,
+    sql`update capture_sales set leased_until = ${LEASE}
+         where account_id = ${tx.account} and charge_id = ${chargeId} and next_ask_at is not null
+           and not coalesce(leased_until between clock_timestamp() and ${LEASE}, false)
+           ${isAll ? fragment`` : fragment`and next_ask_at <= clock_timestamp()`}
+        returning ${COLUMNS}`,
+  )
+
+/** Lets go of a sale, or of its refund, whose outcome is not known yet. */
+export const putOffSale = (
+  tx: Transaction,
+  { chargeId, asks }: Pick<Sale, 'chargeId' | 'asks'>,
+  { wasUnanswered, waitSeconds }: { wasUnanswered: boolean; waitSeconds: number },
+) =>
+  tx.rows(sql`
+    update capture_sales set was_unanswered = ${wasUnanswered}, asks = ${asks + 1}, leased_until = null,
+      next_ask_at = clock_timestamp() + interval '1 second' * ${waitSeconds}::integer
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Notes that the customer's bank waits for him. The time that he has is not made longer by asking. */
+export const noteAwaited = (tx: Transaction, chargeId: Id, url: string | null, seconds: number) =>
+  tx.rows(sql`
+    update capture_sales set confirm_by = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer),
+      confirm_url = ${url}, was_unanswered = false, leased_until = null,
+      next_ask_at = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer)
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Writes the outcome of a sale: its card is the session's then, or nobody's. */
+export const closeSale = (
+  tx: Transaction,
+  chargeId: Id,
+  to: Pick<Sale, 'chargedOn' | 'gatewayReference'> & { state: Exclude<SaleState, 'open'> },
+) =>
+  tx.rows(sql`
+    update capture_sales set state = ${to.state}, charged_on = ${to.chargedOn}, gateway_reference = ${to.gatewayReference}, method = null,
+      confirm_by = null, confirm_url = null, leased_until = null, next_ask_at = null, asks = 0, was_unanswered = false
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Begins the refund of a charge: its identifier is the gateway's key, drawn from those of refunds. */
+export const beginSaleRefund = (tx: Transaction, chargeId: Id) =>
+  tx.rows(sql`
+    update capture_sales set refund_id = nextval('payment_refunds_refund_id_seq'), refund_state = 'open', next_ask_at = clock_timestamp(),
+      leased_until = null, asks = 0, was_unanswered = false
+     where account_id = ${tx.account} and charge_id = ${chargeId} and refund_id is null`)
+
+export const closeSaleRefund = (tx: Transaction, chargeId: Id, state: 'made' | 'refused') =>
+  tx.rows(sql`
+    update capture_sales set refund_state = ${state}, leased_until = null, next_ask_at = null
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Lists sales of all accounts of which something is to be asked, at most 100. */
+export const listSalesToAsk = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", charge_id as "id" from list_capture_sales_to_ask()`,
+  )
+
+/** Lists the sales of an account whose gateway owes an answer, whether or not their wait is over, from after one on. */
+export const listSalesAtWork = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select charge_id as "id" from capture_sales
+     where account_id = ${account} and next_ask_at is not null and charge_id > ${after} order by charge_id limit ${limit}`)
+
+/** Lists the sessions of an account that nobody has taken over in time and that are not being given back, at most `limit`. */
+export const listOverdueSessions = (db: Queryable, account: AccountId, now: Instant, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select capture_session_id as "id" from capture_sessions s
+     where account_id = ${account} and captured_at is not null and completed_at is null and given_back_at is null
+       and give_back_refused_at is null and give_back_at <= ${now}
+       and not exists (select 1 from capture_sales c where c.account_id = ${account} and c.charge_id = s.charge_id and c.refund_state = 'open')
+     order by give_back_at limit ${limit}`)
+
+/** Finds the first day after another, in the account's zone, at whose beginning something is to be given back. */
+export const findGiveBackDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
+  (
+    await oneRow<{ day: IsoDate | null }>(
+      db,
+      sql`select min(greatest(((s.give_back_at - interval '1 microsecond') at time zone a.time_zone)::date + 1, ${after}::date + 1)) as "day"
+            from capture_sessions s join accounts a on a.account_id = ${account}
+           where s.account_id = ${account} and s.captured_at is not null and s.completed_at is null and s.given_back_at is null
+             and s.give_back_refused_at is null`,
+    )
+  ).day
