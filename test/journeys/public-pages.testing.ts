@@ -130,6 +130,36 @@ const INVOICES: PageRow[] = [
   },
 ]
 
+/** Follows the way from an invoice to the form for a new card, of a customer who has none or another one. */
+const newCard =
+  (number?: string): PageRow['open'] =>
+  async (world, locale) => ({
+    path: (await invoicePage(world, locale)).path,
+    act: async (page) => {
+      await page.locator('a[href*="/p/"]').click()
+      await page.waitForURL(/\/p\//)
+      if (number !== undefined) await enterCard(page, number)
+    },
+  })
+
+const NEW_CARDS: PageRow[] = [
+  {
+    name: 'a new card for an invoice',
+    shows: { en: 'Use it from now on', de: 'Von jetzt an verwenden' },
+    open: newCard(),
+  },
+  {
+    name: 'a new card for an invoice, mistyped',
+    shows: { en: 'This is mistyped', de: 'Hier ist etwas vertippt' },
+    open: newCard('4242 4242 4242 4241'),
+  },
+  {
+    name: 'a new card for an invoice, refused',
+    shows: { en: 'declined', de: 'abgelehnt' },
+    open: newCard(CARDS.poor),
+  },
+]
+
 async function remindersPage(world: World, locale: string): Promise<Opened> {
   const { client, customerID } = await invoicePage(world, locale)
   const link = reminderLink(client.id, BigInt(customerID), 'payment_due')
@@ -355,4 +385,11 @@ const REFUSALS: PageRow[] = [
   },
 ]
 
-export const PAGE_ROWS: readonly PageRow[] = [...INVOICES, ...REMINDERS, ...FRAMES, ...MANDATES, ...REFUSALS]
+export const PAGE_ROWS: readonly PageRow[] = [
+  ...INVOICES,
+  ...NEW_CARDS,
+  ...REMINDERS,
+  ...FRAMES,
+  ...MANDATES,
+  ...REFUSALS,
+]
