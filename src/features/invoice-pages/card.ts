@@ -47,7 +47,7 @@ export function cardPage({ document, paying, locale, path, beside }: Facts, ente
     content: html`<h1>${title}</h1>
 <p class="due"><span>${words.toPay}</span> <strong>${amount}</strong></p>
 ${paying.debit && html`<p>${words.insteadOfDebit}</p>`}
-${entered.refusal !== null && html`<p class="note bad" role="alert">${entered.refusal}</p>`}
+${entered.refusal !== null && html`<p class="note bad" role="alert" tabindex="-1" autofocus>${entered.refusal}</p>`}
 <form method="post" action="${path}" novalidate autocomplete="on">
 ${cardFields(locale, entered)}
 ${paying.newCard.canBeKept ? keep : html`<p class="soft">${words.notKept}</p>`}

@@ -51,7 +51,7 @@ legend{padding:0;font-size:1.1rem;font-weight:700}
 .field input{width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--soft);border-radius:.4rem;background:var(--sheet);color:var(--text);font:inherit}
 .field input[aria-invalid=true]{border:2px solid var(--bad)}
 .check{display:flex;gap:.75rem;align-items:flex-start}
-.check input{width:1.5rem;height:1.5rem;flex:none;margin:0}
+.check input{width:1.5rem;height:1.5rem;min-height:0;padding:0;flex:none;margin:0}
 .pad{display:block;width:100%;max-width:37.5rem;aspect-ratio:3;border:1px solid var(--soft);border-radius:.4rem;touch-action:none;cursor:crosshair}
 [hidden]{display:none}
 a{color:inherit;text-underline-offset:.15em}
