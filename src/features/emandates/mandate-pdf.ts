@@ -150,7 +150,8 @@ function drawSection(sheet: Sheet, { heading, facts, paragraphs }: Section): voi
   })
 }
 
-const NAME_WIDTH = 170
+/** Leaves room for a SHA-256 on one line. */
+const NAME_WIDTH = 150
 
 function drawFacts(sheet: Sheet, facts: readonly (readonly [string, string])[]): void {
   const rows = facts.map(([name, value]): Row => ({

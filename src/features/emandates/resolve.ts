@@ -65,7 +65,9 @@ function checkSentAccount(
 function newAccount(context: RequestContext, body: Body, problems: Problems): MandateAccount | undefined {
   for (const field of BANK_FIELDS)
     if (body[field] == null) problems.add('required', field, `${field} is required, or customerPaymentMethodID.`)
-  if (BANK_FIELDS.some((field) => body[field] == null)) return undefined
+  // What fits a number is known by its kind.
+  const hasKind = !problems.found.some(({ field }) => field === 'bank_DebitMethod')
+  if (!hasKind || BANK_FIELDS.some((field) => body[field] == null)) return undefined
   const kind = body.bank_DebitMethod ?? 'debit_order'
   const account = checkSentAccount(context, kind, body, problems)
   const { bank_Name: name, bank_AccHolder: accountHolder, bank_AccountType: accountType } = body as MandateBody

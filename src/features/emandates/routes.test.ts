@@ -143,6 +143,7 @@ test('all that is wrong with a body is named by its field, and no number is repe
     'bank_BranchCode branch_code_invalid',
   ])
   expect(await wrong({ bank_AccNumber: 'DE89370400440532013001' }, SEPA)).toEqual(['bank_AccNumber iban_invalid'])
+  expect(await wrong({ bank_DebitMethod: 'cheque' }, SEPA)).toEqual(['bank_DebitMethod unknown_word'])
   expect(await wrong({ bank_BranchCode: 'X' }, SEPA)).toEqual(['bank_BranchCode bic_invalid'])
   expect(await wrong({ bank_DebitMethod: 'ach', bank_BranchCode: '011000016' })).toEqual([
     'bank_BranchCode routing_number_invalid',

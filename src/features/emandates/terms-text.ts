@@ -109,6 +109,9 @@ function dayText(words: Wording, frequency: Frequency, day: number): string | nu
   return day === 31 ? words.lastDay : words.dayOfMonth(day)
 }
 
+/** Returns an IBAN as it is read: in groups of four. */
+const inFours = (iban: string): string => iban.replace(/.{4}(?=.)/g, '$& ')
+
 /** Returns the words of a mandate with its account number as it is to be shown: whole, or masked. */
 export function mandateText(
   mandate: Pick<Mandate, 'id' | 'kind' | 'signee' | 'terms' | 'isCompanySignee'>,
@@ -159,7 +162,7 @@ export function mandateText(
         [labels.accountHolder, terms.bank.accountHolder],
         [labels.bank, terms.bank.name],
         [words.numbers[kind].branch, terms.bank.branchCode],
-        [words.numbers[kind].number, shownNumber],
+        [words.numbers[kind].number, kind === 'sepa' ? inFours(shownNumber) : shownNumber],
         [labels.accountType, terms.bank.accountType],
       ]),
       section(headings.debit, debitFacts(mandate, words, formats)),

@@ -1,9 +1,8 @@
 import { COUNTRIES } from '../../kernel/countries.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { decimal, ZERO } from '../../kernel/decimal.ts'
 import { date, decimalField, email, flag, reference, text, whole } from '../../platform/wire/fields.ts'
-import { recordShape } from '../../platform/wire/columns.ts'
+import { dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
   described,
@@ -64,12 +63,9 @@ export const mandateShape = recordShape<MandateView>()('EMandate', {
   debit_Frequency: [outWord(FREQUENCIES), ({ terms }) => terms.frequency],
   debit_NameOnStmt: [outText(), ({ terms }) => terms.nameOnStatement],
   debit_ContractRef: [outText(), ({ terms }) => terms.contractRef],
-  debit_StartDate: [outDate('Calendar date'), ({ terms }, { timeZone }) => dateWithOffset(terms.startDate, timeZone)],
+  debit_StartDate: dayColumn(({ terms }) => terms.startDate),
   debit_ActionDay: [outInteger(), ({ terms }) => terms.actionDay],
-  debit_EndDate: [
-    orNull(outDate('Calendar date')),
-    ({ terms }, { timeZone }) => (terms.endDate === null ? null : dateWithOffset(terms.endDate, timeZone)),
-  ],
+  debit_EndDate: optionalDayColumn(({ terms }) => terms.endDate),
   debit_Amt: [outNumber(), ({ terms }) => decimalDigits(decimal(terms.amount))],
   debit_MaxAmt: [
     orNull(outNumber()),
