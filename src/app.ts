@@ -57,6 +57,7 @@ import { usageOperations } from './features/usage/routes.ts'
 import { capturePages } from './features/capture-sessions/page.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
 import { MANDATE_DOWNLOAD_ABOUT, mandateDownload } from './features/emandates/download.ts'
+import type { SealKey } from './platform/seal/certificate.ts'
 import { signingPage } from './features/emandates/page.ts'
 import { emandateOperations } from './features/emandates/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
@@ -116,6 +117,8 @@ export interface AppDeps {
   /** Measures spans; left out: that of the process. */
   clock?: SteadyClock
   settings: AppSettings
+  /** SEAL_P12; left out: the key that the deployment has made itself. */
+  ownSeal?: SealKey | undefined
 }
 
 export interface App {
@@ -371,7 +374,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     pages,
   )
   addServicePages(server, { db, operations, downloads: DOWNLOADS, metrics, settings })
-  addMandateRoutes(server, pages, { db, envelope, links, realClock, drawing }, callers)
+  addMandateRoutes(server, pages, { db, envelope, links, realClock, drawing, ownSeal: deps.ownSeal }, callers)
   addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))
   const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))
   return {

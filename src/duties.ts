@@ -23,6 +23,7 @@ import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
 import { unappliedReports } from './features/result-files/unapplied.ts'
 import { forgetMandatesDuty, mandatePdfsDuty } from './features/emandates/duty.ts'
 import type { Drawing } from './features/documents/draw.ts'
+import type { SealKey } from './platform/seal/certificate.ts'
 import { makeLinks } from './platform/page/links.ts'
 import { mailDuty, type MailDutyDeps } from './features/mailing/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
@@ -103,6 +104,8 @@ export const workerDuties = (
       mailing?: MailDutyDeps | undefined
       /** Left out: PDFs of mandates are made when they are asked for. */
       drawing?: Drawing | undefined
+      /** SEAL_P12; left out: the key that the deployment has made itself. */
+      ownSeal?: SealKey | undefined
     },
 ): Duty[] => {
   const runs = { ...about, order: ORDER_OF_DAY }
@@ -117,7 +120,7 @@ export const workerDuties = (
     giveBackDuty(about),
     // No link is shown to anybody here.
     forgetMandatesDuty({ links: makeLinks(about.envelope, undefined) }),
-    ...(about.drawing ? [mandatePdfsDuty({ envelope: about.envelope, drawing: about.drawing })] : []),
+    ...(about.drawing ? [mandatePdfsDuty({ ...about, drawing: about.drawing })] : []),
     collectionDuty({ ...about, onReturn }),
     returnsDuty({ ...about, onReturn }),
     reportsDuty({ ...withUnapplied(about), linesOfService }),

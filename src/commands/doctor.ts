@@ -4,6 +4,7 @@ import { checkFolder } from '../platform/checkup/folder.ts'
 import { checkMachine } from '../platform/checkup/machine.ts'
 import { checkAddress, checkMailServer } from '../platform/checkup/network.ts'
 import { checkSettings } from '../platform/checkup/settings.ts'
+import { checkOwnSeal } from '../platform/checkup/seal.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -28,6 +29,7 @@ async function examine(root: string, env: Readonly<Record<string, string | undef
     ...findings,
     ...checkMachine(root, Date.now()),
     ...checkFolder(config),
+    ...checkOwnSeal(config, Date.now()),
     ...(await checkDatabase(config, root)),
     await checkAddress(config, await readMark(config)),
     ...(config.smtpUrl === undefined ? [] : [await checkMailServer(config.smtpUrl)]),

@@ -48,6 +48,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addAccounts(program, run)
   addKeys(program, run)
   addEncryption(program, run)
+  addSeal(program, run)
   addGateways(program, run)
   addMail(program, run)
   addSeeding(program, run)
@@ -231,6 +232,24 @@ function addEncryption(program: Command, run: Runner): void {
     .addOption(json())
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./encryption.ts')).rotateEncryptionCommand(context)),
+    )
+}
+
+function addSeal(program: Command, run: Runner): void {
+  const seal = program.command('seal').description('the key that seals signed mandates')
+  seal
+    .command('status')
+    .description('show whose certificate seals, and until when')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./seal.ts')).sealStatusCommand(context)),
+    )
+  seal
+    .command('renew')
+    .description('make another key, which seals from now on; what was sealed before stays valid')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./seal.ts')).renewSealCommand(context)),
     )
 }
 

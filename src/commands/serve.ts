@@ -1,12 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
-import { type App, buildApp } from '../app.ts'
+import { type App, type AppDeps, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
 import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import { type Config, sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { makeOutbound, type Outbound } from '../platform/outbound/outbound.ts'
+import { makeOutbound } from '../platform/outbound/outbound.ts'
+import { readOwnSeal } from '../platform/seal/own.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
@@ -27,6 +28,7 @@ import { stopping } from './stopping.ts'
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
 export async function serveCommand(context: CommandContext, options: { worker: boolean }): Promise<number> {
   const { config } = context
+  const ownSeal = readOwnSeal(config)
   const log = serviceLog(config.logLevel)
   const stop = stopping()
   if (config.databaseUrl === undefined && !hasDatabase(config.dataDir)) await checkPortIsFree(config)
@@ -37,7 +39,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
-    const serving = await appOf(context, opened.db, calling, log)
+    const serving = await appOf(context, opened.db, { ...calling, ownSeal }, log)
     app = serving
     // From the first request on there is something to finish.
     stop.drains()
@@ -47,6 +49,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
       ...calling,
       hasMailServer: sendsMail(config),
       drawing: serving.drawing,
+      ownSeal,
       mailing: mailingOf(config, { envelope, drawing: serving.drawing }),
       onRunFinished: serving.runFinished,
     })
@@ -66,7 +69,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
 const appOf = async (
   { config, version, root }: CommandContext,
   db: Database,
-  calling: GatewayDeps & { outbound: Outbound },
+  calling: GatewayDeps & Pick<AppDeps, 'outbound' | 'ownSeal'>,
   log: Logger,
 ): Promise<App> =>
   buildApp({

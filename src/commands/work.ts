@@ -2,6 +2,7 @@ import { workerDuties } from '../duties.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
+import { readOwnSeal } from '../platform/seal/own.ts'
 import { sendsMail } from '../platform/config.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
@@ -14,6 +15,7 @@ import { stopping } from './stopping.ts'
 
 /** `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. */
 export async function workCommand(context: CommandContext): Promise<number> {
+  const ownSeal = readOwnSeal(context.config)
   const log = serviceLog(context.config.logLevel)
   const stop = stopping()
   const opened = await openForService(context, log, { ownership: 'join', stop })
@@ -26,7 +28,7 @@ export async function workCommand(context: CommandContext): Promise<number> {
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
     drawing = makeDrawing({ root: context.root, log })
     const mailing = mailingOf(context.config, { envelope, drawing })
-    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, drawing, ...calling })
+    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, drawing, ownSeal, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')

@@ -131,6 +131,17 @@ const VARIABLES = {
     },
     readKeys,
   ),
+  sealP12: optional(
+    {
+      name: 'SEAL_P12',
+      about: 'File (PKCS #12) with the RSA key and certificate that seal signed mandates; unset: a key made by itself.',
+    },
+    readFilePath,
+  ),
+  sealP12Password: optional(
+    { name: 'SEAL_P12_PASSWORD', about: 'Password of the file of SEAL_P12; unset: it has none.', isSecret: true },
+    readAnything,
+  ),
   logLevel: withDefault(
     'info',
     { name: 'LOG_LEVEL', about: `How much is logged: ${LOG_LEVELS.join(', ')}.` },
@@ -285,7 +296,7 @@ export function envExample(): string {
     ({ name, preset, about }) => `# ${about}\n${name}=${preset}\n`,
   )
   const head = `# Every setting with its default. An empty value counts as unset.
-# DATABASE_URL_FILE, ENCRYPTION_KEY_FILE, SMTP_URL_FILE, BOOTSTRAP_API_KEY_FILE: a file that holds the secret instead.
+# DATABASE_URL_FILE, ENCRYPTION_KEY_FILE, SMTP_URL_FILE, SEAL_P12_PASSWORD_FILE, BOOTSTRAP_API_KEY_FILE: a file that holds the secret instead.
 `
   return [head, ...entries].join('\n')
 }
@@ -339,6 +350,14 @@ function readHost(text: string): string | Wrong {
 
 function readPath(text: string): string | Wrong {
   return text.includes('\0') ? new Wrong('the path of a folder') : text
+}
+
+function readFilePath(text: string): string | Wrong {
+  return text.includes('\0') ? new Wrong('the path of a file') : text
+}
+
+function readAnything(text: string): string {
+  return text
 }
 
 function readPublicUrl(text: string): string | Wrong {

@@ -51,8 +51,7 @@ describe('statements', () => {
   })
 
   test('stand in the queries files, and in the few places of the platform that have none', () => {
-    const ALLOWED =
-      /queries\.ts$|platform\/(database|seal\/key|http\/(idempotency|outward|paging|handle|service-pages))/
+    const ALLOWED = /queries\.ts$|platform\/(database|http\/(idempotency|outward|paging|handle|service-pages))/
     const strays = files.filter(
       (path) =>
         !ALLOWED.test(path) && /\bsql`\s*(select|insert|update|delete|with)\b/i.test(readFileSync(path, 'utf8')),

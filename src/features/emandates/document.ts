@@ -30,6 +30,8 @@ export interface MandateDrawingDeps {
   db: Database
   envelope: Envelope
   realClock: RealClock
+  /** SEAL_P12; left out: the key that the deployment has made itself. */
+  ownSeal?: SealKey | undefined
   drawing: {
     draw(account: AccountId, drawable: { kind: 'emandate' } & MandateDrawing, signal?: AbortSignal): Promise<Buffer>
   }
@@ -95,7 +97,7 @@ export const unsignedPdf = (
 
 /** Returns the PDF of a signed mandate: made by a duty after the signature, or by whoever asks before that, and the same bytes ever after. */
 export async function signedPdf(
-  { db, envelope, realClock, drawing }: MandateDrawingDeps,
+  { db, envelope, realClock, ownSeal, drawing }: MandateDrawingDeps,
   account: AccountId,
   mandate: Mandate,
   signal?: AbortSignal,
@@ -109,7 +111,7 @@ export async function signedPdf(
   if (present) return present
   const steps = await listEvidence(reader, account, mandate.id)
   const { signature, locale } = signatureOf(steps)
-  const key = await sealKeyOf(db.unscoped, envelope, new Date(realClock()))
+  const key = ownSeal ?? (await sealKeyOf(db.unscoped, envelope, new Date(realClock())))
   const document = documentOf(mandate, openMandateNumber(envelope, account, mandate), locale, signature)
   const evidence = canonicalJson(steps.map(({ kind, at, details, hash }) => ({ kind, at, details, hash })))
   const at = instantOf(realClock())

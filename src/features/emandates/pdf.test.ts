@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService } from '../../../test/support/app.ts'
+import pino from 'pino'
+import { makeP12 } from '../../../test/support/p12.ts'
+import { workerDuties } from '../../duties.ts'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { makeLinks } from '../../platform/page/links.ts'
+import { readOwnSeal } from '../../platform/seal/own.ts'
 import { renewSealKey } from '../../platform/seal/key.ts'
 import { copyLink } from './download.ts'
 import { MANDATE, SEPA, signingBy } from './emandates.testing.ts'
@@ -138,6 +142,19 @@ describe.skipIf(!hasPoppler)('a signed mandate', () => {
     expect(run('pdfsig', fileOf(old, 'old.pdf'))).toContain('Signature is Valid')
     expect((await download(before.token, before.client)).rawPayload.equals(old)).toBe(true)
   })
+})
+
+test.skipIf(!hasPoppler)("a certificate of the operator's own seals where SEAL_P12 names one", async () => {
+  const ownSeal = readOwnSeal({ sealP12: makeP12(folder), sealP12Password: 'correct horse' })
+  const { client, token } = await signed()
+  const duties = workerDuties({ ...service.calling, drawing: service.app.drawing, ownSeal })
+  const make = duties.find(({ name }) => name === 'make PDFs of mandates')
+  const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  await make?.run({ db: service.db, log, realClock: () => now }, () => {})
+  const told = run('pdfsig', fileOf((await download(token, client)).rawPayload, 'own.pdf'))
+  expect(told).toContain('Signer Certificate Common Name: Engines Ltd')
+  expect(told).toContain('Signature is Valid')
+  expect(told).toContain('Total document signed')
 })
 
 test.skipIf(!hasPoppler)('an unsigned mandate is marked across the page, and its number masked', async () => {

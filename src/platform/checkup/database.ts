@@ -15,6 +15,7 @@ import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
 import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
+import { checkEnd } from './seal.ts'
 
 /** The database as it is: reached, new enough, with the rights it takes, up to date and with the same idea of the time. Only read. */
 
@@ -144,6 +145,7 @@ async function checkServer(client: pg.Client, sentMs: number, config: Config, ro
     checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
     ...(await checkMigrations(client, server, root)),
     ...(await checkSealed(client, server, config)),
+    ...(await checkMadeSeal(client, server, config)),
   ]
 }
 
@@ -327,4 +329,19 @@ async function checkSealed(
     const [text = '', mend = ''] = error.message.split(/: (?=set |name )/)
     return [broken(about, text, mend.replace(/\.$/, ''))]
   }
+}
+
+/** Checks the certificate that the service has made for its seal; there is none before the first signed mandate, and none counts beside SEAL_P12. */
+async function checkMadeSeal(
+  client: pg.Client,
+  { isSuperuser, isAppMember }: Server,
+  { sealP12 }: Config,
+): Promise<Finding[]> {
+  if (sealP12 !== undefined || (!isSuperuser && !isAppMember)) return []
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.find_seal_key()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const { rows } = await client.query<{ certificate: Buffer }>('select certificate from perennial.find_seal_key()')
+  return rows.map(({ certificate }) => checkEnd('seal', certificate, Date.now(), 'run "perennial seal renew"'))
 }

@@ -46,7 +46,7 @@ function problemsOf(env: Env): readonly string[] {
   }
 }
 
-const nameIn = (problem: string): string => /^[A-Z_]+/.exec(problem)?.[0] ?? 'settings'
+const nameIn = (problem: string): string => /^[A-Z0-9_]+/.exec(problem)?.[0] ?? 'settings'
 const isAbout = (problem: string, name: string): boolean => [name, `${name}_FILE`].includes(nameIn(problem))
 const isSet = (env: Env, name: string): boolean => [name, `${name}_FILE`].some((key) => (env[key]?.trim() ?? '') !== '')
 

@@ -14,7 +14,7 @@ export interface Attachment {
 /** Seals a document after PAdES B-B, so that whatever is changed afterwards shows. What is attached is sealed with it. */
 export async function sealPdf(
   bytes: Uint8Array,
-  { key, certificate }: SealKey,
+  { key, certificate, chain = [] }: SealKey,
   { at, reason, attachments }: { at: Date; reason: string; attachments: readonly Attachment[] },
 ): Promise<Uint8Array> {
   const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
@@ -22,7 +22,8 @@ export async function sealPdf(
   const pdf = await PDF.load(bytes)
   for (const { name, mediaType, content } of attachments)
     pdf.addAttachment(name, content, { mimeType: mediaType, createdAt: at, modifiedAt: at })
-  const signer = new CryptoKeySigner(privateKey as SigningKey, new Uint8Array(certificate), 'RSA', 'RSASSA-PKCS1-v1_5')
+  const [own, ...above] = [certificate, ...chain].map((one) => new Uint8Array(one)) as [Uint8Array, ...Uint8Array[]]
+  const signer = new CryptoKeySigner(privateKey as SigningKey, own, 'RSA', 'RSASSA-PKCS1-v1_5', above)
   const signed = await pdf.sign({ signer, level: 'B-B', signingTime: at, reason })
   return signed.bytes
 }

@@ -6,8 +6,10 @@ import forge from 'node-forge'
 export interface SealKey {
   /** PKCS #8. */
   key: Buffer
-  /** X.509, signed by the key itself. */
+  /** X.509; that of a deployment is signed by the key itself. */
   certificate: Buffer
+  /** The certificates above it, in DER. */
+  chain?: readonly Buffer[]
 }
 
 const KEY_BITS = 3072

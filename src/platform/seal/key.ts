@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { assert } from '../../kernel/assert.ts'
-import { firstRow, type Queryable } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import type { Queryable } from '../database/database.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { makeSealKey, type SealKey } from './certificate.ts'
+import { findSealKey, keepSealKey, type StoredSealKey } from './queries.ts'
 
-/** The key that seals documents: made when it is first needed, kept in the envelope, and renewed by hand. */
+/** The key that seals documents: made when it is first needed, kept in the envelope, and renewed by hand or when its certificate is over. */
 
 /** Keys of seals belong to the deployment, not to an account. */
 const NO_ACCOUNT = 0n
@@ -16,32 +16,38 @@ const placeOf = (certificate: Buffer) => ({
   row: createHash('sha256').update(certificate).digest('hex'),
 })
 
-interface Stored {
-  sealedKey: Buffer
-  certificate: Buffer
-}
-
-const findStored = (db: Queryable) =>
-  firstRow<Stored>(db, sql`select sealed_key as "sealedKey", certificate from find_seal_key()`)
-
-async function makeAndKeep(db: Queryable, envelope: Envelope, now: Date, present?: Stored): Promise<Stored> {
+async function makeAndKeep(
+  db: Queryable,
+  envelope: Envelope,
+  now: Date,
+  present: StoredSealKey | undefined,
+): Promise<StoredSealKey> {
   const { key, certificate } = await makeSealKey(now)
-  const sealed = envelope.seal(NO_ACCOUNT, placeOf(certificate), key.toString('base64'))
-  await db.rows(sql`select keep_seal_key(${sealed}, ${certificate}, ${present?.certificate ?? null})`)
-  const kept = await findStored(db)
+  const sealedKey = envelope.seal(NO_ACCOUNT, placeOf(certificate), key.toString('base64'))
+  await keepSealKey(db, { sealedKey, certificate }, present?.certificate ?? null)
+  const kept = await findSealKey(db)
   assert(kept, 'a key of the seal was kept')
   return kept
 }
 
-const opened = (envelope: Envelope, { sealedKey, certificate }: Stored): SealKey => ({
+const opened = (envelope: Envelope, { sealedKey, certificate }: StoredSealKey): SealKey => ({
   key: Buffer.from(envelope.open(NO_ACCOUNT, placeOf(certificate), sealedKey), 'base64'),
   certificate,
 })
 
-/** Returns the newest key of the seal, and makes the first one. Of several processes that do so at once the key of one stays. */
-export const sealKeyOf = async (db: Queryable, envelope: Envelope, now: Date): Promise<SealKey> =>
-  opened(envelope, (await findStored(db)) ?? (await makeAndKeep(db, envelope, now)))
+/** Returns the last moment of a certificate in DER. */
+export const endOf = (certificate: Buffer): Date => new Date(new X509Certificate(certificate).validTo)
+
+/**
+ * Returns the newest key of the seal. It makes the first one, and another where the certificate is over. Of several processes that do so at once the key
+ * of one stays.
+ */
+export async function sealKeyOf(db: Queryable, envelope: Envelope, now: Date): Promise<SealKey> {
+  const present = await findSealKey(db)
+  const serves = present !== undefined && endOf(present.certificate) > now
+  return opened(envelope, serves ? present : await makeAndKeep(db, envelope, now, present))
+}
 
 /** Makes another key, which seals from now on; what was sealed by those before stays valid under their certificates. */
 export const renewSealKey = async (db: Queryable, envelope: Envelope, now: Date): Promise<SealKey> =>
-  opened(envelope, await makeAndKeep(db, envelope, now, await findStored(db)))
+  opened(envelope, await makeAndKeep(db, envelope, now, await findSealKey(db)))

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { makeP12 } from '../support/p12.ts'
+import { runProgram, testFolder } from './program.ts'
+
+/** The key that seals signed mandates, as an operator has it. */
+
+test('the key is renewed while nothing else runs, and doctor and status show how long its certificate lasts', async () => {
+  const DATA_DIR = testFolder()
+  expect((await runProgram(['migrate'], { DATA_DIR })).code).toBe(0)
+  const seal = async (what: string) => JSON.parse((await runProgram(['seal', what, '--json'], { DATA_DIR })).out)
+  expect(await seal('status')).toEqual({ Source: null, Subject: null, Until: null, Fingerprint: null })
+  const first = await seal('renew')
+  expect(first).toMatchObject({ Source: 'made by itself', Subject: 'CN=Perennial document seal' })
+  const second = await seal('renew')
+  expect(second.Fingerprint).not.toBe(first.Fingerprint)
+  expect(await seal('status')).toEqual(second)
+})
+
+test('a certificate of the operator is shown, not renewed, and a wrong password ends the start with a sentence that does not hold it', async () => {
+  const DATA_DIR = testFolder()
+  const SEAL_P12 = makeP12(testFolder(), { password: 'correct horse' })
+  const env = { DATA_DIR, SEAL_P12, SEAL_P12_PASSWORD: 'correct horse' }
+  expect((await runProgram(['migrate'], { DATA_DIR })).code).toBe(0)
+  const status = await runProgram(['seal', 'status', '--json'], env)
+  expect(JSON.parse(status.out)).toMatchObject({ Source: 'SEAL_P12', Subject: 'CN=Engines Ltd' })
+  const renewed = await runProgram(['seal', 'renew'], env)
+  expect([renewed.code, renewed.err]).toEqual([1, expect.stringContaining('put another file in its place')])
+  const refused = await runProgram(['serve'], { ...env, SEAL_P12_PASSWORD: 'battery staple' })
+  expect([refused.code, refused.out]).toEqual([1, ''])
+  expect(refused.err).toContain('SEAL_P12_PASSWORD does not open the file of SEAL_P12')
+  expect(refused.err).not.toContain('battery')
+  const doctor = await runProgram(['doctor', '--json'], { ...env, SEAL_P12_PASSWORD: 'battery staple' })
+  expect(doctor.out).not.toContain('battery')
+  expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ About: 'SEAL_P12', State: 'fail' }))
+})
