@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
-import { endOf } from '../seal/key.ts'
+import { lastMomentOf } from '../seal/key.ts'
 import { readOwnSeal } from '../seal/own.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
@@ -24,7 +24,7 @@ export function checkOwnSeal(config: Pick<Config, 'sealP12' | 'sealP12Password'>
 
 /** Checks how long a certificate in DER lasts. */
 export function checkEnd(about: string, certificate: Buffer, now: number, mend: string): Finding {
-  const end = endOf(certificate)
+  const end = lastMomentOf(certificate)
   const day = end.toISOString().slice(0, 10)
   if (end.getTime() <= now) return broken(about, `the certificate ended on ${day}: seals are not valid any more`, mend)
   const text = `the certificate lasts until ${day}`

@@ -36,7 +36,7 @@ const opened = (envelope: Envelope, { sealedKey, certificate }: StoredSealKey): 
 })
 
 /** Returns the last moment of a certificate in DER. */
-export const endOf = (certificate: Buffer): Date => new Date(new X509Certificate(certificate).validTo)
+export const lastMomentOf = (certificate: Buffer): Date => new Date(new X509Certificate(certificate).validTo)
 
 /**
  * Returns the newest key of the seal. It makes the first one, and another where the certificate is over. Of several processes that do so at once the key
@@ -44,7 +44,7 @@ export const endOf = (certificate: Buffer): Date => new Date(new X509Certificate
  */
 export async function sealKeyOf(db: Queryable, envelope: Envelope, now: Date): Promise<SealKey> {
   const present = await findSealKey(db)
-  const serves = present !== undefined && endOf(present.certificate) > now
+  const serves = present !== undefined && lastMomentOf(present.certificate) > now
   return opened(envelope, serves ? present : await makeAndKeep(db, envelope, now, present))
 }
 
