@@ -1,7 +1,7 @@
 import { addDays, later, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { type Named, pageGone, type PageOperation, pageOperation, type PageRequest } from '../../platform/http/pages.ts'
+import { type Named, type PageOperation, pageOperation, type PageRequest } from '../../platform/http/pages.ts'
 import type { Link, Links } from '../../platform/page/links.ts'
 import { findPaying, payByCustomer, type PayDeps } from '../collection/by-customer.ts'
 import type { Drawing } from '../documents/draw.ts'
@@ -21,7 +21,7 @@ const SETTLED_DAYS = 90
 const shownUntil = ({ dueDate, settledOn }: LinkedInvoice): IsoDate | null =>
   settledOn === null ? null : addDays(later(dueDate, settledOn), SETTLED_DAYS)
 
-/** Finds the invoice of a link: undefined where it was revoked. Throws `gone` where the invoice was settled long ago. */
+/** Finds the invoice of a link: undefined where it was revoked, gone where the invoice was settled long ago. */
 async function findOfLink(
   db: Queryable,
   { account, moment }: RequestContext,
@@ -30,8 +30,7 @@ async function findOfLink(
   const invoice = await findLinkedInvoice(db, account.id, record)
   if (!invoice || invoice.isDraft || invoice.linkCounter !== counter) return undefined
   const until = shownUntil(invoice)
-  if (until !== null && until < moment.today) throw pageGone()
-  return { found: invoice, locale: invoice.locale }
+  return { found: invoice, locale: invoice.locale, isGone: until !== null && until < moment.today }
 }
 
 /** Loads an invoice as its page shows it, with how it can be paid. */

@@ -8,14 +8,14 @@ import { conflict } from '../../kernel/fault.ts'
 import { html } from '../page/html.ts'
 import { makeLinks } from '../page/links.ts'
 import { Places } from '../places.ts'
-import { makePages, pageGone, pageOperation } from './pages.ts'
+import { makePages, pageOperation } from './pages.ts'
 
 const service = await startTestService()
 const PUBLIC_URL = 'https://pay.example/base'
 const ORIGIN = 'https://pay.example'
 const FORM = 'application/x-www-form-urlencoded'
 
-/** A server with one page: record 1 is there, 2 is gone, 3 breaks, any other is unknown. */
+/** A server with one page: record 1 is there, 2 is gone, 3 breaks, 5 is there for a German customer, any other is unknown. */
 async function serverWithPage(given: { publicUrl?: string | undefined; clock?: () => number } = {}) {
   const client = await service.newAccount({ name: 'Acme <b>' })
   const publicUrl = 'publicUrl' in given ? given.publicUrl : PUBLIC_URL
@@ -26,8 +26,9 @@ async function serverWithPage(given: { publicUrl?: string | undefined; clock?: (
     link: 'i',
     below: '',
     find: async (_db, _context, { record }) => {
-      if (record === 2n) throw pageGone()
+      if (record === 2n) return { found: 'it', locale: 'de', isGone: true }
       if (record === 3n) throw new Error('a secret that no page may show')
+      if (record === 5n) return { found: 'it', locale: 'de' }
       return record === 1n ? { found: 'it', locale: null } : undefined
     },
     show: async (_db, { found, locale, path }) => ({
@@ -150,11 +151,22 @@ describe('a refusal is a page as well, which shows nothing of any account', () =
 
   test('of what is gone is 410, and of what breaks 500 without its reason', async () => {
     const { get, token } = await serverWithPage()
-    const gone = await get(`/i/${token(2n)}`, { 'accept-language': 'de' })
+    const gone = await get(`/i/${token(2n)}`, { 'accept-language': 'en' })
     expect([gone.statusCode, gone.payload.includes('nicht mehr gezeigt')]).toEqual([410, true])
+    expect(gone.payload).not.toContain('href="/base')
     const broken = await get(`/i/${token(3n)}`)
     expect([broken.statusCode, broken.headers['content-type']]).toEqual([500, 'text/html; charset=utf-8'])
     expect(broken.payload).not.toContain('secret')
+  })
+
+  test('of what a page itself refuses is in its language, bears its account and leads back to it', async () => {
+    const { post, token } = await serverWithPage()
+    const url = `/i/${token(5n)}`
+    const refused = await post({ origin: ORIGIN, 'accept-language': 'en' }, 'wish=no', url)
+    expect([refused.statusCode, refused.headers['content-language']]).toEqual([409, 'de'])
+    expect(refused.payload).toContain('Das geht gerade nicht')
+    expect(refused.payload).toContain('<bdi>Acme &lt;b&gt;</bdi>')
+    expect(refused.payload).toContain(`href="/base${url}">Stand ansehen</a>`)
   })
 
   test('of another method names those that there are', async () => {

@@ -33,6 +33,8 @@ export interface Named<Found> {
   found: Found
   /** The language of its customer; null: as the browser or the account wishes. */
   locale: string | null
+  /** Its page has had its time (410). */
+  isGone?: boolean
 }
 
 export interface PageRequest<Found> {
@@ -95,7 +97,7 @@ export interface PageOperation<Found> {
   link: LinkKind
   /** The path after the token: '' or '/pdf'. */
   below: string
-  /** Finds what the link names; undefined where it names nothing any more. Throws `gone` where it is no longer shown. */
+  /** Finds what the link names; undefined where it names nothing any more. */
   find(db: Queryable, context: RequestContext, link: Link): Promise<Named<Found> | undefined>
   show?(db: Snapshot, request: PageRequest<Found>, visitor: Visitor): Promise<Shown | Answer>
   form?: PageForm<Found>
@@ -144,9 +146,7 @@ export interface Pages {
 
 const unknownLink = () => missing('link_unknown', 'There is no such link.')
 
-/** Makes the refusal of a page that has had its time (410). */
-export const pageGone = () =>
-  new Fault('gone', [{ code: 'page_gone', message: 'This page is no longer shown.', field: null }])
+const pageGone = () => new Fault('gone', [{ code: 'page_gone', message: 'This page is no longer shown.', field: null }])
 
 const COVERED = new RegExp(`^/(?:${LINK_KINDS.join('|')})(?:[/?]|$)`, 'i')
 
@@ -159,6 +159,7 @@ export function makePages(deps: PageDeps, operations: readonly PageOperation<any
   return {
     operations: withLogos,
     add: (app) => {
+      app.decorateRequest('visited', null)
       for (const operation of withLogos) addPage(app, deps, operation)
     },
     covers: (url) => COVERED.test(url),
@@ -171,12 +172,19 @@ export function makePages(deps: PageDeps, operations: readonly PageOperation<any
     refuse: (fault, request, reply) => {
       const status = fault ? STATUS[fault.kind] : 500
       if (fault) reply.headers(faultHeaders(fault))
-      const language = languageOf(wantedLocale(request.headers['accept-language']) ?? 'en')
-      const words = pageWords(language).refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
+      // A path that no router can read has met no decorator.
+      const visited: Visited | null | undefined = request.visited
+      const language = languageOf(visited?.request.locale ?? wantedLocale(request.headers['accept-language']) ?? 'en')
+      const { refusals, again } = pageWords(language)
+      const words = refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
+      // Loading a refused form again would send it again: the link leads to the page itself.
+      const isThere = visited != null && !visited.isGone && status !== 404
       const content = html`<h1>${words.title}</h1>
-        <p>${words.text}</p>`
+        <p>${words.text}</p>
+        ${isThere && html`<div class="actions"><a class="button" href="${visited.request.path}">${again}</a></div>`}`
       const framedBy = FRAMED.test(request.url) ? { framedBy: '*' } : {}
-      return sendPage(deps, reply, { status, title: words.title, content, ...framedBy }, null, language)
+      const shown = { status, title: words.title, content, ...framedBy }
+      return sendPage(deps, reply, shown, visited?.look ?? null, language)
     },
   }
 }
@@ -248,15 +256,26 @@ function besideOf(deps: PageDeps, link: Link, kind: LinkKind): Beside {
 interface Visited {
   request: PageRequest<unknown>
   look: Look
+  isGone: boolean
 }
 
-/** Finds what a link names, in this order: the token itself, its account, its record. Each that fails is the same 404. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The page that its link names, so that a refusal is in its language too; null: none, or not yet found. */
+    visited: Visited | null
+  }
+}
+
+/**
+ * Finds what a link names, in this order: the token itself, its account, its record. Each that fails is the same 404; 410 where it is no longer
+ * shown.
+ */
 async function findNamed(
   deps: PageDeps,
   db: Queryable,
   operation: PageOperation<any>,
   link: Link,
-  header: string | undefined,
+  sent: FastifyRequest,
 ): Promise<Visited> {
   const account = await deps.findAccount(db, link.account)
   if (!account) throw unknownLink()
@@ -267,11 +286,18 @@ async function findNamed(
   ])
   if (!named) throw unknownLink()
   const path = pathOf(deps, link)
-  const shown = { found: named.found, locale: named.locale ?? wantedLocale(header) ?? locale }
-  return {
+  const { isGone = false, found } = named
+  const shown = { found, locale: named.locale ?? wantedLocale(sent.headers['accept-language']) ?? locale }
+  // The logo of a page that has had its time is not shown either.
+  const logo = hasLogo && !isGone ? `${path}/logo` : null
+  const visited: Visited = {
     request: { context, link, path, ...shown, beside: (kind) => besideOf(deps, link, kind) },
-    look: { name, colour, logo: hasLogo ? `${path}/logo` : null, isTest: account.mode === 'test' },
+    look: { name, colour, logo, isTest: account.mode === 'test' },
+    isGone,
   }
+  sent.visited = visited
+  if (isGone) throw pageGone()
+  return visited
 }
 
 function linkOf({ links }: PageDeps, { link: kind }: PageOperation<any>, request: FastifyRequest): Link {
@@ -299,7 +325,7 @@ async function showPage(
   const { shown, visited } = await deps.places.run(ALL, async () => {
     const snapshot = deps.db.snapshot(link.account, gone.signal)
     try {
-      const found = await findNamed(deps, snapshot, operation, link, request.headers['accept-language'])
+      const found = await findNamed(deps, snapshot, operation, link, request)
       return { shown: await operation.show?.(snapshot, found.request, visitorOf(request)), visited: found }
     } finally {
       snapshot.end()
@@ -324,7 +350,7 @@ async function takeForm(
   checkOrigin(request, addressOf(deps, link.kind), isFromMail)
   const values: Values = isFromMail ? new Map() : readForm(contentType, bytes, form.fields)
   const reader = deps.db.reader(link.account)
-  const visited = await findNamed(deps, reader, operation, link, request.headers['accept-language'])
+  const visited = await findNamed(deps, reader, operation, link, request)
   const next = await form.submit(visited.request, values, visitorOf(request))
   if (typeof next === 'object') return sendPage(deps, reply, next, visited.look, languageOf(visited.request.locale))
   const path = next ?? visited.request.path + operation.below

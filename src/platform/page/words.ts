@@ -11,6 +11,7 @@ interface Words {
   from: string
   logoOf(name: string): string
   test: string
+  /** Leads from a refusal to the page itself. */
   again: string
   refusals: Record<RefusedStatus, { title: string; text: string }>
 }
@@ -19,7 +20,7 @@ const en: Words = {
   from: 'Sender of this page',
   logoOf: (name) => `Logo of ${name}`,
   test: 'This is a test: no real money moves.',
-  again: 'Try again',
+  again: 'See how it stands',
   refusals: {
     400: {
       title: 'That could not be read',
@@ -69,7 +70,7 @@ const de: Words = {
   from: 'Absender dieser Seite',
   logoOf: (name) => `Logo von ${name}`,
   test: 'Dies ist ein Test: Es fließt kein echtes Geld.',
-  again: 'Noch einmal versuchen',
+  again: 'Stand ansehen',
   refusals: {
     400: {
       title: 'Das war nicht zu lesen',
