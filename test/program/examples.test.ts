@@ -110,17 +110,23 @@ test('debit.sh: a SEPA debit is filed, booked and returned, and paid by the tran
   }
 })
 
-test('the tour of the README works as it stands there', async () => {
+test('the tours of the README work as they stand there: a year of invoices, and a page on which one is paid', async () => {
   const env = await environmentOf()
-  const [, tour = ''] =
-    /^## A year in six lines\n[^]*?```sh\n([^]*?)```/m.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []
-  expect(tour).toContain('http://127.0.0.1:3000')
-  const script = tour
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const tourOf = (title: string) =>
+    new RegExp(`^## ${title}\\n[^]*?\`\`\`sh\\n([^]*?)\`\`\``, 'm').exec(readme)?.[1] ?? ''
+  const tours = [tourOf('A year in six lines'), tourOf('What your customers see')]
+  expect(tours[0]).toContain('http://127.0.0.1:3000')
+  const script = tours
+    .join('')
     .replaceAll('http://127.0.0.1:3000', env.PERENNIAL_URL)
     .replaceAll('YOUR_KEY', env.PERENNIAL_KEY ?? '')
   const { code, out } = await startProcess('sh', ['-euc', script.replaceAll('\n', '\necho\n')], {}).ended
   expect(code).toBe(0)
   const answers = out.split('\n').filter((line) => line !== '')
   for (const answer of answers) expect(answer).not.toContain('Errors')
-  expect(JSON.parse(answers.at(-1) ?? '')).toHaveLength(13)
+  expect(JSON.parse(answers.at(-3) ?? '')).toHaveLength(13)
+  const page = await fetch(JSON.parse(answers.at(-1) ?? '').Url)
+  // The first month and the set-up fee.
+  expect(await page.text()).toMatch(/<a class="button" href="[^"]+\/pay">Pay \$36\.00<\/a>/)
 })

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import type { SteadyClock } from '../steady-clock.ts'
 
 const WINDOW_MS = 60_000
@@ -6,6 +7,16 @@ const NAMES_MAX = 50_000
 interface Window {
   count: number
   untilMs: number
+}
+
+/** Bits of an address of IPv6 that name a network; the rest its subscriber chooses anew as often as he likes (RFC 6177). */
+const NETWORK_BYTES = 64 / 8
+
+/** Returns the name under which requests of an address are counted: of IPv6 its network. An IPv4 address is the same in either spelling. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv6' ? parsed.toByteArray().slice(0, NETWORK_BYTES).join('.') : parsed.toString()
 }
 
 /** Counts by name, from the first of a name for one minute. Of too many names the one that was begun the longest ago is dropped. */

@@ -186,6 +186,17 @@ describe('a refusal is a page as well, which shows nothing of any account', () =
     nowMs = 60_000
     expect((await get(`/i/${token()}`)).statusCode).toBe(200)
   })
+
+  test('counts an address of IPv6 by its network, from which one subscriber has as many as he likes', async () => {
+    const { server } = await serverWithPage()
+    const visit = async (remoteAddress: string) => (await server.inject({ url: '/i/abc', remoteAddress })).statusCode
+    for (let host = 1; host <= 120; host += 1) await visit(`2001:db8:0:1::${host.toString(16)}`)
+    expect(await visit('2001:db8:0:1:ffff::1')).toBe(429)
+    expect(await visit('2001:db8:0:2::1')).toBe(404)
+    for (let again = 1; again <= 60; again += 1) for (const one of ['192.0.2.1', '::ffff:192.0.2.1']) await visit(one)
+    expect(await visit('::ffff:192.0.2.1')).toBe(429)
+    expect(await visit('192.0.2.2')).toBe(404)
+  })
 })
 
 describe('a form', () => {

@@ -13,7 +13,7 @@ import { type Link, LINK_KINDS, type LinkKind, type Links } from '../page/links.
 import { pageWords, REFUSED_STATUSES } from '../page/words.ts'
 import type { Places } from '../places.ts'
 import type { SteadyClock } from '../steady-clock.ts'
-import { CountedWindows } from './counted-windows.ts'
+import { CountedWindows, networkOf } from './counted-windows.ts'
 import { faultHeaders, STATUS } from './errors.ts'
 import type { Answer } from './operation.ts'
 import { checkOrigin, FORM_BYTES_MAX, type FormFields, isOneClick, readForm, type Values } from './page-forms.ts'
@@ -164,7 +164,7 @@ export function makePages(deps: PageDeps, operations: readonly PageOperation<any
     },
     covers: (url) => COVERED.test(url),
     visit: (address) => {
-      const { count, secondsLeft } = visits.add(address)
+      const { count, secondsLeft } = visits.add(networkOf(address))
       if (count <= VISITS_MAX) return
       const message = `Too many pages for this network; try again in ${secondsLeft} seconds.`
       throw new Fault('throttled', [{ code: 'too_many_visits', message, field: null }], secondsLeft)
