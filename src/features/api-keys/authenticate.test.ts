@@ -262,6 +262,13 @@ describe('wrong credentials', () => {
     expect(lines.slice(1)).toEqual([{ address: '10.0.3.1', account: '7', refused: 105 }])
   })
 
+  test('of IPv6 are counted by network, whose addresses one caller changes as he likes', () => {
+    const wrong = new WrongCredentials({ clock: () => 0 })
+    for (let host = 1; host <= 10; host += 1) wrong.refuse(`2001:db8::${host}`, undefined)
+    expect(() => wrong.refuse('2001:db8::ffff', undefined)).toThrow('Too many wrong credentials')
+    expect(() => wrong.refuse('2001:db8:0:1::1', undefined)).not.toThrow()
+  })
+
   test('are slowed down per account too, from however many addresses they come, and say when to come back', () => {
     const wrong = new WrongCredentials()
     for (let tries = 0; tries < 10; tries += 1) wrong.refuse(`10.0.1.${tries}`, 7n)

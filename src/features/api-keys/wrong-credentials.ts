@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { CountedWindows } from '../../platform/http/counted-windows.ts'
+import { CountedWindows, networkOf } from '../../platform/http/counted-windows.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 
 /**
@@ -34,7 +34,7 @@ export class WrongCredentials {
 
   /** Counts a wrong try and throws 429 once there were too many. */
   refuse(address: string, account: AccountId | undefined): void {
-    const names = [`address ${address}`, ...(account === undefined ? [] : [`account ${account}`])]
+    const names = [`address ${networkOf(address)}`, ...(account === undefined ? [] : [`account ${account}`])]
     const wait = Math.max(
       ...names.map((name) => {
         const { count, secondsLeft } = this.#tries.add(name)

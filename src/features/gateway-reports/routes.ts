@@ -1,7 +1,7 @@
 import type { RealClock } from '../../kernel/context.ts'
 import { Fault, invalid } from '../../kernel/fault.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { CountedWindows } from '../../platform/http/counted-windows.ts'
+import { CountedWindows, networkOf } from '../../platform/http/counted-windows.ts'
 import type { Intake } from '../../platform/http/intake.ts'
 import { Places } from '../../platform/places.ts'
 import type { SteadyClock } from '../../platform/steady-clock.ts'
@@ -32,7 +32,7 @@ export function reportIntake(deps: Deps): Intake {
     take: async ({ params, raw, headers, address }) => {
       const token = params['GatewayToken'] ?? ''
       if (await places.run(ALL, () => receiveReport(deps, { token, raw, headers }))) return
-      const { count, secondsLeft } = wrong.add(address)
+      const { count, secondsLeft } = wrong.add(networkOf(address))
       if (count <= WRONG_MAX) throw invalid('report_not_accepted', 'The report was not accepted.')
       const message = `Too many reports that were not accepted; try again in ${secondsLeft} seconds.`
       throw new Fault('throttled', [{ code: 'too_many_reports', message, field: null }], secondsLeft)
