@@ -1,49 +1,19 @@
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { addBankDays } from '../../src/kernel/bank-days.ts'
 import { differencesOfBook } from '../support/sandbox-book.ts'
-import { foreignServer } from './foreign-server.ts'
-import { runProgram, serve, startProgram, testFolder } from './program.ts'
+import { type Row, serveForeignShop } from './foreign-shop.ts'
+import { runProgram, serve, startProgram } from './program.ts'
 
 /**
- * A batch is built once, whatever is killed while it is. The database is somebody else's and stays up, so that a lock of the test holds worker
- * and service at the place at which they are killed.
+ * A batch is built once, whatever is killed while it is. A lock of the test holds worker and service at the place at which they are
+ * killed.
  */
 
 const LINES = 12
 
-type Row = Record<string, any>
-
 async function shop() {
-  const { admin, url, host, port } = await foreignServer()
-  await admin.query('create role billing login superuser')
-  await admin.query('create database billing owner billing')
-  const env = {
-    DATABASE_URL: url('billing', 'billing'),
-    DATA_DIR: testFolder(),
-    LOG_LEVEL: 'warn',
-    BOOTSTRAP_ACCOUNT_MODE: 'test',
-  }
-  const first = await serve(env, ['--no-worker'])
-  const clients: pg.Client[] = []
-  const connect = async () => {
-    const options = '-c search_path=perennial'
-    const client = new pg.Client({ host, port, user: 'billing', database: 'billing', options })
-    client.on('error', () => {})
-    await client.connect()
-    clients.push(client)
-    return client
-  }
-  onTestFinished(async () => {
-    for (const client of clients) await client.end()
-  })
-  const book = await connect()
-  const rows = async (text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    (await book.query(text, [...values])).rows
-  const until = async (figure: string, wanted: number) => {
-    while ((await rows(`select (${figure})::int as n`))[0]?.['n'] !== wanted);
-  }
-  const authorization = `Basic ${Buffer.from(`${first.account}:${first.key}`).toString('base64')}`
+  const served = await serveForeignShop()
+  const { first, authorization } = served
   const send = async (method: string, path: string, body?: object, to = first) => {
     const headers = { authorization, 'content-type': 'application/json' }
     const response = await fetch(to.address + path, { method, headers, body: body ? JSON.stringify(body) : null })
@@ -51,7 +21,7 @@ async function shop() {
     expect(response.status, `${method} ${path} ${text}`).toBeLessThan(300)
     return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text
   }
-  return { env, first, connect, rows, until, send, account: first.account ?? 0 }
+  return { ...served, send }
 }
 
 type Shop = Awaited<ReturnType<typeof shop>>

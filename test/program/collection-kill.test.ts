@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sandboxReport } from '../../src/features/gateways/sandbox.ts'
 import { differencesOfBook } from '../support/sandbox-book.ts'
-import { foreignServer } from './foreign-server.ts'
-import { type Answer, runProgram, serve, type Serving, startProgram, testFolder } from './program.ts'
+import { type Row, serveForeignShop } from './foreign-shop.ts'
+import { type Answer, runProgram, serve, type Serving, startProgram } from './program.ts'
 
 /**
- * Invoices are charged once, whatever is killed and when. The database is somebody else's and stays up, so that a lock of the test holds each
- * process at the place at which it is killed: two workers, and a service that is asked to collect the same invoices.
+ * Invoices are charged once, whatever is killed and when. A lock of the test holds each process at the place at which it is killed: two workers, and
+ * a service that is asked to collect the same invoices.
  */
 
 const INVOICES = 8
@@ -16,43 +15,9 @@ const INVOICES = 8
 const DECLINED = 2
 const SECRET = 'signs reports of this test'
 
-type Row = Record<string, any>
-
 async function shop() {
-  const { admin, url, host, port } = await foreignServer()
-  await admin.query('create role billing login superuser')
-  await admin.query('create database billing owner billing')
-  const env = {
-    DATABASE_URL: url('billing', 'billing'),
-    DATA_DIR: testFolder(),
-    LOG_LEVEL: 'warn',
-    BOOTSTRAP_ACCOUNT_MODE: 'test',
-  }
-  const first = await serve(env, ['--no-worker'])
-  const clients: pg.Client[] = []
-  const connect = async () => {
-    const client = new pg.Client({
-      host,
-      port,
-      user: 'billing',
-      database: 'billing',
-      options: '-c search_path=perennial',
-    })
-    client.on('error', () => {})
-    await client.connect()
-    clients.push(client)
-    return client
-  }
-  onTestFinished(async () => {
-    for (const client of clients) await client.end()
-  })
-  const book = await connect()
-  const rows = async (text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    (await book.query(text, [...values])).rows
-  /** Asks again and again until a figure of the database is reached. */
-  const until = async (figure: string, wanted: number) => {
-    while ((await rows(`select (${figure})::int as n`))[0]?.['n'] !== wanted);
-  }
+  const served = await serveForeignShop()
+  const { env, authorization } = served
   const send = async (
     to: Serving,
     method: string,
@@ -63,7 +28,7 @@ async function shop() {
     const response = await fetch(to.address + path, {
       method,
       headers: {
-        authorization: `Basic ${Buffer.from(`${first.account}:${first.key}`).toString('base64')}`,
+        authorization,
         'content-type': 'application/json',
         ...headers,
       },
@@ -73,7 +38,7 @@ async function shop() {
     return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
   }
   const work = () => startProgram(['work'], env)
-  return { env, first, connect, rows, until, send, work, account: first.account ?? 0 }
+  return { ...served, send, work }
 }
 
 type Shop = Awaited<ReturnType<typeof shop>>
