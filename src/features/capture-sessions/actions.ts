@@ -181,7 +181,7 @@ async function recordSale(
     { list: [] },
     { charge: { gatewayId, chargeId } },
   )
-  await sendReceipt(tx, context, await settlePayment(tx, context, payment, dated))
+  await sendReceipt(tx, context, await settlePayment(tx, context, payment, dated), customer)
 }
 
 /** Gives back what a locked session captured, because nobody took it over in time: first its charge, which the gateway has to be asked about. */

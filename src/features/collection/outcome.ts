@@ -5,13 +5,14 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { lockCustomer } from '../customers/queries.ts'
 import type { DunnedInvoice } from '../dunning/queries.ts'
 import { replan } from '../dunning/save.ts'
 import { countTries } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
-import { lockedRecord, type PaymentRecord } from '../money/records.ts'
+import type { PaymentRecord } from '../money/records.ts'
 import { forgetReplaced, remakeLine } from './lines.ts'
 import { endNewCard } from './new-card.ts'
 import { closeTry, lockTry, type Try } from './try-queries.ts'
@@ -35,11 +36,13 @@ export async function finishTry(
   { isCardKept = false } = {},
 ): Promise<PaymentRecord> {
   const { paymentId } = begun
-  const [payment, t] = await Promise.all([
-    lockedRecord(tx, begun, () => loadPayment(tx, tx.account, paymentId)),
+  // In one exchange: the reads wait for the lock before them.
+  const [customer, payment, t] = await Promise.all([
+    lockCustomer(tx, tx.account, begun.customerId),
+    loadPayment(tx, tx.account, paymentId),
     lockTry(tx, paymentId),
   ])
-  assert(payment && t, `payment ${paymentId} is of a try`)
+  assert(customer && payment && t, `payment ${paymentId} is of a try`)
   if (t.state !== 'open') return payment
   const written =
     known.kind === 'succeeded'
@@ -47,7 +50,7 @@ export async function finishTry(
       : await failPayment(tx, context, payment, { on: known.on, reason: known.message })
   await followOutcome(tx, context, t, known, t.begunOn)
   if (t.newCard && !isCardKept) await endNewCard(tx, context, t, t.newCard, known.kind === 'succeeded')
-  if (known.kind === 'succeeded') await sendReceipt(tx, context, written)
+  if (known.kind === 'succeeded') await sendReceipt(tx, context, written, customer)
   return written
 }
 

@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { findLine } from '../batches/line-queries.ts'
 import { applyLineResult, type LineResult, noteReturned } from '../batches/results.ts'
+import { findCustomer } from '../customers/queries.ts'
 import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
@@ -85,7 +86,9 @@ async function succeedLate(tx: Transaction, context: RequestContext, applying: A
   if (!wasNeverReceived(charge) || applied.some(({ kind }) => kind === 'late_success')) return
   const money = { cause: 'Late success' as const, amountMinor: charge.amountMinor, on }
   const added = await addMoneyBack(tx, context, charge, { ...money, on: earlier(on, context.moment.today) })
-  await sendReceipt(tx, context, added)
+  const customer = await findCustomer(tx, tx.account, added.customerId)
+  assert(customer, `the customer of payment ${added.id} exists`)
+  await sendReceipt(tx, context, added, customer)
   await note(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId: added.id })
 }
 

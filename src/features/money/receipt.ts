@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../kernel/context.ts'
-import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { findCustomer } from '../customers/queries.ts'
+import type { Customer } from '../customers/queries.ts'
 import { sendDocumentMails } from '../outbox/mail.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { receiptMail } from '../outbox/money-templates.ts'
@@ -10,17 +9,23 @@ import { listInvoiceNumbers } from './open-queries.ts'
 import { type PaymentRecord, recordMoneyEvent } from './records.ts'
 import { paymentShape } from './shapes.ts'
 
-/** Puts the receipt of a payment into the outbox, with what it paid. A customer without an Email gets none: the money is recorded all the same. */
-export async function sendReceipt(tx: Transaction, context: RequestContext, payment: PaymentRecord): Promise<void> {
+/**
+ * Puts the receipt of a payment into the outbox for its customer, with what it paid. A customer without an Email gets none: the money is recorded
+ * all the same.
+ */
+export async function sendReceipt(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  customer: Customer,
+): Promise<void> {
+  if (customer.email === null) return
   const { allocations } = payment
   const invoices = allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
-  const [customer, numbered, sender] = await Promise.all([
-    findCustomer(tx, tx.account, payment.customerId),
+  const [numbered, sender] = await Promise.all([
     listInvoiceNumbers(tx, tx.account, invoices),
     getSender(tx, tx.account, null),
   ])
-  assert(customer, `the customer of payment ${payment.id} exists`)
-  if (customer.email === null) return
   const numbers = new Map(numbered.map(({ id, number }) => [id, number]))
   const paid = allocations.map(({ owedKind, owedId, amountMinor }) => ({
     number: owedKind === 'invoice' ? (numbers.get(owedId) ?? null) : null,

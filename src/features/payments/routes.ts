@@ -4,6 +4,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
+import type { Customer } from '../customers/queries.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/allocate.ts'
 import { completeGiven } from '../money/allocation-queries.ts'
@@ -65,6 +66,7 @@ interface PaymentDeps {
 /** Payment and allocations that a body asks for; undefined where they are wrong. */
 interface Resolved {
   wanted: NewPayment | undefined
+  customer: Customer | undefined
   asked: Asked | undefined
   /** For a payment that is added. */
   ids: DrawnIds | undefined
@@ -85,13 +87,13 @@ async function resolvePayment(
   }
   const record = { currency: body.CurrencyCode, present: present?.allocations ?? null }
   // All in one exchange; what is read waits for the lock of the customer before it.
-  const [, , asked, ids] = await Promise.all([
+  const [customer, , asked, ids] = await Promise.all([
     checkCustomerReference(tx, body.customerID, problems),
     checkCurrencyHeld(tx, body.CurrencyCode, problems),
     resolveAsked(tx, wish, record, ENTRY_NAMES, problems),
     present ? undefined : drawPaymentIds(tx, wish.isAuto ? 0 : (wish.entries?.length ?? 0)),
   ])
-  return { wanted, asked, ids }
+  return { wanted, customer, asked, ids }
 }
 
 const writing = ({ onLineChanged }: PaymentDeps): Operation[] => [
@@ -104,9 +106,9 @@ const writing = ({ onLineChanged }: PaymentDeps): Operation[] => [
     body: NewPaymentIn,
     success: { status: 201, schema: paymentShape.schema },
     references: (tx, context, { body }, problems) => resolvePayment(tx, context, body, problems, null),
-    write: async (tx, context, { body }, _record, { wanted, asked, ids }: Resolved) => {
+    write: async (tx, context, { body }, _record, { wanted, customer, asked, ids }: Resolved) => {
       const record = await addPayment(tx, context, wanted as NewPayment, asked as Asked, { ...(ids && { drawn: ids }) })
-      if (body.sendReceipt === true) await sendReceipt(tx, context, record)
+      if (body.sendReceipt === true) await sendReceipt(tx, context, record, customer as Customer)
       return payment.created(record, context)
     },
   }),
