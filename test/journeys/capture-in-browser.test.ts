@@ -73,9 +73,9 @@ describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', ()
   })
 
   /** Begins a session, whose frame one origin may show. */
-  async function begin(AuthDomain = `localhost:${port}`) {
+  async function begin(AuthDomain = `localhost:${port}`, changes: object = {}) {
     const client = await service.newAccount()
-    const { status, body: session, text } = await beginSession(client, { AuthDomain })
+    const { status, body: session, text } = await beginSession(client, { AuthDomain, ...changes })
     expect(status, text).toBe(200)
     const html: string = session.Html.replaceAll('http://localhost:80', address)
     return { client, session, html, state: async () => (await readSession(client, session.SessionToken)).State }
@@ -88,8 +88,8 @@ describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', ()
   }
 
   /** Begins a session and opens the page of its host, with the frame there. */
-  async function hosted(options: Parameters<Browser['newPage']>[0] = {}) {
-    const begun = await begin()
+  async function hosted(options: Parameters<Browser['newPage']>[0] = {}, changes: object = {}) {
+    const begun = await begin(undefined, changes)
     pages.set('/', shell(begun.html))
     const page = await openPage(options)
     await page.goto(`http://localhost:${port}/`)
@@ -200,6 +200,18 @@ describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', ()
     expect(await toldOf(page)).toEqual(['error {"code":"invalid_domain"}'])
     expect(await page.locator('iframe').count()).toBe(1)
     expect(await begun.state()).toBe('open')
+  })
+
+  test.each([
+    ['Confirm', 'was paid', 'captured'],
+    ['Refuse', 'Card number', 'open'],
+  ])('shows the bank that asks for a confirmation in a frame of its own: %s', async (press, shown, ended) => {
+    const sale = { SaleType: 'VaultSale', Amount: 49, isVaultOnlyOnSuccess: true }
+    const { page, frame, state } = await hosted({}, sale)
+    await typeCard(page, '4000002500003155')
+    await frame.frameLocator('iframe').getByRole('button', { name: press }).click()
+    await frame.getByText(shown).first().waitFor()
+    expect(await state()).toBe(ended)
   })
 
   test('captures once where a page frames it twice, and where its button is pressed twice', async () => {

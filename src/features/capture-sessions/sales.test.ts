@@ -137,6 +137,17 @@ describe('a sale', () => {
     },
   )
 
+  test('that is returned at the gateway takes its payment back', async () => {
+    const client = await service.newAccount()
+    const { session } = await sendSale(service, client, '4000000000000259')
+    const customerID = await addCustomer(client)
+    expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+    await moveTo(client, '2027-01-12')
+    expect(await paymentsOf(client, customerID)).toMatchObject([{ Amount: 49, Status: 'Failed' }])
+    expect((await client.get('/v1/resultfiles')).body).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+
   test('after a declined one charges the next card', async () => {
     const client = await service.newAccount()
     const { frame, read } = await sendSale(service, client, DECLINED, { isVaultOnlyOnSuccess: true })
@@ -281,6 +292,18 @@ describe('a charge that its customer has to confirm', () => {
     expect((await get('/bank')).payload).not.toContain('<button')
     expect((await get('')).headers['content-security-policy']).not.toContain('frame-src')
   })
+})
+
+test('verification finds a completed sale without its payment', async () => {
+  const client = await service.newAccount()
+  const { session } = await sendSale(service, client, APPROVED)
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update capture_sessions set completed_at = now(), method = null where account_id = ${client.id}`),
+  )
+  expect(session.State).toBe('open')
+  expect(await differences(client)).toMatchObject([
+    { check: 'sales of capture sessions', stored: 'none', expected: '49.00 USD' },
+  ])
 })
 
 describe('giving back', () => {

@@ -19,7 +19,7 @@ import { renewCards } from '../payment-methods/renew.ts'
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
-import type { KeptReport } from './queries.ts'
+import { findSoldCharge, type KeptReport } from './queries.ts'
 import { APPLIED, identifierOf, refused, type Verdict, WAITS } from './rules.ts'
 
 /**
@@ -91,16 +91,21 @@ async function chargeReported(
   const { account } = context
   const id = identifierOf(reference)
   const find = async () => (id === undefined ? undefined : findPayment(deps.db.reader(account.id), account.id, id))
-  const payment = await find()
+  const sold =
+    id === undefined ? undefined : await findSoldCharge(deps.db.reader(account.id), account.id, gateway.id, id)
+  // Rule: the charge of a capture session waits until a customer has it; of one that was given back there is nothing to apply.
+  if (sold && sold.paymentId === null) return sold.isWaiting ? WAITS : APPLIED
+  const payment =
+    sold?.paymentId != null ? await findPayment(deps.db.reader(account.id), account.id, sold.paymentId) : await find()
   // What came back later is a payment of the same charge, and no charge of its own.
-  if (payment?.gatewayId !== gateway.id || payment.chargeId !== payment.id)
+  if (payment?.gatewayId !== gateway.id || (!sold && payment.chargeId !== payment.id))
     return refused(`The gateway reports charge ${reference}, which is no payment of it.`)
   // A clock that stands waits for nothing that real time would bring.
   if (isPending(payment)) await resumeTry(deps, context, payment.id, account.clockAt !== null)
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, reference))
   if ('kind' in answer && isUnanswered(answer)) return WAITS
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
-  const of = { gatewayId: gateway.id, chargeId: payment.id }
+  const of = { gatewayId: gateway.id, chargeId: id ?? payment.id, paymentId: payment.id }
   return deps.db.transaction(account.id, (tx) => applyCharge(tx, context, of, state, deps.linesOfService))
 }
 

@@ -22,6 +22,7 @@ import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } f
 /** The charge that changes are applied to, and those that were; its customer is locked. */
 interface Applying {
   gatewayId: Id
+  chargeId: Id
   charge: PaymentRecord
   applied: AppliedChange[]
 }
@@ -30,21 +31,21 @@ interface Applying {
 export async function applyCharge(
   tx: Transaction,
   context: RequestContext,
-  { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id },
+  { gatewayId, chargeId, paymentId }: { gatewayId: Id; chargeId: Id; paymentId: Id },
   { outcome, changes }: ChargeState,
   linesOfService: LinesOfService,
 ): Promise<Verdict> {
-  const begun = await lockedPayment(tx, chargeId)
-  assert(begun, `payment ${chargeId} exists`)
+  const begun = await lockedPayment(tx, paymentId)
+  assert(begun, `payment ${paymentId} exists`)
   const charge = isPending(begun) ? await withResult(tx, context, begun, outcome, linesOfService) : begun
   if (isPending(charge)) return WAITS
   const applied = await listAppliedChanges(tx, gatewayId, chargeId)
-  const applying: Applying = { gatewayId, charge, applied }
+  const applying: Applying = { gatewayId, chargeId, charge, applied }
   if (outcome.kind !== 'succeeded') {
     if (charge.settledOn === null) return APPLIED
     return outcome.kind === 'declined'
       ? reverse(tx, context, applying, outcome)
-      : refused(`Payment ${chargeId} is recorded as received, and the gateway does not know it as made.`)
+      : refused(`Payment ${paymentId} is recorded as received, and the gateway does not know it as made.`)
   }
   await succeedLate(tx, context, applying, outcome.on)
   let verdict = APPLIED
@@ -75,8 +76,8 @@ async function withResult(
   return (await loadPayment(tx, tx.account, payment.id)) ?? payment
 }
 
-async function note(tx: Transaction, { gatewayId, charge, applied }: Applying, change: AppliedChange): Promise<void> {
-  await insertAppliedChange(tx, gatewayId, charge.id, change)
+async function note(tx: Transaction, { gatewayId, chargeId, applied }: Applying, change: AppliedChange): Promise<void> {
+  await insertAppliedChange(tx, gatewayId, chargeId, change)
   applied.push(change)
 }
 
@@ -120,8 +121,8 @@ async function lose(
   applying: Applying,
   change: ChargeChange,
 ): Promise<Verdict> {
-  const { gatewayId, charge } = applying
-  const ids = await listPaymentsOfCharge(tx, gatewayId, charge.id)
+  const { gatewayId, chargeId, charge } = applying
+  const ids = await listPaymentsOfCharge(tx, gatewayId, chargeId)
   const payments = (await Promise.all(ids.map((id) => loadPayment(tx, tx.account, id)))).filter(
     (one) => one !== undefined,
   )

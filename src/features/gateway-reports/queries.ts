@@ -93,6 +93,16 @@ export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id
     values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId},
       ${change.why?.class ?? null}, ${change.why?.code ?? null}, ${change.why?.message ?? null})`)
 
+/** Finds the charge of a capture session by its reference: the payment that it is, and whether it can still become one. */
+export const findSoldCharge = (db: Queryable, account: AccountId, gatewayId: Id, chargeId: Id) =>
+  firstRow<{ paymentId: Id | null; isWaiting: boolean }>(
+    db,
+    sql`select (select min(payment_id) from payments
+                 where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}) as "paymentId",
+               c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
+          from capture_sales c where c.account_id = ${account} and c.gateway_id = ${gatewayId} and c.charge_id = ${chargeId}`,
+  )
+
 /** Lists the payments that a charge was, and became by money that came back, in the order of their making. */
 export const listPaymentsOfCharge = async (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>
   (

@@ -17,6 +17,7 @@ import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
+import { sales } from './sales.ts'
 import { usageCycles } from './usage.ts'
 
 /**
@@ -38,6 +39,7 @@ const CHECKS: readonly Check[] = [
   givingWay,
   resultFiles,
   appliedReturns,
+  sales,
   allocations,
   balances,
   entriesBalance,
