@@ -36,7 +36,7 @@ parentPort.on('message', (count) => (awaited = count))`
 const messageOf = <T>(receiver: Worker): Promise<T> => new Promise((resolve) => receiver.once('message', resolve))
 
 /** The one mail of the account that was sent, as often as is wished, each under an identifier of its own. */
-const COPY = `
+export const COPY = `
   insert into outbox (account_id, customer_id, template, to_address, message_id, subject, text_body, html_body, created_at, document_kind, document_id)
   select account_id, customer_id, template, to_address, '<' || gen_random_uuid() || '@example.com>', subject, text_body, html_body, now(),
          document_kind, document_id from (select * from outbox order by outbox_id limit 1) as one, generate_series(1, $1::integer)`
@@ -86,15 +86,20 @@ async function send(service: Service, receiver: Worker, count: number): Promise<
   }
 }
 
-async function prepare(service: Service, receiver: Worker): Promise<void> {
-  const shop = { port: service.port, authorization: service.authorization }
+/** Writes one mail with a PDF, which copies are made of. */
+export async function writeOneMail({ port, authorization }: Service): Promise<void> {
+  const shop = { port, authorization }
   await call(shop, 'PUT', '/v1/account', { TestMailTo: 'testers@example.com' })
   const customer = { Name: 'Acme', isCompany: true, Email: 'ap@example.com', autoSendInvoice: true }
   const { customerID } = (await call(shop, 'POST', '/v1/customers', customer)) as { customerID: number }
-  receiver.postMessage(1, [])
-  const arrived = messageOf(receiver)
   const Charges = Array.from({ length: 5 }, (_, n) => ({ Line: `Hours of week ${n + 1}`, Qty: 8, UnitCostEx: 95 }))
   await call(shop, 'POST', '/v1/invoices', { customerID, Charges })
+}
+
+async function prepare(service: Service, receiver: Worker): Promise<void> {
+  receiver.postMessage(1, [])
+  const arrived = messageOf(receiver)
+  await writeOneMail(service)
   await arrived
 }
 

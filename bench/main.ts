@@ -5,6 +5,7 @@ import { benchDeepPage } from './deep-page.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
 import { benchMail } from './mail.ts'
+import { benchMailKill } from './mail-kill.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchMandates } from './mandates.ts'
 import { benchNeighbours } from './neighbours.ts'
@@ -49,6 +50,7 @@ const programs: Record<string, () => Promise<void>> = {
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
   mail: () => benchMail({ times: Math.min(times, 3), isSmoke }),
+  'mail-kill': () => benchMailKill({ times: Number(given ?? (isSmoke ? 2 : 50)) }),
   webhooks: () => benchWebhooks({ times, isSmoke }),
   'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),

@@ -1,6 +1,7 @@
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { invoiceMail } from './invoice-template.ts'
+import { attachmentMarksOf, withAttachment } from './links.ts'
 import { creditNoteMail, receiptMail, statementMail } from './money-templates.ts'
 import { signedMandateMail } from './mandate-template.ts'
 import type { Template } from './queries.ts'
@@ -10,7 +11,8 @@ import { webhookDisabledMail } from './webhook-template.ts'
 /** A mail of every template, with long names and many lines, as a test shows it. */
 
 const LINK = 'https://pay.example/i/4f2a9c1b7e3d5a8f6c2e'
-const attachment = { attached: '', apart: '' }
+const MESSAGE_ID = '<sample@pay.example>'
+const attachment = attachmentMarksOf(MESSAGE_ID)
 const money = { currency: 'EUR', totalMinor: 148_750n }
 const invoice = {
   what: 'invoice',
@@ -42,6 +44,9 @@ const itemsOf = (kind: string): CollectionItem[] => {
   return [invoice, { ...invoice, number: 20_270_143n, openMinor: 99n, reason: 'The bank refused the debit' }]
 }
 
+/** Returns a mail as it is with its PDF. */
+const attached = ({ html, ...mail }: Rendered): Rendered => ({ ...mail, html: withAttachment(html, MESSAGE_ID, true) })
+
 /** Returns a mail of each template in a language. */
 export function sampleMails(locale: string): Record<Template, Rendered> {
   const writer = { accountName: 'Brightquay Hosting', colour: '#7a1f5c', locale }
@@ -61,27 +66,33 @@ export function sampleMails(locale: string): Record<Template, Rendered> {
       password: 'kX7-pluto-92',
       isChange: false,
     }),
-    invoice: invoiceMail({
-      ...greeted,
-      ...money,
-      attachment,
-      link: LINK,
-      number: 20_270_142n,
-      invoiceDate: '2027-02-01',
-      dueDate: '2027-02-15',
-      balanceMinor: 148_750n,
-    }),
-    credit_note: creditNoteMail({ ...greeted, ...money, attachment, number: 'CN-2027-0007', date: '2027-02-03' }),
-    statement: statementMail({
-      ...greeted,
-      attachment,
-      from: '2027-01-01',
-      to: '2027-01-31',
-      closing: [
-        { currency: 'EUR', closingMinor: 148_750n },
-        { currency: 'USD', closingMinor: -1_200n },
-      ],
-    }),
+    invoice: attached(
+      invoiceMail({
+        ...greeted,
+        ...money,
+        attachment,
+        link: LINK,
+        number: 20_270_142n,
+        invoiceDate: '2027-02-01',
+        dueDate: '2027-02-15',
+        balanceMinor: 148_750n,
+      }),
+    ),
+    credit_note: attached(
+      creditNoteMail({ ...greeted, ...money, attachment, number: 'CN-2027-0007', date: '2027-02-03' }),
+    ),
+    statement: attached(
+      statementMail({
+        ...greeted,
+        attachment,
+        from: '2027-01-01',
+        to: '2027-01-31',
+        closing: [
+          { currency: 'EUR', closingMinor: 148_750n },
+          { currency: 'USD', closingMinor: -1_200n },
+        ],
+      }),
+    ),
     payment_receipt: receiptMail({
       ...greeted,
       date: '2027-02-15',

@@ -38,9 +38,12 @@ function plainOf(part: Part): string {
   return part.map(([name, value]) => `  ${name}: ${value}`).join('\n')
 }
 
-/** Dark letters on light ground, and the other way round where the reader's program asks for it. Everything is readable without it. */
+/**
+ * Dark letters on light ground, and the other way round where the reader's program asks for it; on a narrow screen a value stands below its name.
+ * Everything is readable without it.
+ */
 const STYLE = new Html(
-  `<style>:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){.ground{background:#12161a!important}.sheet{background:#1b2126!important}.text,.text td,.text th{color:#edf1f4!important}.soft{color:#aeb8c1!important}.row{border-color:#3a444d!important}}</style>`,
+  `<style>:root{color-scheme:light dark;supported-color-schemes:light dark}@media (max-width:480px){.name,.value{display:block!important;padding-right:0!important;text-align:left!important}.name{padding-bottom:0!important;border-bottom:0!important}.value{padding-top:0!important}.button{display:block!important;text-align:center!important}}@media (prefers-color-scheme:dark){.ground{background:#12161a!important}.sheet{background:#1b2126!important}.text,.text td,.text th{color:#edf1f4!important}.soft{color:#aeb8c1!important}.row{border-color:#3a444d!important}}</style>`,
 )
 
 /** Letters that every mail program has. */
@@ -49,9 +52,9 @@ export const LETTERS = 'system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,
 function markedOf(part: Part, colour: string): Html {
   if (typeof part === 'string') return html`<p style="margin:0 0 16px">${part}</p>`
   if (isButton(part))
-    return html`<p style="margin:0 0 16px"><a href="${part.link}" style="display:inline-block;padding:12px 24px;border-radius:6px;background:${colour};color:#ffffff;font-weight:600;text-decoration:none">${part.label}</a></p>`
+    return html`<p style="margin:0 0 16px"><a href="${part.link}" class="button" style="display:inline-block;padding:12px 24px;border-radius:6px;background:${colour};color:#ffffff;font-weight:600;text-decoration:none">${part.label}</a></p>`
   const row = ([name, value]: readonly [string, string]) =>
-    html`<tr><th scope="row" align="left" valign="top" class="row" style="min-width:96px;padding:8px 16px 8px 0;border-bottom:1px solid #d5dbe0;font-weight:400">${name}</th><td align="right" valign="top" class="row" style="padding:8px 0;border-bottom:1px solid #d5dbe0;font-weight:600;overflow-wrap:anywhere">${value}</td></tr>`
+    html`<tr><th scope="row" align="left" valign="top" class="row name" style="min-width:96px;padding:8px 16px 8px 0;border-bottom:1px solid #d5dbe0;font-weight:400">${name}</th><td align="right" valign="top" class="row value" style="padding:8px 0;border-bottom:1px solid #d5dbe0;font-weight:600;overflow-wrap:anywhere">${value}</td></tr>`
   return html`<table width="100%" cellpadding="0" cellspacing="0" class="text" style="margin:0 0 24px;border-collapse:collapse;font-size:16px;line-height:24px;color:#1b2126">${part.map(row)}</table>`
 }
 
