@@ -5,10 +5,11 @@ import { tellMachine } from './measure/machine.ts'
 import { flatness } from './measure/memory.ts'
 import { type Service, startService } from './measure/service.ts'
 import { call } from './neighbours.ts'
+import { bundled, run } from './measure/children.ts'
 
 /**
  * Mails with the PDF of an invoice to a mail server on the same machine, from the commit of their rows to the last arrival, while a caller reads a
- * record again and again; beside the same reads before.
+ * record again and again; beside the same reads before, and beside a bare mailer that draws and sends as many without a database.
  */
 
 const MAILS = 1_000
@@ -47,6 +48,8 @@ interface Sample {
   node: number
   database: number
   quietP99: number
+  /** Beside a bare mailer in a process of its own. */
+  floorP99: number
   busyP99: number
 }
 
@@ -68,8 +71,26 @@ async function readUntil(service: Service, end: Promise<unknown>): Promise<{ ms:
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-async function send(service: Service, receiver: Worker, count: number): Promise<Sample & { memory: number[] }> {
+/** Reads while a bare mailer draws and sends as many mails. */
+async function readBesideBareMailer(service: Service, receiver: Worker, given: { port: number; count: number }) {
+  const program = await bundled('subject/bare-mailer.ts')
+  receiver.postMessage(given.count, [])
+  const arrived = messageOf(receiver)
+  const mailer = run(program, given)
+  mailer.said.catch(() => {})
+  const { ms } = await readUntil(service, arrived)
+  await mailer.ended
+  return ms
+}
+
+async function send(
+  service: Service,
+  receiver: Worker,
+  given: { port: number; count: number },
+): Promise<Sample & { memory: number[] }> {
+  const { count } = given
   const quiet = await readUntil(service, pause(QUIET_MS))
+  const floor = await readBesideBareMailer(service, receiver, given)
   receiver.postMessage(count, [])
   const arrived = messageOf(receiver)
   const [node, database] = [service.nodeCpu(), service.databaseCpu()]
@@ -81,6 +102,7 @@ async function send(service: Service, receiver: Worker, count: number): Promise<
     node: service.nodeCpu() - node,
     database: service.databaseCpu() - database,
     quietP99: quantile(quiet.ms, 0.99),
+    floorP99: quantile(floor, 0.99),
     busyP99: quantile(busy.ms, 0.99),
     memory: busy.memory,
   }
@@ -119,7 +141,7 @@ export async function benchMail({ times, isSmoke }: { times: number; isSmoke: bo
     const samples: Awaited<ReturnType<typeof send>>[] = []
     for (let turn = 0; turn < times; turn += 1) {
       await settle(service.connection)
-      samples.push(await send(service, receiver, count))
+      samples.push(await send(service, receiver, { port, count }))
     }
     tellTable(
       [`${count} mails with a PDF`, ''],
@@ -128,11 +150,13 @@ export async function benchMail({ times, isSmoke }: { times: number; isSmoke: bo
         ['CPU-seconds of Node, with the reads', spread(samples.map(({ node }) => node))],
         ['CPU-seconds of PostgreSQL, with the reads', spread(samples.map(({ database }) => database))],
         ['p99 of a read before, ms', spread(samples.map(({ quietP99 }) => quietP99))],
+        ['p99 of a read beside a bare mailer, ms', spread(samples.map(({ floorP99 }) => floorP99))],
         ['p99 of a read meanwhile, ms', spread(samples.map(({ busyP99 }) => busyP99))],
       ],
     )
     const cpu = median(samples.map(({ node, database }) => node + database))
     const slower = median(samples.map(({ quietP99, busyP99 }) => busyP99 / quietP99))
+    const slowerThanFloor = median(samples.map(({ floorP99, busyP99 }) => busyP99 / floorP99))
     const memory = samples.flatMap((sample) => sample.memory)
     tellVerdicts(
       [
@@ -146,6 +170,11 @@ export async function benchMail({ times, isSmoke }: { times: number; isSmoke: bo
           goal: `p99 of reads within ${SLOWER_MOST} times`,
           reached: `${slower.toFixed(2)} times`,
           isMet: slower <= SLOWER_MOST,
+        },
+        {
+          goal: `p99 of reads within ${SLOWER_MOST} times of beside a bare mailer in a process of its own`,
+          reached: `${slowerThanFloor.toFixed(2)} times`,
+          isMet: slowerThanFloor <= SLOWER_MOST,
         },
       ],
       { isSmoke },

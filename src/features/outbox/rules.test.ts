@@ -38,6 +38,13 @@ describe('the welcome mail', () => {
     expect(text).not.toContain('to yourself')
   })
 
+  test('keeps the direction of its text whatever names hold', () => {
+    const name = 'Acme\u202e \u2067moc.live'
+    const { subject, text, html } = welcomeMail({ ...facts, accountName: name, name, username: name })
+    expect(subject + text + html).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
+    expect(text).toContain('Username: Acme moc.live')
+  })
+
   test('speaks German', () => {
     const { subject, text, html } = welcomeMail({ ...facts, accountName: 'Müller', locale: 'de-AT' })
     expect(subject).toBe('Willkommen bei Müller: Ihr Zugang')

@@ -61,8 +61,19 @@ function markedOf(part: Part, colour: string): Html {
 const stopLine = ({ label, link }: { label: string; link: string }): Html =>
   html`\n<p class="soft" style="margin:8px 0 0;font-size:14px;line-height:20px;color:#525c65"><a href="${link}" style="color:inherit">${label}</a></p>`
 
-/** Renders a mail: one column, which fits 320 pixels, without anything that is fetched. */
-export function render({ language, accountName, colour, subject, parts, footer, stop }: Letter): Rendered {
+/** Signs that turn the direction of what follows them. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g
+const straight = (text: string): string => text.replace(TURNING, '')
+
+function straightPart(part: Part): Part {
+  if (typeof part === 'string') return straight(part)
+  return isButton(part) ? part : part.map(([name, value]) => [straight(name), straight(value)] as const)
+}
+
+/** Renders a mail: one column, which fits 320 pixels, without anything that is fetched. No name in it turns the text around it. */
+export function render({ language, colour, footer, stop, ...letter }: Letter): Rendered {
+  const [accountName, subject] = [straight(letter.accountName), straight(letter.subject)]
+  const parts = letter.parts.map(straightPart)
   const brand = readableColour(colour)
   const body = parts.map((part) => html`\n${markedOf(part, brand)}`)
   return {

@@ -22,7 +22,12 @@ export interface MailMessage {
   attachments: readonly { filename: string; content: Buffer; contentType: string }[]
 }
 
-const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+/** Without line breaks, and without signs that turn the direction of text. */
+const oneLine = (text: string): string =>
+  text
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
 
 const mailbox = (address: string, name = ''): Mailbox => ({ name: oneLine(name), address })
 
