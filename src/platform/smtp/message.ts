@@ -22,7 +22,7 @@ export interface MailMessage {
   attachments: readonly { filename: string; content: Buffer; contentType: string }[]
 }
 
-/** Without line breaks, and without signs that turn the direction of text. */
+/** Returns a text on one line, without signs that turn its direction. */
 const oneLine = (text: string): string =>
   text
     .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
