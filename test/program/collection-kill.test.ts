@@ -223,3 +223,61 @@ async function fetchJson({ first }: Shop, path: string): Promise<unknown> {
   const authorization = `Basic ${Buffer.from(`${first.account}:${first.key}`).toString('base64')}`
   return (await fetch(first.address + path, { headers: { authorization } })).json()
 }
+
+test('kill -9 between the charge of a new card on the page of an invoice and our record of it: charged once, paid once, and the card kept', async () => {
+  const all = await shop()
+  const { first, rows, until, send, work, env, connect, account } = all
+  const customer = { Name: 'Acme', isCompany: true, PaymentMethod: 'credit_card', PaymentTermDays: 30 }
+  const { customerID } = (await send(first, 'POST', '/v1/customers', customer)).body
+  const { invoiceID } = (await send(first, 'POST', '/v1/invoices', { customerID, Charges: [{ UnitCostEx: 115 }] })).body
+  const { Url } = (await fetchJson(all, `/v1/invoices/${invoiceID}/link`)) as Row
+  const page = async (at: Serving, path: string) => (await fetch(at.address + path)).text()
+  const { pathname } = new URL(Url)
+  const [, path = ''] = /href="(\/p\/[^"]+)"/.exec(await page(first, pathname)) ?? []
+  const hidden = [...(await page(first, path)).matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)]
+  const form = new URLSearchParams({
+    ...Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value])),
+    ...{ number: GOOD, expiry: '12/40', givenName: 'Ada', familyName: 'Lovelace', keep: '1' },
+  }).toString()
+  const press = (to: Serving) =>
+    fetch(to.address + path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin: to.address, 'content-type': 'application/x-www-form-urlencoded' },
+      body: form,
+    })
+
+  // The charge waits until our record of it would wait too.
+  const [charges, customers] = [await connect(), await connect()]
+  await charges.query('begin; lock table sandbox_charges in exclusive mode')
+  const pressed = press(first).catch(() => undefined)
+  await until(`select count(*) from collection_tries where state = 'open'`, 1)
+  await customers.query('begin; select 1 from customers for update')
+  await charges.query('rollback')
+  await until('select count(*) from sandbox_charges', 1)
+  first.child.kill('SIGKILL')
+  await Promise.all([first.ended, pressed])
+  await customers.query('rollback')
+  await rows(`update collection_tries set leased_until = null`)
+  await rows(`update leases set leased_until = now() - interval '1 second'`)
+
+  const second = await serve(env, ['--no-worker'])
+  // The same form once more, while nobody knows yet what became of it.
+  await press(second)
+  const worker = work()
+  await until(`select count(*) from collection_tries where state = 'open'`, 0)
+  expect((await press(second)).status).toBe(303)
+  worker.child.kill('SIGTERM')
+  await worker.ended
+  expect(await rows('select state from sandbox_charges')).toEqual([{ state: 'succeeded' }])
+  expect(await rows('select amount_minor::int as "amount", settled_on is not null as "isSettled" from payments')).toEqual([
+    { amount: 11500, isSettled: true },
+  ])
+  expect(await rows('select last_four as "lastFour", is_primary as "isPrimary" from payment_methods')).toEqual([
+    { lastFour: '4242', isPrimary: true },
+  ])
+  expect(await page(second, pathname)).toContain('✓ Paid')
+  expect(await differencesOfBook(rows as never, account, new Date().toISOString().slice(0, 10))).toEqual([])
+  const verified = await runProgram(['verify'], env)
+  expect(verified.out).toContain('0 differences')
+})
