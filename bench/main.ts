@@ -10,6 +10,7 @@ import { benchMoneyKill } from './money-kill.ts'
 import { benchMandates } from './mandates.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchOutward } from './outward.ts'
+import { benchPage } from './page.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
@@ -54,6 +55,7 @@ const programs: Record<string, () => Promise<void>> = {
   webhooks: () => benchWebhooks({ times, isSmoke }),
   'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),
   outward: () => benchOutward({ times, isSmoke }),
+  page: () => benchPage({ times, isSmoke }),
   payments: () => benchPayments({ times, isSmoke }),
   pdf: () => benchPdf({ times, isSmoke }),
   mandates: () => benchMandates({ times: Math.min(times, 3), isSmoke }),

@@ -41,7 +41,11 @@ const pathOf = async (client: TestClient, id: number) =>
   new URL((await client.get(`/v1/invoices/${id}/link`)).body.Url).pathname
 
 /** An invoice of several lines with tax, of a customer who reads a language, and the path of its page. */
-export async function invoicePage({ service }: Pick<World, 'service'>, locale: string, card: string = CARDS.good) {
+export async function invoicePage(
+  { service }: Pick<World, 'service'>,
+  locale: string,
+  card: string | null = CARDS.good,
+) {
   const { client, customerID, invoice, ...shop } = await cardShop(service, card, {
     Name: 'Gebrüder Weißenfels Maschinenbau GmbH & Co. KG',
     Address1: 'Hafenstraße 12',
@@ -130,33 +134,50 @@ const INVOICES: PageRow[] = [
   },
 ]
 
-/** Follows the way from an invoice to the form for a new card, of a customer who has none or another one. */
-const newCard =
-  (number?: string): PageRow['open'] =>
-  async (world, locale) => ({
-    path: (await invoicePage(world, locale)).path,
-    act: async (page) => {
-      await page.locator('a[href*="/p/"]').click()
-      await page.waitForURL(/\/p\//)
-      if (number !== undefined) await enterCard(page, number)
-    },
-  })
+/** Finds the form for a new card of an invoice that has none, as its page leads there. */
+async function newCardPage(world: World, locale: string, card: string | null = null) {
+  const { path, client, invoice, ...shop } = await invoicePage(world, locale, card)
+  const { payload } = await world.service.app.server.inject(path)
+  return { invoicePath: path, path: /href="(\/p\/[^"]+)"/.exec(payload)?.[1] ?? '', client, invoice, ...shop }
+}
+
+const newCardRow = (name: string, shows: PageRow['shows'], number: string): PageRow => ({
+  name,
+  shows,
+  open: async (world, locale) => {
+    const { path } = await newCardPage(world, locale)
+    return { path, act: (page) => enterCard(page, number) }
+  },
+})
 
 const NEW_CARDS: PageRow[] = [
   {
+    name: 'an invoice of a customer without a card',
+    shows: { en: 'by card', de: 'per Karte' },
+    open: async (world, locale) => ({ path: (await newCardPage(world, locale)).invoicePath }),
+  },
+  {
     name: 'a new card for an invoice',
     shows: { en: 'Use it from now on', de: 'Von jetzt an verwenden' },
-    open: newCard(),
+    open: async (world, locale) => ({ path: (await newCardPage(world, locale, CARDS.good)).path }),
   },
   {
-    name: 'a new card for an invoice, mistyped',
-    shows: { en: 'This is mistyped', de: 'Hier ist etwas vertippt' },
-    open: newCard('4242 4242 4242 4241'),
+    name: 'a new card for an invoice, with nothing entered',
+    shows: { en: 'marked fields', de: 'markierten Felder' },
+    open: async (world, locale) => ({ path: (await newCardPage(world, locale)).path, act: sendForm }),
   },
+  newCardRow('a new card that has paid', { en: '✓ Paid', de: '✓ Bezahlt' }, CARDS.good),
+  newCardRow('a new card that was declined', { en: 'not enough money', de: 'Das Guthaben reicht nicht' }, CARDS.poor),
+  newCardRow('a new card that the gateway refused', { en: 'was refused', de: 'abgelehnt' }, '4000000000000002'),
+  newCardRow('a new card to be confirmed', { en: 'Use another card', de: 'Eine andere Karte' }, CARDS.confirm),
   {
-    name: 'a new card for an invoice, refused',
-    shows: { en: 'declined', de: 'abgelehnt' },
-    open: newCard(CARDS.poor),
+    name: 'a form for a card where nothing is to be paid',
+    shows: { en: 'nothing to pay by card', de: 'nichts per Karte zu zahlen' },
+    open: async (world, locale) => {
+      const { path, client, invoice } = await newCardPage(world, locale)
+      await client.delete(`/v1/invoices/${invoice}`)
+      return { path }
+    },
   },
 ]
 

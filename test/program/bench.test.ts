@@ -17,6 +17,7 @@ const PROGRAMS = [
   'statements',
   'pdf',
   'mandates',
+  'page',
   'neighbours',
   'outward',
   'webhooks',

@@ -270,9 +270,9 @@ test('kill -9 between the charge of a new card on the page of an invoice and our
   worker.child.kill('SIGTERM')
   await worker.ended
   expect(await rows('select state from sandbox_charges')).toEqual([{ state: 'succeeded' }])
-  expect(await rows('select amount_minor::int as "amount", settled_on is not null as "isSettled" from payments')).toEqual([
-    { amount: 11500, isSettled: true },
-  ])
+  expect(
+    await rows('select amount_minor::int as "amount", settled_on is not null as "isSettled" from payments'),
+  ).toEqual([{ amount: 11500, isSettled: true }])
   expect(await rows('select last_four as "lastFour", is_primary as "isPrimary" from payment_methods')).toEqual([
     { lastFour: '4242', isPrimary: true },
   ])

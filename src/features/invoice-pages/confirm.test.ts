@@ -13,7 +13,10 @@ import { open, ORIGIN, pathOf, press } from './pages.testing.ts'
 const realClock = () => Date.parse('2027-02-01T08:00:00Z')
 const service = await startTestService({ publicUrl: ORIGIN, now: realClock })
 const pass = () =>
-  collectionDuty({ ...service.calling, onReturn }).run({ db: service.db, log: pino({ level: 'silent' }), realClock }, () => {})
+  collectionDuty({ ...service.calling, onReturn }).run(
+    { db: service.db, log: pino({ level: 'silent' }), realClock },
+    () => {},
+  )
 
 /** An invoice of 100 on real time, and its page. */
 async function payable(card: string) {
@@ -102,7 +105,9 @@ test('one that is confirmed at an address of the gateway is linked there, led ba
   const shown = await service.anonymous.get(path)
   expect(shown.text).toContain('href="https://bank.example/confirm?charge=7&amp;lang=de"')
   // Nothing opens the address by itself, so the policy names nobody else.
-  expect(shown.headers['content-security-policy']).toMatch(/form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/)
+  expect(shown.headers['content-security-policy']).toMatch(
+    /form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+  )
   expect(gateway.returnUrls).toEqual([ORIGIN + path])
   gateway.confirm()
   expect((await pay(path)).seen).toContain('✓ Paid')
@@ -126,12 +131,15 @@ test('one that is not confirmed there is ended by the press, and charged anew', 
   gateway.leave()
 })
 
-test.each(['javascript:alert(1)', 'http://bank.example/', '//bank.example'])('an address like %s is no link', async (url) => {
-  const gateway = confirmingGateway(url)
-  const { path, attempt } = await payable(CARDS.good)
-  await attempt()
-  const { text } = await open(service, path)
-  expect(text).not.toContain(url)
-  expect(text).toContain('Confirm the payment')
-  gateway.leave()
-})
+test.each(['javascript:alert(1)', 'http://bank.example/', '//bank.example'])(
+  'an address like %s is no link',
+  async (url) => {
+    const gateway = confirmingGateway(url)
+    const { path, attempt } = await payable(CARDS.good)
+    await attempt()
+    const { text } = await open(service, path)
+    expect(text).not.toContain(url)
+    expect(text).toContain('Confirm the payment')
+    gateway.leave()
+  },
+)

@@ -16,7 +16,9 @@ const ORIGIN = 'https://pay.example'
 const FORM = 'application/x-www-form-urlencoded'
 
 /** A server with one page: record 1 is there, 2 is gone, 3 breaks, 5 is there for a German customer, any other is unknown. */
-async function serverWithPage(given: { publicUrl?: string | undefined; clock?: () => number } = {}) {
+async function serverWithPage(
+  given: { publicUrl?: string | undefined; clock?: () => number; places?: Pick<Places, 'run'> } = {},
+) {
   const client = await service.newAccount({ name: 'Acme <b>' })
   const publicUrl = 'publicUrl' in given ? given.publicUrl : PUBLIC_URL
   const links = makeLinks(testEnvelope(), publicUrl)
@@ -50,7 +52,7 @@ async function serverWithPage(given: { publicUrl?: string | undefined; clock?: (
       db: service.db,
       links,
       clock: given.clock ?? (() => 0),
-      places: new Places({ running: 4 }),
+      places: given.places ?? new Places({ running: 4 }),
       publicUrl,
       findAccount,
       contextOf: (account) => backgroundContext(account, momentOf(account, Date.now), { actor: 'page' }),
@@ -69,6 +71,22 @@ async function serverWithPage(given: { publicUrl?: string | undefined; clock?: (
 }
 
 describe('a page', () => {
+  test('that has no room among the others now is a page of 503, which names when to come again', async () => {
+    const places = new Places({ running: 1, waiting: 0 })
+    const { get, token } = await serverWithPage({ places })
+    const leave = await places.take(1n)
+    const full = await get(`/i/${token()}`, { 'accept-language': 'de' })
+    expect([full.statusCode, full.headers['content-type'], full.headers['retry-after']]).toEqual([
+      503,
+      'text/html; charset=utf-8',
+      '2',
+    ])
+    expect(full.payload).toContain('<html lang="de">')
+    expect(full.headers['content-security-policy']).toMatch(/^default-src 'none'/)
+    leave()
+    expect((await get(`/i/${token()}`)).statusCode).toBe(200)
+  })
+
   test('is shown with a policy that lets nothing in but its own style, and no answer may be kept', async () => {
     const { get, token } = await serverWithPage()
     const shown = await get(`/i/${token()}`)

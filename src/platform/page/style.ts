@@ -17,7 +17,7 @@ small,.soft{color:var(--soft);font-size:.9rem}
 .good{color:var(--good)}
 .bad{color:var(--bad)}
 .test{margin:0;padding:.4rem 1rem;background:#ffe08a;color:#3d2c00;text-align:center;font-size:.9rem}
-.note{padding:.75rem 1rem;background:var(--note);border-left:.25rem solid var(--brand);border-radius:.25rem}
+.note{margin:.75rem 0;padding:.75rem 1rem;background:var(--note);border-left:.25rem solid var(--brand);border-radius:.25rem}
 dl{display:grid;grid-template-columns:minmax(8rem,auto) 1fr;gap:.25rem 1.25rem;margin:1rem 0}
 dt{color:var(--soft)}
 dd{margin:0}
