@@ -183,6 +183,8 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_batches_at_work: 'the worker asks which batches are to be built',
   list_capture_sales_to_ask: 'the worker asks which charges of capture sessions gateways owe an answer about',
   list_capture_sessions_to_give_back: 'the worker asks what nobody has taken over in time',
+  list_emandates_without_pdf: 'the worker asks which signed mandates have no paper yet',
+  list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_schedule_zones: 'the worker asks in which zones days begin',
   list_unfinished_runs: 'the worker asks which runs nobody works on',
   list_waiting_card_removals: 'the worker asks which cards are to be removed at their gateways',

@@ -100,6 +100,7 @@ const VALUES: Record<string, () => unknown> = {
   debit_Amt: () => 100,
   debit_MaxAmt: () => 200,
   RedirectUrl: () => 'https://example.org/signed',
+  AuthDomain: () => 'shop.example',
 }
 
 /** Fields that a right body of these operations does not carry, or carries otherwise. */
