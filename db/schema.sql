@@ -303,6 +303,7 @@ create table capture_sessions (
   amount_minor bigint default 0 not null,
   charge_id bigint,
   give_back_refused_at timestamp with time zone,
+  customer_id bigint,
   constraint capture_sessions_pkey PRIMARY KEY (account_id, capture_session_id),
   constraint capture_sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint capture_sessions_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id),
@@ -311,6 +312,7 @@ create table capture_sessions (
   constraint capture_sessions_method CHECK ((((captured_at IS NOT NULL) AND (sale_type <> 'SaleOnly'::text)) = (payment_method_id IS NOT NULL))),
   constraint capture_sessions_sale_type_check CHECK ((sale_type = ANY (ARRAY['VaultOnly'::text, 'VaultSale'::text, 'SaleOnly'::text])))
 );
+CREATE INDEX capture_sessions_by_customer ON capture_sessions USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX capture_sessions_by_gateway ON capture_sessions USING btree (account_id, gateway_id);
 CREATE UNIQUE INDEX capture_sessions_by_token ON capture_sessions USING btree (account_id, token_hash);
 CREATE INDEX capture_sessions_substring_idx ON capture_sessions USING btree (SUBSTRING(method FROM 1 FOR 69)) WHERE (method IS NOT NULL);

@@ -151,7 +151,7 @@ export async function completeSession(
   const method = session.method === null ? undefined : await keepMethod(tx, context, deps, session, customer.id)
   const sold = soldOf(session)
   if (sold) await recordSale(tx, context, session, sold.chargeId, customer)
-  await noteCompletion(tx, session.id, context.moment.now)
+  await noteCompletion(tx, session.id, customer.id, context.moment.now)
   await recordSession(tx, context, 'capture_session.completed', session.id, customer.id)
   if (method) await deps.onMethodChanged(tx, context, method)
 }

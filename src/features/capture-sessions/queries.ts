@@ -152,10 +152,10 @@ export const noteCapture = (
       captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt}
     where account_id = ${tx.account} and capture_session_id = ${s.id}`)
 
-/** Ends a captured session, and forgets here what it captured. */
-export const noteCompletion = (tx: Transaction, id: Id, completedAt: Instant) =>
+/** Ends a captured session, which is its customer's from now on, and forgets here what it captured. */
+export const noteCompletion = (tx: Transaction, id: Id, customer: CustomerId, completedAt: Instant) =>
   tx.rows(sql`
-    update capture_sessions set completed_at = ${completedAt}, method = null
+    update capture_sessions set completed_at = ${completedAt}, customer_id = ${customer}, method = null
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
 /** Notes that what a session captured was given back, and forgets it here. */
@@ -176,13 +176,11 @@ export const listSessionsToGiveBack = (db: Queryable, realNow: Instant) =>
     sql`select account_id as "account", capture_session_id as "id" from list_capture_sessions_to_give_back(${realNow}::timestamptz)`,
   )
 
-/** Removes the descriptions of the sessions by which methods of a customer were captured. */
+/** Removes the descriptions of the sessions that a customer has completed. */
 export const anonymiseSessions = (tx: Transaction, customer: CustomerId) =>
-  tx.rows(sql`
-    update capture_sessions s set description = null
-      from payment_methods m
-     where s.account_id = ${tx.account} and m.account_id = ${tx.account} and m.customer_id = ${customer}
-       and m.payment_method_id = s.payment_method_id`)
+  tx.rows(
+    sql`update capture_sessions set description = null where account_id = ${tx.account} and customer_id = ${customer}`,
+  )
 
 /** Forgets sessions that ended long ago. */
 export const deleteOldSessions = (db: Queryable, before: Instant) =>

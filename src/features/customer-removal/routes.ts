@@ -4,6 +4,7 @@ import { customerUses, deleteCustomer } from '../customers/queries.ts'
 import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
+import { anonymiseSessions } from '../capture-sessions/queries.ts'
 import type { MandateDeps } from '../emandates/actions.ts'
 import { forgetUnsignedMandates } from '../emandates/forget.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
@@ -38,6 +39,7 @@ export const customerRemovalOperations = (
       await deleteRecurringOf(tx, id)
       await deleteEndedSubscriptions(tx, tx.account, id)
       await forgetUnsignedMandates(tx, context, deps, id)
+      await anonymiseSessions(tx, id)
       await removeMethodsOf(tx, context, id)
       await abandonIntentsOf(tx, id)
       await deleteCustomer(tx, tx.account, id)
