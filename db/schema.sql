@@ -270,6 +270,7 @@ create table capture_sales (
   constraint capture_sales_refund_state_check CHECK ((refund_state = ANY (ARRAY['open'::text, 'made'::text, 'refused'::text]))),
   constraint capture_sales_state_check CHECK ((state = ANY (ARRAY['open'::text, 'charged'::text, 'declined'::text, 'not_made'::text])))
 );
+CREATE INDEX capture_sales_by_refund ON capture_sales USING btree (account_id, refund_id) WHERE (refund_id IS NOT NULL);
 CREATE INDEX capture_sales_of_session ON capture_sales USING btree (account_id, capture_session_id);
 CREATE UNIQUE INDEX capture_sales_open ON capture_sales USING btree (account_id, capture_session_id) WHERE (state = 'open'::text);
 CREATE INDEX capture_sales_substring_idx ON capture_sales USING btree (SUBSTRING(method FROM 1 FOR 69)) WHERE (method IS NOT NULL);
@@ -309,7 +310,7 @@ create table capture_sessions (
   constraint capture_sessions_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id),
   constraint capture_sessions_amount CHECK (((amount_minor > 0) = (sale_type <> 'VaultOnly'::text))),
   constraint capture_sessions_check1 CHECK (((captured_at IS NULL) = (give_back_at IS NULL))),
-  constraint capture_sessions_method CHECK ((((captured_at IS NOT NULL) AND (sale_type <> 'SaleOnly'::text)) = (payment_method_id IS NOT NULL))),
+  constraint capture_sessions_method CHECK (((payment_method_id IS NULL) OR ((captured_at IS NOT NULL) AND (sale_type <> 'SaleOnly'::text)))),
   constraint capture_sessions_sale_type_check CHECK ((sale_type = ANY (ARRAY['VaultOnly'::text, 'VaultSale'::text, 'SaleOnly'::text])))
 );
 CREATE INDEX capture_sessions_by_customer ON capture_sessions USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);

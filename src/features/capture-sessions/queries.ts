@@ -164,6 +164,18 @@ export const noteGivenBack = (tx: Transaction, id: Id, givenBackAt: Instant) =>
     update capture_sessions set given_back_at = ${givenBackAt}, method = null
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
+/** Takes a captured session as one whose charge could not be given back, though it seemed so: its method was removed meanwhile. */
+export const noteGiveBackFailed = (tx: Transaction, id: Id, at: Instant) =>
+  tx.rows(sql`
+    update capture_sessions set given_back_at = null, give_back_refused_at = ${at}, payment_method_id = null, payment_method_token = null
+     where account_id = ${tx.account} and capture_session_id = ${id}`)
+
+/** Parts a session from a charge that it went on without. */
+export const forgetCharge = (tx: Transaction, id: Id, chargeId: Id) =>
+  tx.rows(sql`
+    update capture_sessions set charge_id = null
+     where account_id = ${tx.account} and capture_session_id = ${id} and charge_id = ${chargeId}`)
+
 /** Notes that a charge could not be given back: the session stays captured, until somebody completes it. */
 export const noteGiveBackRefused = (tx: Transaction, id: Id, at: Instant) =>
   tx.rows(sql`

@@ -74,6 +74,13 @@ export const lockSale = (tx: Transaction, chargeId: Id) =>
     sql`select ${COLUMNS} from capture_sales where account_id = ${tx.account} and charge_id = ${chargeId} for update`,
   )
 
+/** Finds the sale whose refund a gateway knows under a key. */
+export const findSaleOfRefund = (db: Queryable, account: AccountId, gatewayId: Id, refundId: Id) =>
+  firstRow<Sale>(
+    db,
+    sql`select ${COLUMNS} from capture_sales where account_id = ${account} and gateway_id = ${gatewayId} and refund_id = ${refundId}`,
+  )
+
 /** Claims a sale of which something is to be asked; undefined where another is at it, or its wait is not over. With `isAll` waits do not count. */
 export const claimSale = (tx: Transaction, chargeId: Id, isAll: boolean) =>
   firstRow<Sale>(

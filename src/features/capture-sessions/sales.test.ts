@@ -1,61 +1,14 @@
-import pino from 'pino'
 import { describe, expect, test } from 'vitest'
-import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { startTestService } from '../../../test/support/app.ts'
 import { addCustomer, codesOf, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { removalDuty } from '../payment-methods/removal.ts'
-import { verifyAccount } from '../verification/verify.ts'
 import { beginSession, CARD, complete, sendSale } from './capture.testing.ts'
-import { giveBackDuty } from './duty.ts'
+import { APPROVED, BY_AMOUNT, DECLINED, eventsOf, ONLY, paymentsOf, salesOf } from './sales.testing.ts'
 
 const service = await startTestService()
-const duty = { db: service.db, log: pino({ level: 'silent' }), realClock: Date.now }
+const { book, work, remove, faulty, letPass, differences } = salesOf(service)
 
-const APPROVED = '4242424242424242'
-const DECLINED = '4000000000000341'
-const BY_AMOUNT = '4000000000000077'
 const CHALLENGED = '4000002500003155'
-
-const ONLY = { VaultingType: 'VaultNone', SaleType: 'SaleOnly' }
-
-/** Reads the book of the sandbox of an account. */
-async function book({ id }: TestClient) {
-  const rows = (text: ReturnType<typeof sql>) => service.db.reader(id).rows<any>(text)
-  const [charges, refunds, cards] = await Promise.all([
-    rows(sql`select state, amount_minor as "amount" from sandbox_charges where account_id = ${id} `),
-    rows(sql`select reference from sandbox_refunds where account_id = ${id} and state = 'succeeded'`),
-    rows(sql`select token from sandbox_cards where account_id = ${id} and removed_at is null`),
-  ])
-  return {
-    charges: charges.map(({ state, amount }) => `${state} ${amount}`).toSorted(),
-    refunds: refunds.length,
-    cards: cards.length,
-  }
-}
-
-const work = () => giveBackDuty(service.calling).run(duty, () => {})
-const remove = () => removalDuty(service.calling).run(duty, () => {})
-const faulty = async (client: TestClient, Fault: string) => {
-  const [gateway] = (await client.get('/v1/gateways')).body
-  expect((await client.put(`/v1/gateways/${gateway.gatewayID}`, { Settings: { Fault } })).status).toBe(204)
-}
-/** Lets pass what a sale waits for, and what a process that was killed has claimed. */
-const letPass = ({ id }: TestClient) =>
-  service.db.transaction(id, (tx) =>
-    tx.rows(
-      sql`update capture_sales set leased_until = null, next_ask_at = clock_timestamp() where account_id = ${id} and next_ask_at is not null`,
-    ),
-  )
-const eventsOf = async (client: TestClient, type: string) =>
-  (await client.get(`/v1/events?type=${type}`)).body.map(({ RecordID }: any) => RecordID)
-const paymentsOf = async (client: TestClient, customerID: number) =>
-  (await client.get(`/v1/customers/${customerID}/payments`)).body
-
-async function differences({ id }: TestClient): Promise<unknown[]> {
-  const found: unknown[] = []
-  await verifyAccount(service.db, id, (difference) => found.push(difference))
-  return found
-}
 
 describe('a sale', () => {
   test('charges the card once; complete links the method and records one payment', async () => {

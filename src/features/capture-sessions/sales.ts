@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Outcome } from '../gateways/contract.ts'
+import type { Declined, Outcome } from '../gateways/contract.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import {
   capture,
@@ -11,7 +11,14 @@ import {
   openSaleMethod,
   sealSaleMethod,
 } from './captured.ts'
-import { type CaptureSession, countRefusal, lockSession, noteGiveBackRefused } from './queries.ts'
+import {
+  type CaptureSession,
+  countRefusal,
+  forgetCharge,
+  lockSession,
+  noteGiveBackFailed,
+  noteGiveBackRefused,
+} from './queries.ts'
 import { recordSession } from './record.ts'
 import { askAgainSeconds, CONFIRM_SECONDS, isKeptWithoutSale } from './rules.ts'
 import {
@@ -102,10 +109,11 @@ export async function finishSale(
 /**
  * Rule: a charge that was made though it was found not made belongs to nobody, for its session went on without it: it goes back at once.
  */
-async function finishLate(tx: Transaction, { sale }: Locked, outcome: ChargeAnswer): Promise<SaleResult> {
+async function finishLate(tx: Transaction, { session, sale }: Locked, outcome: ChargeAnswer): Promise<SaleResult> {
   if (sale.state === 'charged') return 'captured'
   if (outcome.kind === 'succeeded') {
     const { on: chargedOn, gatewayReference } = outcome
+    await forgetCharge(tx, session.id, sale.chargeId)
     await closeSale(tx, sale.chargeId, { state: 'charged', chargedOn, gatewayReference })
     await beginSaleRefund(tx, sale.chargeId)
   }
@@ -179,4 +187,21 @@ export async function finishGivingBack(
       await putOffSale(tx, sale, { wasUnanswered, waitSeconds: askAgainSeconds(sale.asks) })
     }
   }
+}
+
+/**
+ * Writes that the refund of a charge, which was made, has come back. Rule: the session is captured again, with an event for a person; whoever
+ * completes it gets the payment, without the method, which is no longer at its gateway.
+ */
+export async function failGivingBack(
+  tx: Transaction,
+  context: RequestContext,
+  made: Sale,
+  { message }: Declined,
+): Promise<void> {
+  const { session, sale } = await lockBoth(tx, made)
+  if (sale.refundState !== 'made') return
+  await closeSaleRefund(tx, sale.chargeId, 'refused')
+  if (session.sale?.chargeId === sale.chargeId) await noteGiveBackFailed(tx, session.id, context.moment.now)
+  await recordSession(tx, context, 'capture_session.give_back_refused', session.id, null, message)
 }

@@ -7,6 +7,9 @@ import {
   type RequestContext,
 } from '../../kernel/context.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { CapturedDeps } from '../capture-sessions/captured.ts'
+import { findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
+import { askEndedSale, askSaleRefund, type SaleAsked } from '../capture-sessions/sale-reports.ts'
 import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
@@ -27,7 +30,7 @@ import { APPLIED, identifierOf, refused, type Verdict, WAITS } from './rules.ts'
  * applied. No transaction is open while the gateway is asked.
  */
 
-export interface ReportDeps extends GatewayDeps {
+export interface ReportDeps extends GatewayDeps, CapturedDeps {
   db: Database
   realClock: RealClock
   linesOfService: LinesOfService
@@ -82,6 +85,8 @@ const ask = <Answer>(
 const isUnanswered = (answer: { kind?: string }): answer is Unknown | NotSent =>
   answer.kind === 'unknown' || answer.kind === 'not_sent'
 
+const verdictOf = (asked: SaleAsked): Verdict => (asked === 'applied' ? APPLIED : WAITS)
+
 async function chargeReported(
   deps: ReportDeps,
   context: RequestContext,
@@ -93,8 +98,9 @@ async function chargeReported(
   const find = async () => (id === undefined ? undefined : findPayment(deps.db.reader(account.id), account.id, id))
   const sold =
     id === undefined ? undefined : await findSoldCharge(deps.db.reader(account.id), account.id, gateway.id, id)
-  // Rule: the charge of a capture session waits until a customer has it; of one that was given back there is nothing to apply.
-  if (sold && sold.paymentId === null) return sold.isWaiting ? WAITS : APPLIED
+  // Rule: the charge of a capture session waits until a customer has it; what it is after it was found not made goes back.
+  if (sold && sold.paymentId === null && id !== undefined)
+    return sold.isWaiting ? WAITS : verdictOf(await askEndedSale(deps, context, gateway, id))
   const payment =
     sold?.paymentId != null ? await findPayment(deps.db.reader(account.id), account.id, sold.paymentId) : await find()
   // What came back later is a payment of the same charge, and no charge of its own.
@@ -119,6 +125,8 @@ async function refundReported(
   const reader = deps.db.reader(account.id)
   const id = identifierOf(reference)
   const refund = id === undefined ? undefined : await findPaymentRefund(reader, account.id, id)
+  const sale = id === undefined ? undefined : await findSaleOfRefund(reader, account.id, gateway.id, id)
+  if (sale) return verdictOf(await askSaleRefund(deps, context, gateway, sale))
   const payment = refund && (await findPayment(reader, account.id, refund.paymentId))
   if (!refund || payment?.gatewayId !== gateway.id)
     return refused(`The gateway reports refund ${reference}, which is none of it.`)

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { addCustomer, moveTo } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { workAt } from '../gateway-reports/reports.testing.ts'
+import { CARD, complete, sendSale } from './capture.testing.ts'
+import { BY_AMOUNT, DECLINED, eventsOf, ONLY, paymentsOf, salesOf } from './sales.testing.ts'
+
+const service = await startTestService()
+const { book, work, remove, differences } = salesOf(service)
+
+describe('a gateway that finds otherwise later', () => {
+  /** Has the book of the sandbox report something of a charge or refund on the day of the account. */
+  const reported = (client: TestClient, type: string) =>
+    service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`
+        insert into sandbox_reports (account_id, gateway_id, report_type, reference, due_on)
+        select account_id, gateway_id, ${type}, reference, charged_on from sandbox_charges where account_id = ${client.id} order by reference::bigint limit 1`),
+    )
+
+  test('has a refund pending: the session is expired, and its card removed once the refund is made, once', async () => {
+    const client = await service.newAccount()
+    const { session, read } = await sendSale(service, client, '4000000000007726')
+    await moveTo(client, '2027-01-03')
+    expect((await read()).State).toBe('expired')
+    expect(await eventsOf(client, 'capture_session.expired')).toEqual([])
+    await moveTo(client, '2027-01-04')
+    await remove()
+    expect(await book(client)).toEqual({ charges: ['succeeded 4900'], refunds: 1, cards: 0 })
+    expect(await eventsOf(client, 'capture_session.expired')).toEqual([session.iframeCapturePayID])
+    expect((await client.get('/v1/resultfiles')).body).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+
+  test.each([
+    ['VaultSale', {}],
+    ['SaleOnly', ONLY],
+  ])('takes the refund of %s back: captured again, with an event, and its payment can be had', async (_, changes) => {
+    const client = await service.newAccount()
+    const { session, read } = await sendSale(service, client, '4000000000005126', changes)
+    await moveTo(client, '2027-01-03')
+    expect((await read()).State).toBe('expired')
+    await moveTo(client, '2027-01-20')
+    expect(await read()).toMatchObject({ State: 'captured', paymentMethodID: null, paymentMethodToken: null })
+    const events = (await client.get('/v1/events?type=capture_session.give_back_refused')).body
+    expect(events).toMatchObject([{ RecordID: session.iframeCapturePayID, Reason: 'The refund came back.' }])
+    expect((await client.get('/v1/resultfiles')).body).toEqual([])
+    const customerID = await addCustomer(client)
+    expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+    expect(await paymentsOf(client, customerID)).toMatchObject([{ Amount: 49, Status: 'Unallocated' }])
+    expect((await client.get(`/v1/customers/${customerID}/paymentmethods`)).body).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+
+  test.each([
+    ['before another was captured', false],
+    ['after a customer has the session', true],
+  ])(
+    'has made a charge that was found not made, %s: it is refunded, and the session goes on',
+    async (_, isCompleted) => {
+      const client = await service.newAccount()
+      const { session, frame, read } = await sendSale(service, client, BY_AMOUNT, { Amount: 49.92 })
+      await moveTo(client, '2027-01-01T00:10:00Z')
+      const customerID = await addCustomer(client)
+      if (isCompleted) {
+        expect((await frame.post(CARD)).statusCode).toBe(303)
+        expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+      }
+      await service.db.transaction(client.id, (tx) =>
+        tx.rows(sql`update sandbox_charges set state = 'succeeded' where account_id = ${client.id} and state = 'lost'`),
+      )
+      await reported(client, 'charge.settled')
+      await workAt(service, client)
+      expect(await differences(client)).toEqual([])
+      await work()
+      expect((await read()).State).toBe(isCompleted ? 'completed' : 'open')
+      expect((await book(client)).refunds).toBe(1)
+      expect(await eventsOf(client, 'capture_session.expired')).toEqual([])
+      expect(await paymentsOf(client, customerID)).toHaveLength(isCompleted ? 1 : 0)
+      expect(await differences(client)).toEqual([])
+    },
+  )
+
+  test.each([
+    ['the card is kept', false],
+    ['a customer has it', true],
+  ])('has made a charge that was declined, where %s: it is refunded, and the card stays', async (_, isCompleted) => {
+    const client = await service.newAccount()
+    const { session, read } = await sendSale(service, client, DECLINED)
+    const customerID = await addCustomer(client)
+    if (isCompleted) expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update sandbox_charges set state = 'succeeded', code = null where account_id = ${client.id}`),
+    )
+    await reported(client, 'charge.settled')
+    await workAt(service, client)
+    await work()
+    await remove()
+    expect(await read()).toMatchObject({ State: isCompleted ? 'completed' : 'captured', transactionID: null })
+    expect(await book(client)).toEqual({ charges: ['succeeded 4900'], refunds: 1, cards: 1 })
+    expect(await paymentsOf(client, customerID)).toEqual([])
+    expect(await eventsOf(client, 'capture_session.expired')).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+})

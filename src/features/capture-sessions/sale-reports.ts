@@ -1,0 +1,51 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { askGateway } from '../gateways/call.ts'
+import type { Gateway } from '../gateways/queries.ts'
+import type { SaleDeps } from './sale-calls.ts'
+import { findSale, type Sale } from './sale-queries.ts'
+import { failGivingBack, finishSale } from './sales.ts'
+
+/** Reports of gateways about sales whose outcome was known: the gateway is asked whether it is another now. */
+
+/** Result of asking: `unanswered` where the gateway has to be asked again. */
+export type SaleAsked = 'applied' | 'unanswered'
+
+/** Asks about a charge that was declined or found not made, and begins its refund where it was made after all. */
+export async function askEndedSale(
+  deps: SaleDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  chargeId: Id,
+): Promise<SaleAsked> {
+  const { id: account } = context.account
+  const sale = await findSale(deps.db.reader(account), account, chargeId)
+  if (sale?.state !== 'declined' && sale?.state !== 'not_made') return 'applied'
+  const found = await askGateway(deps, context, gateway, async (adapter, call) =>
+    adapter.askCharge?.(call, String(chargeId)),
+  )
+  if (found === undefined) return 'applied'
+  if (!('outcome' in found)) return 'unanswered'
+  const { outcome } = found
+  if (outcome.kind === 'unknown' || outcome.kind === 'not_sent') return 'unanswered'
+  if (outcome.kind === 'succeeded')
+    await deps.db.transaction(account, (tx) => finishSale(tx, context, deps, sale, outcome))
+  return 'applied'
+}
+
+/** Asks about the refund of a sale that was made. One that is open is asked about in its turn. */
+export async function askSaleRefund(
+  deps: SaleDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  sale: Sale,
+): Promise<SaleAsked> {
+  if (sale.refundState !== 'made') return 'applied'
+  const found = await askGateway(deps, context, gateway, async (adapter, call) =>
+    adapter.askRefund?.(call, String(sale.refundId)),
+  )
+  if (found?.kind === 'unknown' || found?.kind === 'not_sent') return 'unanswered'
+  if (found?.kind === 'declined')
+    await deps.db.transaction(context.account.id, (tx) => failGivingBack(tx, context, sale, found))
+  return 'applied'
+}
