@@ -1,26 +1,14 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { sql } from '../../platform/database/sql.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listAllGateways } from '../gateways/queries.ts'
-import { acting } from '../money/money.testing.ts'
+import { acting, untilAwaited } from '../money/money.testing.ts'
 import { account } from './batches.testing.ts'
 import { openBatchFor } from './of-service.ts'
 
 /** Two workers that fill batches of the service at once. */
 
 const service = await startTestService()
-
-const LOOKS_MAX = 10_000
-
-/** Waits until another transaction waits for a row that this one has locked. */
-async function untilAwaited(tx: Transaction): Promise<void> {
-  const isAwaited = async () =>
-    (await tx.rows(sql`select 1 from pg_locks where not granted and transactionid = pg_current_xact_id()::xid`))
-      .length > 0
-  for (let look = 0; look < LOOKS_MAX; look += 1) if (await isAwaited()) return
-  throw new Error('nobody waits')
-}
 
 test('customers with debits of the same two days, in another order, wait for each other: nobody begins again', async () => {
   const { client } = await account(service)

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { codesOf, differencesOf, shop as subscribed } from '../../../test/support/shop.ts'
-import { sql } from '../../platform/database/sql.ts'
 import { failBuildOf, lineOf, putIntoBuild } from '../batches/lines.testing.ts'
-import { acting, creditOf, invoiceOf, ledgerOf, moneyShop, paymentOf } from './money.testing.ts'
+import { acting, creditOf, invoiceOf, ledgerOf, moneyShop, paymentOf, untilAwaited } from './money.testing.ts'
 
 /** Lines of the service that give way to other money and to credit. */
 
@@ -301,14 +300,11 @@ test('a credit of the rules takes the place of a line on another invoice', async
 
 test('money that comes while the batch is being built waits for that, and is refused once the line is built', async () => {
   const { client, pay, line, ids } = await lined()
-  const reader = service.db.reader(client.id)
   const { paying } = await acting(service, client, async (tx) => {
     await putIntoBuild(tx, BigInt(ids[0]!))
     const begun = pay(40)
     // The payment has seen the line give way, and waits for its row.
-    const isWaiting = async () =>
-      (await reader.rows(sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`)).length > 0
-    for (let look = 0; look < 10_000 && !(await isWaiting()); look += 1);
+    await untilAwaited(tx)
     return { paying: begun }
   })
   const refused = await paying

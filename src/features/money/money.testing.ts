@@ -60,6 +60,17 @@ export const acting = <T>(
     return work(tx, { account, moment: momentOf(account, Date.now), actor: 'gateway' } as RequestContext)
   })
 
+const LOOKS_MAX = 10_000
+
+/** Waits until another transaction waits for a row that this one has locked. */
+export async function untilAwaited(tx: Transaction): Promise<void> {
+  const isAwaited = async () =>
+    (await tx.rows(sql`select 1 from pg_locks where not granted and transactionid = pg_current_xact_id()::xid`))
+      .length > 0
+  for (let look = 0; look < LOOKS_MAX; look += 1) if (await isAwaited()) return
+  throw new Error('nobody waits')
+}
+
 /** An invoice of 115.00 and a payment of as much begun for it on 1 January. */
 export async function begunPayment(service: TestService) {
   const client = await service.newAccount()
