@@ -4,6 +4,7 @@ import { startTestService } from '../support/app.ts'
 import { hasXmllint, xmllint } from '../support/schemas.ts'
 import { differencesOf } from '../support/shop.ts'
 import { bankOf, collected, notification, report, returned, type Sent, statement } from './bank.testing.ts'
+import { CREDITOR } from '../../src/features/gateways/creditor.testing.ts'
 
 /**
  * A collection by file from mandate to the last return. What the bank answers is made from the file that was downloaded: its identifiers, amounts
@@ -11,13 +12,6 @@ import { bankOf, collected, notification, report, returned, type Sent, statement
  */
 
 const service = await startTestService()
-
-const CREDITOR = {
-  CreditorName: 'Analytical Engines',
-  CreditorIBAN: 'DE89370400440532013000',
-  CreditorBIC: 'COBADEFFXXX',
-  CreditorIdentifier: 'DE98ZZZ09999999999',
-}
 
 const AMOUNTS = ['115.00', '40.50', '10.00', '230.00', '0.01', '99.99']
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SEPA } from '../../src/features/emandates/emandates.testing.ts'
-import { open, ORIGIN, press } from '../../src/features/invoice-pages/pages.testing.ts'
+import { CREDITOR } from '../../src/features/gateways/creditor.testing.ts'
+import { fieldsOf, open, ORIGIN, press } from '../../src/features/invoice-pages/pages.testing.ts'
 import { startMailing, startMailServer } from '../../src/features/mailing/mailing.testing.ts'
 import { differencesOf, moveTo } from '../support/shop.ts'
 import { bankOf, collected, returned, statement } from './bank.testing.ts'
@@ -13,12 +14,8 @@ import { bankOf, collected, returned, statement } from './bank.testing.ts'
 const server = await startMailServer()
 const { service, work, sender } = await startMailing(server.url, { publicUrl: ORIGIN })
 
-const CREDITOR = {
-  CreditorName: 'Acme & Sons',
-  CreditorIBAN: 'DE75512108001245126199',
-  CreditorBIC: 'COBADEFFXXX',
-  CreditorIdentifier: 'DE98ZZZ09999999999',
-}
+/** The firm's account is not that of its customer. */
+const FIRM = { ...CREDITOR, CreditorName: 'Acme & Sons', CreditorIBAN: 'DE75512108001245126199' }
 
 /** Monday, 4 January 2027. */
 const MONDAY = '2027-01-04T08:00:00.000Z'
@@ -32,7 +29,7 @@ async function firm() {
   }
   await must('post', '/v1/currencies', { CurrencyCode: 'EUR' })
   await must('post', '/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.19 }] })
-  const bank = { GatewayType: 'sepa-file', FriendlyName: 'Bank', isPrimary: true, Settings: CREDITOR }
+  const bank = { GatewayType: 'sepa-file', FriendlyName: 'Bank', isPrimary: true, Settings: FIRM }
   const { gatewayID } = await must('post', '/v1/gateways', bank)
   const get = async (path: string) => (await client.get(path)).body
   /** Sends what waits, what a move of the clock wrote too, and returns the mails that arrived since. */
@@ -53,7 +50,7 @@ async function customerOf({ must, get, arrived }: Firm) {
   const path = new URL(Url).pathname
   const page = await open(service, path)
   expect(page.seen).toContain('SEPA Direct Debit mandate')
-  expect(page.seen).toContain(CREDITOR.CreditorIdentifier)
+  expect(page.seen).toContain(FIRM.CreditorIdentifier)
   const shown = /name="shown" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? ''
   const signature = { decision: 'sign', consent: 'yes', signature: 'Ada Lovelace', drawing: '', shown }
   expect((await press(service, path, signature)).status).toBe(200)
@@ -83,12 +80,6 @@ async function customerOf({ must, get, arrived }: Firm) {
   await must('post', '/v1/paymentmethods/creditcard', { customerID, isPrimary: false, CreditCard })
   return { customerID, reference: linked.BankAccount.MandateReference as string }
 }
-
-/** The fields of the form that a page has. */
-const formOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    [...text.matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)].map(([, name = '', value = '']) => [name, value]),
-  )
 
 test('a mandate signed on a page, an invoice by mail, its debit by file that comes back, and the card on the page that the mail links', async () => {
   const shop = await firm()
@@ -126,7 +117,7 @@ test('a mandate signed on a page, an invoice by mail, its debit by file that com
   const [{ paymentID }] = await get('/v1/payments')
   const bank = bankOf(file)
   const debit = { endToEnd: `P${client.id}-${paymentID}`, amount: '173.15', mandate: reference, debtor: 'Ada Lovelace' }
-  expect(bank).toMatchObject({ count: '1', sum: '173.15', iban: CREDITOR.CreditorIBAN, sent: [debit] })
+  expect(bank).toMatchObject({ count: '1', sum: '173.15', iban: FIRM.CreditorIBAN, sent: [debit] })
   for (const part of ['<ReqdColltnDt>2027-01-18', '<DtOfSgntr>2027-01-04', '<IBAN>DE89370400440532013000'])
     expect(file).toContain(part)
 
@@ -158,7 +149,7 @@ test('a mandate signed on a page, an invoice by mail, its debit by file that com
   expect(page).toContain('Pay €173.15 by card instead')
   const asked = await open(service, `${link}/pay`)
   expect(asked.seen).toContain('Visa •••• 4242')
-  const paid = await press(service, `${link}/pay`, formOf(asked.text))
+  const paid = await press(service, `${link}/pay`, fieldsOf(asked.text))
   expect(paid.seen).toContain('✓ Paid')
   expect(await invoice()).toMatchObject({ Status: 'Paid', Balance: 0, NumTries: 2, NextTryDate: null })
   const [receipt, ...others] = await arrived()

@@ -4,17 +4,13 @@ import { startTestService } from '../../../test/support/app.ts'
 import { checkPain008 } from '../../rails/sepa/check-pain008.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { account } from './batches.testing.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 /** Batches of a gateway of type sepa-file, from the mandate to the file. */
 
 const service = await startTestService()
 
-const SETTINGS = {
-  CreditorName: 'Böhm & Söhne',
-  CreditorIBAN: 'DE89370400440532013000',
-  CreditorBIC: 'COBADEFFXXX',
-  CreditorIdentifier: 'DE98ZZZ09999999999',
-}
+const SETTINGS = { ...CREDITOR, CreditorName: 'Böhm & Söhne' }
 const IBAN = 'NL91ABNA0417164300'
 const OTHER = 'DE75512108001245126199'
 const MANDATE = { MandateReference: 'EM1', MandateDate: '2026-12-01' }

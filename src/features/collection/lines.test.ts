@@ -4,6 +4,7 @@ import { differencesOf } from '../../../test/support/shop.ts'
 import { updateMethodState } from '../payment-methods/queries.ts'
 import { addAccount, bankAccount, debitShop } from './debit-shop.testing.ts'
 import { addCard, CARDS } from './shop.testing.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 /** Lines that the service makes, up to the submission of their batch. */
 
@@ -415,13 +416,7 @@ test('collecting names what is missing: the first choice among gateways, any gat
     await client.post('/v1/customers', { Name: 'Eve', isCompany: true, PaymentMethod: 'bank_account' })
   ).body
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
-  const Settings = {
-    CreditorName: 'Perennial',
-    CreditorIBAN: 'DE89370400440532013000',
-    CreditorBIC: 'COBADEFFXXX',
-    CreditorIdentifier: 'DE98ZZZ09999999999',
-  }
-  await client.post('/v1/gateways', { GatewayType: 'sepa-file', isPrimary: true, Settings })
+  await client.post('/v1/gateways', { GatewayType: 'sepa-file', isPrimary: true, Settings: CREDITOR })
   const body = { customerID, CurrencyCode: 'EUR', Charges: [{ UnitCostEx: 1 }] }
   const ofEve = (await client.post('/v1/invoices', body)).body.invoiceID
   expect(await collect(ofEve)).toEqual([409, 'debit_order, and the customer has no primary payment method for that.'])

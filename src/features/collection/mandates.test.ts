@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { bankAccount } from './debit-shop.testing.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 /** Mandates that lapse, 36 months after their signature or last debit, before the service would debit by them. */
 
@@ -16,13 +17,7 @@ async function signed(MandateDate: string, customer: object = {}) {
     return reply.body
   }
   await must('post', '/v1/currencies', { CurrencyCode: 'EUR' })
-  const Settings = {
-    CreditorName: 'Analytical Engines',
-    CreditorIBAN: 'DE89370400440532013000',
-    CreditorBIC: 'COBADEFFXXX',
-    CreditorIdentifier: 'DE98ZZZ09999999999',
-  }
-  await must('post', '/v1/gateways', { GatewayType: 'sepa-file', isPrimary: true, Settings })
+  await must('post', '/v1/gateways', { GatewayType: 'sepa-file', isPrimary: true, Settings: CREDITOR })
   const wish = {
     Name: 'Acme',
     isCompany: true,

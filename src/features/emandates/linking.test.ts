@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
 import { MANDATE, SEPA } from './emandates.testing.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 let now = Date.parse('2027-01-01T00:00:00Z')
 const ORIGIN = 'https://pay.example.org'
@@ -86,14 +87,13 @@ test('one that is not signed yet is linked, and signing it makes the method veri
 test('a signed one lets a SEPA file debit the method', async () => {
   const client = await service.newAccount()
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
-  const Settings = {
-    CreditorName: 'Engines GmbH',
-    CreditorIBAN: 'DE89370400440532013000',
-    CreditorBIC: 'COBADEFFXXX',
-    CreditorIdentifier: 'DE98ZZZ09999999999',
-  }
   const { GatewayToken } = (
-    await client.post('/v1/gateways', { GatewayType: 'sepa-file', FriendlyName: 'Bank', isPrimary: true, Settings })
+    await client.post('/v1/gateways', {
+      GatewayType: 'sepa-file',
+      FriendlyName: 'Bank',
+      isPrimary: true,
+      Settings: CREDITOR,
+    })
   ).body
   const { token, path } = await ask(client)
   const { paymentMethodID, customerID } = (await add(client, token)).body

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { MANDATE, SEPA } from './emandates.testing.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 const START = Date.parse('2027-01-01T00:00:00Z')
 let now = START
@@ -89,17 +90,11 @@ test('an eMandate is asked for, answers a token and the address of its page, and
 test('a SEPA mandate is in EUR and names the creditor of the gateway; company and trading name are those of a company', async () => {
   const client = await service.newAccount({ name: 'Engines Ltd' })
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
-  const Settings = {
-    CreditorName: 'Engines GmbH',
-    CreditorIBAN: 'DE89370400440532013000',
-    CreditorBIC: 'COBADEFFXXX',
-    CreditorIdentifier: 'DE98ZZZ09999999999',
-  }
   const gateway = await client.post('/v1/gateways', {
     GatewayType: 'sepa-file',
     FriendlyName: 'Bank',
     isPrimary: true,
-    Settings,
+    Settings: CREDITOR,
   })
   expect(gateway.status).toBe(201)
   const about = { isCompanySignee: true, Company: 'Ada KG', TradingAs: 'Adas' }

@@ -4,6 +4,7 @@ import { sql } from '../../platform/database/sql.ts'
 import { MANDATE, SEPA } from './emandates.testing.ts'
 import { type Evidence, isUnbroken } from './evidence.ts'
 import { listEvidence } from './queries.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 let now = Date.parse('2027-01-01T00:00:00Z')
 const ORIGIN = 'https://pay.example.org'
@@ -77,13 +78,7 @@ test('the page shows the terms in full, with the whole number, and nothing of it
 test('each kind has its texts in both languages, and SEPA its creditor, reference and days of notice', async () => {
   const { client } = await ask()
   await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
-  const Settings = {
-    CreditorName: 'Engines GmbH',
-    CreditorIBAN: 'DE89370400440532013000',
-    CreditorBIC: 'COBADEFFXXX',
-    CreditorIdentifier: 'DE98ZZZ09999999999',
-    PreNotificationDays: 5,
-  }
+  const Settings = { ...CREDITOR, PreNotificationDays: 5 }
   await client.post('/v1/gateways', { GatewayType: 'sepa-file', FriendlyName: 'Bank', isPrimary: true, Settings })
   const sepa = await ask(SEPA, { client })
   const [en, de] = [(await show(sepa.path)).body, (await show(sepa.path, 'de')).body]

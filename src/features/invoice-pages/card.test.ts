@@ -3,7 +3,7 @@ import { startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { debitShop } from '../collection/debit-shop.testing.ts'
 import { CARDS, cardShop } from '../collection/shop.testing.ts'
-import { open, ORIGIN, pathOf, press } from './pages.testing.ts'
+import { fieldsOf, open, ORIGIN, pathOf, press } from './pages.testing.ts'
 
 const service = await startTestService({ publicUrl: ORIGIN })
 
@@ -17,18 +17,13 @@ const typed = (number: string, more: Record<string, string> = {}) => ({
 })
 const KEPT = { keep: '1' }
 
-const hiddenOf = (text: string) =>
-  Object.fromEntries(
-    [...text.matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)].map(([, name = '', value = '']) => [name, value]),
-  )
-
 /** The form for a new card of an invoice, and what is behind it. */
 async function payable(card: string | null, customer: object = {}, amount = 100) {
   const shop = await cardShop(service, card, customer)
   const id = await shop.invoice(amount)
   const path = await pathOf(shop.client, id)
   const cardPath = /href="(\/p\/[^"]+)"/.exec((await open(service, path)).text)?.[1] ?? ''
-  const seen = async () => hiddenOf((await open(service, cardPath)).text)
+  const seen = async () => fieldsOf((await open(service, cardPath)).text)
   const enter = async (number: string, more: Record<string, string> = {}) =>
     press(service, cardPath, { ...typed(number, more), ...(await seen()) })
   const outcomes = async () =>
@@ -142,7 +137,7 @@ describe('paying with a new card', () => {
   test('that its bank wants confirmed is charged with the same card when he confirms it', async () => {
     const { path, enter, outcomes, methods } = await payable(CARDS.good)
     expect((await enter(CARDS.confirm, KEPT)).seen).toContain('Your bank asks you to confirm this payment')
-    const confirmed = await press(service, `${path}/pay`, hiddenOf((await open(service, path)).text))
+    const confirmed = await press(service, `${path}/pay`, fieldsOf((await open(service, path)).text))
     expect(confirmed.seen).toContain('✓ Paid')
     expect(await outcomes()).toEqual(['declined action_required', 'succeeded'])
     expect((await methods()).toSorted()).toEqual(['3155 primary', '4242'])
@@ -202,7 +197,7 @@ describe('paying with a new card', () => {
     expect(shown.seen).toContain('Pay $115.00 by card instead')
     const cardPath = /href="(\/p\/[^"]+)"/.exec(shown.text)?.[1] ?? ''
     const enter = async (number: string) =>
-      press(service, cardPath, { ...typed(number), ...hiddenOf((await open(service, cardPath)).text) })
+      press(service, cardPath, { ...typed(number), ...fieldsOf((await open(service, cardPath)).text) })
     const tries = async () =>
       (await client.get(`/v1/invoices/${id}/attempts`)).body.map(
         ({ Outcome, BatchToken }: any) => `${BatchToken ? 'debit' : 'card'} ${Outcome}`,
@@ -238,7 +233,7 @@ test('the form stands at WIDGET_ORIGIN where that is set, takes forms from there
   expect(shown.headers['content-security-policy']).toContain(
     `form-action 'self' ${ORIGIN}; base-uri 'none'; frame-ancestors 'none'`,
   )
-  const fields = new URLSearchParams({ ...typed(CARDS.good), ...hiddenOf(shown.text) }).toString()
+  const fields = new URLSearchParams({ ...typed(CARDS.good), ...fieldsOf(shown.text) }).toString()
   const send = (origin: string) =>
     apart.anonymous.post(pathname, fields, { origin, 'content-type': 'application/x-www-form-urlencoded' })
   expect((await send(ORIGIN)).status).toBe(403)

@@ -1,12 +1,12 @@
 import pino from 'pino'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { onReturn } from '../../duties.ts'
 import { collectionDuty } from '../collection/duty.ts'
 import { addCard, CARDS } from '../collection/shop.testing.ts'
 import type { GatewayAdapter, Outcome } from '../gateways/contract.ts'
-import { open, ORIGIN, pathOf, press } from './pages.testing.ts'
+import { fieldsOf, open, ORIGIN, pathOf, press } from './pages.testing.ts'
 
 /** Charges that a bank wants confirmed: at an address of its gateway, or never. */
 
@@ -27,10 +27,7 @@ async function payable(card: string) {
   const made = await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 100 }] })
   const { invoiceID } = made.body
   const path = await pathOf(client, invoiceID)
-  const pay = async (from: string) => {
-    const fields = [...(await open(service, from)).text.matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)]
-    return press(service, `${path}/pay`, Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value])))
-  }
+  const pay = async (from: string) => press(service, `${path}/pay`, fieldsOf((await open(service, from)).text))
   const outcomes = async () =>
     (await client.get(`/v1/invoices/${invoiceID}/attempts`)).body.map(({ Outcome, Class }: any) => [Outcome, Class])
   const attempt = () => pay(`${path}/pay`)
@@ -60,7 +57,10 @@ test('one left for 30 minutes is ended at the gateway by the lane, and fails as 
   expect(seen).toContain('Pay $100.00')
 })
 
-/** Puts a gateway with an address for confirming in the place of the sandbox, and returns what it was asked for and how to confirm there. */
+/**
+ * Puts a gateway with an address for confirming in the place of the sandbox until the test ends, and returns what it was asked for and how to
+ * confirm there.
+ */
 function confirmingGateway(url: string) {
   const adapters = service.calling.adapters as Map<string, GatewayAdapter>
   const sandbox = adapters.get('sandbox')!
@@ -77,6 +77,7 @@ function confirmingGateway(url: string) {
         return { kind: 'requires_action', gatewayReference, url }
     }
   }
+  onTestFinished(() => void adapters.set('sandbox', sandbox))
   adapters.set('sandbox', {
     ...sandbox,
     charge: async (_call, { reference, returnUrl }) => {
@@ -94,7 +95,6 @@ function confirmingGateway(url: string) {
     returnUrls,
     charges,
     confirm: () => [...charges.keys()].forEach((reference) => charges.set(reference, 'confirmed')),
-    leave: () => adapters.set('sandbox', sandbox),
   }
 }
 
@@ -113,7 +113,6 @@ test('one that is confirmed at an address of the gateway is linked there, led ba
   expect((await pay(path)).seen).toContain('✓ Paid')
   expect(await outcomes()).toEqual([['succeeded', null]])
   expect(gateway.charges.size).toBe(1)
-  gateway.leave()
 })
 
 test('one that is not confirmed there is ended by the press, and charged anew', async () => {
@@ -128,18 +127,16 @@ test('one that is not confirmed there is ended by the press, and charged anew', 
     ['declined', 'action_required'],
     ['succeeded', null],
   ])
-  gateway.leave()
 })
 
 test.each(['javascript:alert(1)', 'http://bank.example/', '//bank.example'])(
   'an address like %s is no link',
   async (url) => {
-    const gateway = confirmingGateway(url)
+    confirmingGateway(url)
     const { path, attempt } = await payable(CARDS.good)
     await attempt()
     const { text } = await open(service, path)
     expect(text).not.toContain(url)
     expect(text).toContain('Confirm the payment')
-    gateway.leave()
   },
 )

@@ -19,6 +19,12 @@ export const seenOf = (markup: string): string =>
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
 
+/** Returns the hidden fields of the form that a page has: what its reader has seen. */
+export const fieldsOf = (markup: string): Record<string, string> =>
+  Object.fromEntries(
+    [...markup.matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)].map(([, name = '', value = '']) => [name, value]),
+  )
+
 export async function open(service: TestService, path: string, headers: Record<string, string> = {}) {
   const { status, text } = await service.anonymous.get(path, undefined, headers)
   return { status, text, seen: seenOf(text) }

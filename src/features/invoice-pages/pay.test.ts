@@ -3,16 +3,15 @@ import { startTestService } from '../../../test/support/app.ts'
 import { debitShop } from '../collection/debit-shop.testing.ts'
 import { addCard, CARDS, cardShop } from '../collection/shop.testing.ts'
 import { paymentOf } from '../money/money.testing.ts'
-import { open, ORIGIN, pathOf, press } from './pages.testing.ts'
+import { fieldsOf, open, ORIGIN, pathOf, press } from './pages.testing.ts'
 
 const service = await startTestService({ publicUrl: ORIGIN })
 
-/** The fields of the form that a page has. */
+/** Opens a page, and returns the hidden fields of its form. */
 async function formOf(path: string): Promise<Record<string, string>> {
-  const { text } = await open(service, path)
-  const fields = [...text.matchAll(/type="hidden" name="(\w+)" value="(\d+)"/g)]
-  expect(fields).toHaveLength(2)
-  return Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]))
+  const fields = fieldsOf((await open(service, path)).text)
+  expect(Object.keys(fields)).toEqual(['amount', 'after'])
+  return fields
 }
 
 /** Presses the button, as its reader sees the page now. */

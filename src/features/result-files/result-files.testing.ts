@@ -6,17 +6,11 @@ import type { Id } from '../../kernel/ids.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { acting } from '../money/money.testing.ts'
 import { addPayment } from '../money/payments.ts'
+import { CREDITOR } from '../gateways/creditor.testing.ts'
 
 /** Batches as they have left for a bank, and the files that it answers with. */
 
 export const IBAN = 'DE89370400440532013000'
-
-const CREDITOR = {
-  CreditorName: 'Analytical Engines',
-  CreditorIBAN: IBAN,
-  CreditorBIC: 'COBADEFFXXX',
-  CreditorIdentifier: 'DE98ZZZ09999999999',
-}
 
 export interface SentLine {
   paymentId: Id
