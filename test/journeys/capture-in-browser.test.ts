@@ -1,20 +1,17 @@
-import { existsSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import pino from 'pino'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { beginSession, CARD, readSession } from '../../src/features/capture-sessions/capture.testing.ts'
 import { startTestService } from '../support/app.ts'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { moveTo } from '../support/shop.ts'
 
 /** The capture widget in a real browser: on the page that may show it, on pages of strangers, by keyboard, and for people who hear it. */
 
-const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const isThere = existsSync(BROWSER) || process.env['CI'] !== undefined
-const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
 // Hosts of other people are this machine, too.
 const HOSTS = '--host-resolver-rules=MAP *.example 127.0.0.1'
 const NUMBER = '4242424242424242'
@@ -52,7 +49,7 @@ async function hostOf(pages: Map<string, string>): Promise<Server> {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
-describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', () => {
+describe.skipIf(!hasBrowser)('the capture widget in a browser (needs chromium)', () => {
   const pages = new Map<string, string>()
   let browser: Browser
   let address = ''
@@ -65,7 +62,7 @@ describe.skipIf(!isThere)('the capture widget in a browser (needs chromium)', ()
     address = `http://127.0.0.1:${portOf(service.app.server.server)}`
     hosts = [await hostOf(pages), await hostOf(pages)]
     ;[port = 0, otherPort = 0] = hosts.map(portOf)
-    browser = await chromium.launch({ executablePath: BROWSER, args: [...QUIET, HOSTS] })
+    browser = await launchBrowser(HOSTS)
   })
   afterAll(async () => {
     await browser.close()

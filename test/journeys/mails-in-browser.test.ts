@@ -1,37 +1,18 @@
-import { existsSync } from 'node:fs'
-import axe from 'axe-core'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forTest } from '../../src/features/mailing/compose.ts'
 import { TEMPLATES } from '../../src/features/outbox/queries.ts'
 import { sampleMails } from '../../src/features/outbox/samples.testing.ts'
+import { barriersOf, hasBrowser, launchBrowser, SHAPES } from '../support/browser.ts'
 
 /** Mails of every template in a real browser, as a mail program without images and without script shows them. */
 
-const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const isThere = existsSync(BROWSER) || process.env['CI'] !== undefined
-const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations: found } = await page.evaluate(() =>
-    (globalThis as any).axe.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    }),
-  )
-  return found.flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html}`))
-}
-
-describe.skipIf(!isThere)('mails in a browser (needs chromium)', () => {
+describe.skipIf(!hasBrowser)('mails in a browser (needs chromium)', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: BROWSER, args: QUIET })
+    browser = await launchBrowser()
   })
   afterAll(() => browser.close())
-
-  const SHAPES = ['en', 'de'].flatMap((locale) =>
-    (['light', 'dark'] as const).flatMap((colorScheme) => [1280, 320].map((width) => ({ locale, colorScheme, width }))),
-  )
 
   test.each(SHAPES)(
     'every one has no barrier in $locale, $colorScheme, $width wide, nothing runs out of it, and it asks for nothing',
@@ -47,7 +28,7 @@ describe.skipIf(!isThere)('mails in a browser (needs chromium)', () => {
       ]
       for (const [name, html] of shown) {
         await page.setContent(html)
-        expect(await violations(page), name).toEqual([])
+        expect(await barriersOf(page), name).toEqual([])
         const reach = await page.evaluate(() => (globalThis as any).document.documentElement.scrollWidth)
         expect(reach, name).toBeLessThanOrEqual(width)
         const folder = process.env['PAGE_PICTURES']

@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { MANDATE, SEPA } from '../../src/features/emandates/emandates.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
-import { barriersOf, hasBrowser, hostPage, launchBrowser } from '../support/browser.ts'
+import { barriersOf, hasBrowser, hostPage, launchBrowser, SHAPES } from '../support/browser.ts'
 import { hasPoppler, inkOfPdf, textOfPdf } from '../support/poppler.ts'
 
 /** The signing page of eMandates in a real browser: by mouse, finger, keyboard and ear, on its own and in a frame of somebody's page. */
@@ -200,10 +200,6 @@ describe.skipIf(!hasBrowser)('the signing page in a browser (needs chromium)', (
         expect(tree).toMatch(typeof named === 'string' ? new RegExp(named.replace(/[[\]]/g, String.raw`\$&`)) : named)
     })
   })
-
-  const SHAPES = ['en', 'de'].flatMap((locale) =>
-    (['light', 'dark'] as const).flatMap((colorScheme) => [1280, 320].map((width) => ({ locale, colorScheme, width }))),
-  )
 
   test.each(SHAPES)(
     'has no barrier in $locale, $colorScheme, $width wide: open, to be corrected, refused, declined, signed and over',

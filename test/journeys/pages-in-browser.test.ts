@@ -1,17 +1,12 @@
-import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import axe from 'axe-core'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CARDS } from '../../src/features/collection/shop.testing.ts'
 import { startTestService } from '../support/app.ts'
+import { barriersOf, hasBrowser, launchBrowser } from '../support/browser.ts'
 import { invoicePage, PAGE_ROWS, type World } from './public-pages.testing.ts'
 
 /** Public pages in a real browser: who sees them, who only hears them, and who has no mouse. */
-
-const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const isThere = existsSync(BROWSER) || process.env['CI'] !== undefined
-const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
 
 // Of the clock of spans each look is a second: one address may ask for so many pages a minute.
 let spanMs = 0
@@ -19,7 +14,7 @@ let isHeld = false
 let nowMs = Date.now()
 const service = await startTestService({ now: () => nowMs, clock: () => (isHeld ? spanMs : (spanMs += 1000)) })
 
-describe.skipIf(!isThere)('public pages in a browser (needs chromium)', () => {
+describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () => {
   let browser: Browser
   let address = ''
   let world: World
@@ -35,31 +30,20 @@ describe.skipIf(!isThere)('public pages in a browser (needs chromium)', () => {
         spanMs += 60_000
       },
     }
-    browser = await chromium.launch({ executablePath: BROWSER, args: QUIET })
+    browser = await launchBrowser()
   })
   afterAll(() => browser.close())
-
-  async function violations(page: Page): Promise<string[]> {
-    const { violations: found } = await page.evaluate(() =>
-      (globalThis as any).axe.run({
-        runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-      }),
-    )
-    return found.flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html}`))
-  }
 
   const widthOf = (page: Page) => page.evaluate(() => (globalThis as any).document.documentElement.scrollWidth)
 
   /** Looks at a page as it is, in light and dark, wide and narrow. */
   async function look(page: Page, name: string): Promise<void> {
-    // Its policy lets no script in; what axe adds is not the page's.
-    await page.evaluate(axe.source)
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [1280, 320]) {
         await page.emulateMedia({ colorScheme })
         await page.setViewportSize({ width, height: 800 })
         const way = `${colorScheme}, ${width} wide`
-        expect(await violations(page), way).toEqual([])
+        expect(await barriersOf(page), way).toEqual([])
         // Nothing is wider than the window.
         expect(await widthOf(page), way).toBeLessThanOrEqual(width)
         const folder = process.env['PAGE_PICTURES']

@@ -1,16 +1,11 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { ROOT, serve, startProcess, testFolder } from './program.ts'
 
 /** The example of the capture widget, in a real browser against the program. What the widget itself does is tested in test/journeys. */
 
-const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const isThere = existsSync(BROWSER) || process.env['CI'] !== undefined
-const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
-
-describe.skipIf(!isThere)('the example of the capture widget (needs chromium)', () => {
+describe.skipIf(!hasBrowser)('the example of the capture widget (needs chromium)', () => {
   test('captures a card for a new customer, and its number is in no line of the log', async () => {
     const service = await serve({ DATA_DIR: testFolder(), LOG_LEVEL: 'trace' })
     const example = startProcess(process.execPath, ['--import', 'tsx', join(ROOT, 'examples', 'capture-card.ts')], {
@@ -19,7 +14,7 @@ describe.skipIf(!isThere)('the example of the capture widget (needs chromium)', 
       PERENNIAL_KEY: service.key,
     })
     const [, address = ''] = await example.says(/Open (http:\/\/localhost:\d+)\//)
-    const browser = await chromium.launch({ executablePath: BROWSER, args: QUIET })
+    const browser = await launchBrowser()
     onTestFinished(() => browser.close())
     const page = await browser.newPage()
     await page.goto(address)

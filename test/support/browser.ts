@@ -8,12 +8,25 @@ import { onTestFinished } from 'vitest'
 /** Chromium of this machine, which shows pages as a person sees them. */
 
 const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-background-networking',
+]
 
 /** Whether tests in a browser run here: a run of CI without one fails. */
 export const hasBrowser = existsSync(BROWSER) || process.env['CI'] !== undefined
 
-export const launchBrowser = (): Promise<Browser> => chromium.launch({ executablePath: BROWSER, args: QUIET })
+export const launchBrowser = (...args: string[]): Promise<Browser> =>
+  chromium.launch({ executablePath: BROWSER, args: [...QUIET, ...args] })
+
+/** Ways in which people see a page: their language, light or dark, wide or narrow. */
+export const SHAPES = ['en', 'de'].flatMap((locale) =>
+  (['light', 'dark'] as const).flatMap((colorScheme) => [1280, 320].map((width) => ({ locale, colorScheme, width }))),
+)
 
 /** Serves a page of somebody else on this machine until the test ends; returns its origin. */
 export async function hostPage(markup: () => string): Promise<string> {
@@ -28,7 +41,7 @@ export async function hostPage(markup: () => string): Promise<string> {
 /** Lists what axe finds in a page against WCAG 2.2 AA, as rule and place. */
 export async function barriersOf(page: Page): Promise<string[]> {
   // Its policy lets no script in; what axe adds is not the page's.
-  await page.evaluate(axe.source)
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
   const { violations } = (await page.evaluate(
     "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
   )) as { violations: { id: string; nodes: { html: string }[] }[] }
