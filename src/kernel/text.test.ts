@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plural, sentenceList } from './text.ts'
+import { plural, sentenceList, straight } from './text.ts'
 
 test('lists read like sentences', () => {
   expect([
@@ -16,4 +16,9 @@ test('one thing is not plural', () => {
     '0 days',
     '2 currencies',
   ])
+})
+
+test('a name turns nothing round', () => {
+  expect(straight('\u202aA\u202b\u202c\u202d\u202ec\u2066m\u2067e\u2068\u2069')).toBe('Acme')
+  expect(straight('אב')).toBe('אב')
 })

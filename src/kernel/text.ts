@@ -5,3 +5,6 @@ export function sentenceList(words: readonly string[], conjunction = 'and'): str
 }
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
+
+/** Returns a text without the signs that turn the direction of what follows them. */
+export const straight = (text: string): string => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')

@@ -1,3 +1,4 @@
+import { straight } from '../../kernel/text.ts'
 import { type Language, languageOf } from '../../platform/locale/format.ts'
 import { readableColour } from '../../platform/page/colour.ts'
 import { Html, html } from '../../platform/page/html.ts'
@@ -60,10 +61,6 @@ function markedOf(part: Part, colour: string): Html {
 
 const stopLine = ({ label, link }: { label: string; link: string }): Html =>
   html`\n<p class="soft" style="margin:8px 0 0;font-size:14px;line-height:20px;color:#525c65"><a href="${link}" style="color:inherit">${label}</a></p>`
-
-/** Signs that turn the direction of what follows them. */
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g
-const straight = (text: string): string => text.replace(TURNING, '')
 
 function straightPart(part: Part): Part {
   if (typeof part === 'string') return straight(part)

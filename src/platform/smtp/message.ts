@@ -1,4 +1,5 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
+import { straight } from '../../kernel/text.ts'
 
 /** Mail as the bytes that a mail server is handed. */
 
@@ -24,8 +25,7 @@ export interface MailMessage {
 
 /** Returns a text on one line, without signs that turn its direction. */
 const oneLine = (text: string): string =>
-  text
-    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+  straight(text)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
 
