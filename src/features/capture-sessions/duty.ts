@@ -1,4 +1,3 @@
-import type { Account } from '../../kernel/context.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -37,12 +36,9 @@ const giveBackOverdue = (db: Database, context: RequestContext, deps: CapturedDe
     if (isWaiting && sessionState(session, context.moment.now) === 'expired') await giveBack(tx, context, deps, session)
   })
 
-async function contextOf(
-  { db, realClock }: DutyDeps,
-  accountId: AccountId,
-): Promise<{ account: Account; context: RequestContext }> {
+async function contextOf({ db, realClock }: DutyDeps, accountId: AccountId): Promise<RequestContext> {
   const account = await getAccount(db.reader(accountId), accountId)
-  return { account, context: backgroundContext(account, momentOf(account, realClock), { actor: ACTOR }) }
+  return backgroundContext(account, momentOf(account, realClock), { actor: ACTOR })
 }
 
 export const giveBackDuty = (deps: GatewayDeps & CapturedDeps): Duty => ({
@@ -53,14 +49,13 @@ export const giveBackDuty = (deps: GatewayDeps & CapturedDeps): Duty => ({
     const overdue = await listSessionsToGiveBack(db.unscoped, instantOf(realClock()))
     for (const { account, id } of overdue) {
       goOn()
-      const { context } = await contextOf(duty, account)
-      await giveBackOverdue(db, context, deps, id)
+      await giveBackOverdue(db, await contextOf(duty, account), deps, id)
     }
     const asked = await listSalesToAsk(db.unscoped)
     let hasFailed = false
     await sideBySide(asked, AT_A_TIME, async ({ account, id }) => {
       goOn()
-      const { context } = await contextOf(duty, account)
+      const context = await contextOf(duty, account)
       await resumeSale({ ...deps, db }, context, id).catch((error: unknown) => {
         hasFailed = true
         log.error(

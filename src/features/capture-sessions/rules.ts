@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
 import type { CaptureSession, SessionSale } from './queries.ts'
 
-/** Rules of sessions: which host may show a frame, what is captured in a currency, when a session ends. */
+/** Rules of sessions: what is captured in a currency, when a session ends, whose money a charge is. */
 
 /** Refused tries after which nothing is captured any more: nobody is to try out stolen cards here. */
 export const TRIES_MAX = 5

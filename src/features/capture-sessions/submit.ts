@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext } from '../../kernel/context.ts'
-import { Fault } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { Places } from '../../platform/places.ts'
-import type { GatewayDeps } from '../gateways/call.ts'
+import { type GatewayDeps, gatewaysBusy } from '../gateways/call.ts'
 import type { StoreOutcome } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
@@ -36,9 +35,6 @@ export type Submitted = 'captured' | 'declined' | 'no_answer' | 'waiting' | 'bus
 
 export type CardToCapture = CardMethodBody['CreditCard']
 
-const busy = () =>
-  new Fault('unavailable', [{ code: 'busy', message: 'Too much is at gateways; try again.', field: null }], 5)
-
 /** Has the gateway of a session store a card, and charge it where there is a sale; keeps what it answered. */
 export const submitCard = (
   deps: FormDeps,
@@ -59,7 +55,7 @@ export const submitCard = (
       const charged = await chargeSale(deps, context, kept, true)
       return db.transaction(accountId, (tx) => finishSale(tx, context, deps, kept, charged))
     },
-    busy,
+    gatewaysBusy,
   )
 }
 

@@ -24,7 +24,7 @@ import { type CallDeps, callTry, writeAnswer } from './calls.ts'
 import { finishCollect } from './collect.ts'
 import { debitDaysOf } from './debit-days.ts'
 import { replaceLine } from './lines.ts'
-import { findNewCardGateway } from './new-card.ts'
+import { findNewCardGateway, type TakesNewCards } from './new-card.ts'
 import { finishTry, type Known } from './outcome.ts'
 import { beginTry } from './tries.ts'
 import { claimTry, listTries, type NewCard, type ReplacedLine, type Try } from './try-queries.ts'
@@ -46,8 +46,8 @@ export interface Paying {
   open: 'confirm' | 'unknown' | null
   /** The address of the gateway at which he confirms it; null: a press here does. */
   confirmUrl: string | null
-  /** A card can be entered here, and be kept for what comes; null: no gateway takes one here, or there is nothing to pay with it. */
-  newCard: { canBeKept: boolean } | null
+  /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it. */
+  newCard: TakesNewCards | null
   /** Why the newest try failed, if that was today. */
   declined: DeclineClass | null
   /** The newest try of the invoice; 0 where there was none. A press is for what was seen: after another try it does nothing. */
@@ -108,7 +108,7 @@ export async function findPaying(
     debit: await debitOf(tx, context, deps, invoice, line),
     open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
     confirmUrl: open?.confirmUrl ?? null,
-    newCard: taker ? { canBeKept: taker.canBeKept } : null,
+    newCard: taker ?? null,
     declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
     newest: newest?.paymentId ?? 0n,
   }

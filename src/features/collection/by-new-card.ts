@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
-import { Fault } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { gatewaysBusy } from '../gateways/call.ts'
 import type { StoreOutcome } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
@@ -11,7 +11,6 @@ import { abandonIntent } from '../payment-methods/removal.ts'
 import { closeIntent, countCardsOfInvoice, insertIntent, lockIntent } from '../payment-methods/intent-queries.ts'
 import type { CardMethodBody } from '../payment-methods/wire.ts'
 import { findPaying, type PayDeps, payByCustomer, type Press } from './by-customer.ts'
-import { findNewCardGateway } from './new-card.ts'
 
 /** Paying an invoice with a card that its customer enters: its gateway stores it under an intent, then the invoice is tried with it. */
 
@@ -37,9 +36,6 @@ interface Begun {
   isBegun: false
 }
 
-const busy = () =>
-  new Fault('unavailable', [{ code: 'busy', message: 'Too much is at gateways; try again.', field: null }], 5)
-
 /** Has the gateway store a card, and pays an invoice with it as its customer saw it. Throws what `payByCustomer` throws. */
 export async function payByNewCard(
   deps: PayDeps,
@@ -52,7 +48,7 @@ export async function payByNewCard(
   const begun = await deps.db.transaction(accountId, (tx) => begin(tx, context, deps, id, press))
   if (typeof begun === 'string') return begun
   const store = () => storeCard(deps, context, { CreditCard: card }, begun)
-  const stored = await deps.outwardPlaces.run(accountId, store, busy)
+  const stored = await deps.outwardPlaces.run(accountId, store, gatewaysBusy)
   if (stored.kind !== 'stored') return deps.db.transaction(accountId, (tx) => giveUp(tx, begun, stored))
   const { kind: _, token: gatewayToken, cardType: cardBrand, ...kept } = stored
   const names = { nameOnCard: card.NameOnCard, lastNameOnCard: card.LastNameOnCard }
@@ -72,10 +68,8 @@ async function begin(
   const { invoice } = await lockedInvoice(tx, context, id)
   const paying = await findPaying(tx, context, deps, id)
   if (!paying?.newCard || paying.newest !== seen.newest) return 'done'
-  const taker = await findNewCardGateway(tx, context, invoice.customerId, invoice.currency)
-  if (!taker) return 'done'
   if ((await countCardsOfInvoice(tx, id)) >= CARDS_MAX) return 'too_many'
-  const { gateway } = taker
+  const { gateway } = paying.newCard
   const reference = randomBytes(18).toString('base64url')
   // Nobody comes back for a card that was not answered: it is removed, and the form sent once more.
   const intent = { customerId: invoice.customerId, gatewayId: gateway.id, reference, isKeyed: false }

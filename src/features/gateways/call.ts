@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { BatchDays } from '../../kernel/batch-days.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
+import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
@@ -37,6 +38,10 @@ export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Ga
   assert(days, `gateway ${gateway.id} takes batches`)
   return days
 }
+
+/** Makes the refusal of a form where too much waits for gateways. */
+export const gatewaysBusy = (): Fault =>
+  new Fault('unavailable', [{ code: 'busy', message: 'Too much is at gateways; try again.', field: null }], 5)
 
 /** Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. */
 export async function askGateway<Answer>(
