@@ -29,8 +29,12 @@ export function bankUrl(type: GatewayType, url: string | null, path: string): st
   return URL.canParse(url) && frames.includes(new URL(url).origin) ? url : undefined
 }
 
-/** Shows a charge that waits. */
-export function salePage(request: FrameRequest, { awaitsCustomer, confirmUrl }: SessionSale): Shown {
+/** Shows a charge that waits; with a sentence above it where somebody went on too early. */
+export function salePage(
+  request: FrameRequest,
+  { awaitsCustomer, confirmUrl }: SessionSale,
+  isTooEarly = false,
+): Shown {
   const { found, locale, path } = request
   const words = frameWords(languageOf(locale))
   if (!awaitsCustomer) {
@@ -42,6 +46,7 @@ export function salePage(request: FrameRequest, { awaitsCustomer, confirmUrl }: 
   const { type } = found.gateway
   const url = bankUrl(type, confirmUrl, path)
   const content = html`<h1>${words.confirm}</h1>
+    ${isTooEarly && html`<p class="note bad" role="alert" tabindex="-1">${words.unconfirmed}</p>`}
     <p>${words.confirmText}</p>
     ${url !== undefined && html`<iframe class="bank" src="${url}" title="${words.bankFrame}"></iframe>`}
     <form method="post" action="${path}${BELOW_CONFIRM}">
@@ -101,11 +106,13 @@ export const salePages = (deps: SaleDeps, showFrame: (request: FrameRequest) => 
     show: async (_db, request) => showFrame(request),
     form: {
       fields: ['answer'],
-      submit: async ({ context, found, path }, values) => {
+      submit: async (request, values) => {
+        const { context, found, path } = request
         const { sale } = found.session
+        if (!sale?.awaitsCustomer) return path
         const answering = values.get('answer') === 'cancel' ? 'cancel' : 'ask'
-        if (sale?.awaitsCustomer) await resumeSale(deps, context, sale.chargeId, { answering })
-        return path
+        const became = await resumeSale(deps, context, sale.chargeId, { answering })
+        return became === 'waiting' && answering === 'ask' ? salePage(request, sale, true) : path
       },
     },
   }),

@@ -1,4 +1,5 @@
 import type { Language } from '../../platform/locale/format.ts'
+import { wordingOf } from '../emandates/terms-text.ts'
 import type { FormField, Wrong } from './form.ts'
 import type { Submitted } from './submit.ts'
 
@@ -33,6 +34,8 @@ interface Words {
   confirm: string
   confirmText: string
   bankFrame: string
+  /** Somebody went on, and his bank has confirmed nothing. */
+  unconfirmed: string
   confirmed: string
   cancel: string
   /** Words of the bank that the sandbox plays. */
@@ -71,15 +74,7 @@ const en: Words = {
     branchCode: 'Six digits; may be left out',
     routingNumber: 'Nine digits',
   },
-  accountTypes: {
-    Current: 'Current',
-    Cheque: 'Cheque',
-    Checking: 'Checking',
-    Savings: 'Savings',
-    Transmission: 'Transmission',
-    Bond: 'Bond',
-    Business: 'Business',
-  },
+  accountTypes: wordingOf('en').accountTypes,
   choose: 'Choose',
   send: 'Save',
   somethingWrong: 'Please look at the marked fields.',
@@ -101,27 +96,28 @@ const en: Words = {
   toPay: (amount) => `To pay: ${amount}`,
   pay: (amount) => `Pay ${amount}`,
   paid: 'Paid',
-  paidText: (amount) => `${amount} was paid. You need not do anything more here.`,
+  paidText: (amount) => `${amount} was paid. There is nothing more for you to do here.`,
   unpaidText: 'The card was saved, but the payment was declined.',
   waiting: 'Your payment is being checked',
   waitingText:
     'Nobody has answered yet whether it went through. Please do not pay again: this page shows what came of it.',
   look: 'Look again',
   confirm: 'Please confirm the payment',
-  confirmText: 'Your bank wants to know that it is you. Confirm it there, then go on here.',
+  confirmText: 'Your bank wants to make sure that it is you. Confirm the payment there, then go on here.',
   bankFrame: 'Your bank',
-  confirmed: 'I have confirmed, go on',
+  unconfirmed: 'No confirmation has arrived from your bank yet.',
+  confirmed: 'I have confirmed it, go on',
   cancel: 'Do not pay',
   bank: {
     title: 'Bank of the sandbox',
-    text: 'Here the bank of whoever pays would ask for a confirmation. No real money moves.',
+    text: 'Here your bank would ask you to confirm the payment. No real money moves.',
     confirm: 'Confirm',
     refuse: 'Refuse',
     done: 'Your answer has arrived. Please go on below.',
   },
   captured: 'Saved',
   holds: (brand, lastFour) => (brand === null ? `Account ending in ${lastFour}` : `${brand} ending in ${lastFour}`),
-  capturedText: 'You need not do anything more here.',
+  capturedText: 'There is nothing more for you to do here.',
   expired: 'This form has expired',
   expiredText: 'Please go back to the page that showed it and begin again.',
   failed: 'Too many tries were refused',
@@ -152,15 +148,7 @@ const de: Words = {
     branchCode: 'Sechs Ziffern; kann leer bleiben',
     routingNumber: 'Neun Ziffern',
   },
-  accountTypes: {
-    Current: 'Girokonto',
-    Cheque: 'Scheckkonto',
-    Checking: 'Girokonto (Checking)',
-    Savings: 'Sparkonto',
-    Transmission: 'Transmissionskonto',
-    Bond: 'Darlehenskonto',
-    Business: 'Geschäftskonto',
-  },
+  accountTypes: wordingOf('de').accountTypes,
   choose: 'Bitte wählen',
   send: 'Speichern',
   somethingWrong: 'Bitte sehen Sie die markierten Felder an.',
@@ -189,13 +177,15 @@ const de: Words = {
     'Es steht noch nicht fest, ob sie gelungen ist. Bitte zahlen Sie nicht noch einmal: Diese Seite zeigt, was daraus wird.',
   look: 'Noch einmal nachsehen',
   confirm: 'Bitte bestätigen Sie die Zahlung',
-  confirmText: 'Ihre Bank möchte wissen, dass Sie es sind. Bestätigen Sie es dort und machen Sie dann hier weiter.',
+  confirmText:
+    'Ihre Bank möchte sichergehen, dass Sie es sind. Bestätigen Sie die Zahlung dort und machen Sie dann hier weiter.',
   bankFrame: 'Ihre Bank',
+  unconfirmed: 'Von Ihrer Bank ist noch keine Bestätigung eingegangen.',
   confirmed: 'Ich habe bestätigt, weiter',
   cancel: 'Nicht zahlen',
   bank: {
     title: 'Bank der Sandbox',
-    text: 'Hier würde die Bank dessen, der zahlt, um eine Bestätigung bitten. Es fließt kein echtes Geld.',
+    text: 'Hier würde Ihre Bank Sie bitten, die Zahlung zu bestätigen. Es fließt kein echtes Geld.',
     confirm: 'Bestätigen',
     refuse: 'Ablehnen',
     done: 'Ihre Antwort ist angekommen. Bitte machen Sie unten weiter.',

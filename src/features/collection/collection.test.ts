@@ -71,6 +71,7 @@ describe('an invoice that falls due', () => {
     )
     expect(receipts.map(({ CreatedDate }) => CreatedDate.slice(0, 10))).toEqual(['2027-01-01', '2027-01-05'])
     expect(receipts[1].Text).toContain('$115.00')
+    expect(receipts[1].Text).not.toContain('Reference')
   })
 
   test('by a card that has expired stops the tries, not the steps', async () => {

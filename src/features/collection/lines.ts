@@ -22,9 +22,10 @@ import type { Gateway } from '../gateways/queries.ts'
 import { type Way, wayOf } from '../invoices/collection.ts'
 import { findMethodFacts } from '../invoices/collection-queries.ts'
 import { sendTried } from '../invoices/issue-queries.ts'
+import { refOfInvoice } from '../money/records.ts'
 import { mandateProblemOn } from '../payment-methods/mandates.ts'
 import { listMethodsById } from '../payment-methods/queries.ts'
-import { afterUnallocated, refOf, writeTry } from './tries.ts'
+import { afterUnallocated, writeTry } from './tries.ts'
 import {
   deleteTry,
   findMailedCustomer,
@@ -62,7 +63,7 @@ export async function beginLine(
   const batch = await openBatchFor(tx, context, way.gateway, { currency, actionDate: on })
   const isAnnounced = way.method.kind === 'sepa' && Boolean((await findMailedCustomer(tx, customerId))?.email)
   const { method } = way
-  const line = { customerId, method, invoice, ref: refOf(invoice), announcedOn: isAnnounced ? on : null }
+  const line = { customerId, method, invoice, ref: refOfInvoice(invoice.number), announcedOn: isAnnounced ? on : null }
   const payment = await addServiceLine(tx, context, batch, line)
   const written = { paymentId: payment.id, lineOn: on }
   writeTry(tx, context, invoice, way, written, { step, isByHand })
@@ -221,7 +222,7 @@ export async function remakeLine(
     return
   }
   const { customerId } = invoice
-  const line = { customerId, method: way.method, invoice, ref: refOf(invoice), announcedOn }
+  const line = { customerId, method: way.method, invoice, ref: refOfInvoice(invoice.number), announcedOn }
   const { id: paymentId } = await addServiceLine(tx, context, batch, line)
   const step = was.step === null || was.action === null ? null : { daysAfterDue: was.step, action: was.action }
   const written = { paymentId, lineOn: batch.actionDate }

@@ -10,6 +10,7 @@ import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
 import { listOwed } from '../money/open-queries.ts'
 import { drawPaymentIds } from '../money/payment-queries.ts'
 import { addPayment } from '../money/payments.ts'
+import { refOfInvoice } from '../money/records.ts'
 import { type NewCard, type ReplacedLine, sendTry, type Try } from './try-queries.ts'
 
 /** Tries: the intent that is written before a gateway is asked, and what lines of batches share with it. Each works on a locked customer. */
@@ -51,7 +52,7 @@ export async function beginTry(
       amountMinor: invoice.openMinor,
       method: 'credit_card',
       origin: 'gateway',
-      ref: refOf(invoice),
+      ref: refOfInvoice(invoice.number),
       memo: null,
     },
     { list: [{ id: null, target, amountMinor: invoice.openMinor }], owed, isServiceMade: true },
@@ -59,9 +60,6 @@ export async function beginTry(
   )
   return writeTry(tx, context, invoice, way, { paymentId: payment.id, lineOn: null }, asking)
 }
-
-/** Writes what a try by the service pays, for people: "Invoices 702". */
-export const refOf = ({ number }: DunnedInvoice): string => `Invoices ${number}`
 
 /** Pays an invoice by unallocated money as far as there is some. Returns it as it is then; undefined where nothing of it is open. */
 export async function afterUnallocated(

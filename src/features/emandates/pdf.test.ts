@@ -88,6 +88,7 @@ describe.skipIf(!hasPoppler)('a signed mandate', () => {
     const pdf = (await download(token, client)).rawPayload
     expect(textOfPdf(pdf)).toContain('SEPA-Lastschriftmandat')
     expect(textOfPdf(pdf)).toContain('DE89 3704 0044 0532 0130 00')
+    expect(textOfPdf(pdf)).toContain('Sparkonto')
     expect(textOfPdf(pdf)).toMatch(/[0-9a-f]{64}/)
     const judged = run('pdfsig', fileOf(pdf, 'sealed.pdf'))
     expect(judged).toContain('Signature is Valid')

@@ -45,6 +45,15 @@ export const DE: Wording = {
     sepa: { number: 'IBAN', branch: 'BIC' },
     ach: { number: 'Kontonummer', branch: 'Routing Number' },
   },
+  accountTypes: {
+    Current: 'Girokonto',
+    Cheque: 'Scheckkonto',
+    Checking: 'Girokonto (Checking)',
+    Savings: 'Sparkonto',
+    Transmission: 'Transmissionskonto',
+    Bond: 'Darlehenskonto',
+    Business: 'Geschäftskonto',
+  },
   frequencies: {
     Daily: 'Täglich',
     Weekly: 'Wöchentlich',

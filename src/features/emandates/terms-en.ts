@@ -45,6 +45,15 @@ export const EN: Wording = {
     sepa: { number: 'IBAN', branch: 'BIC' },
     ach: { number: 'Account number', branch: 'Routing number' },
   },
+  accountTypes: {
+    Current: 'Current',
+    Cheque: 'Cheque',
+    Checking: 'Checking',
+    Savings: 'Savings',
+    Transmission: 'Transmission',
+    Bond: 'Bond',
+    Business: 'Business',
+  },
   frequencies: {
     Daily: 'Every day',
     Weekly: 'Every week',

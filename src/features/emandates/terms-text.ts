@@ -41,6 +41,7 @@ export interface Wording {
   headings: Record<'creditor' | 'payer' | 'account' | 'debit' | 'authority', string>
   labels: Record<Label, string>
   numbers: Record<BankKind, { number: string; branch: string }>
+  accountTypes: Record<string, string>
   frequencies: Record<Frequency, string>
   weekdays: readonly string[]
   lastDay: string
@@ -163,7 +164,7 @@ export function mandateText(
         [labels.bank, terms.bank.name],
         [words.numbers[kind].branch, terms.bank.branchCode],
         [words.numbers[kind].number, kind === 'sepa' ? inFours(shownNumber) : shownNumber],
-        [labels.accountType, terms.bank.accountType],
+        [labels.accountType, words.accountTypes[terms.bank.accountType] ?? terms.bank.accountType],
       ]),
       section(headings.debit, debitFacts(mandate, words, formats)),
       section(headings.authority, [], words.authority[kind](named)),

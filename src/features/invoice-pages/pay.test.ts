@@ -67,6 +67,7 @@ describe('paying by the card on file', () => {
   test('that his bank wants confirmed waits for him, and is charged once when he confirms it', async () => {
     const { path, outcomes } = await invoiceByCard(CARDS.confirm)
     const waiting = await pay(path)
+    expect(waiting.seen).toContain('Not paid yet')
     expect(waiting.seen).toContain('Your bank asks you to confirm this payment')
     expect(await outcomes()).toEqual(['pending'])
     const fields = await formOf(path)

@@ -76,7 +76,7 @@ export function payPage(facts: Facts): PageContent {
     title,
     content: html`<h1>${title}</h1>
 <p class="due"><span>${words.toPay}</span> <strong>${amount}</strong></p>
-<p>${words.withCard} <strong>${paying.card?.brand === 'Unknown' ? words.card : paying.card?.brand} •••• ${paying.card?.lastFour}</strong></p>
+<p>${words.withCard} <strong>${paying.card?.brand === 'Unknown' ? words.card : paying.card?.brand} <span class="whole">•••• ${paying.card?.lastFour}</span></strong></p>
 ${paying.debit && html`<p>${words.insteadOfDebit}</p>`}
 ${form(facts, words.payNow(amount))}
 ${paying.newCard && html`<p>${newCardLink(facts, words.otherCard, '')}</p>`}

@@ -79,6 +79,7 @@ function standing({ document, formats, today, paying }: Showing): Html {
       return html`<p class="state good">✓ ${own.settled}</p><p>${own.settledText}</p>`
     case 'pending':
       // Whatever there is to do about it stands where it can be paid.
+      if (paying?.open === 'confirm') return html`<p class="state">${own.unconfirmed}</p>`
       return html`<p class="state">${own.pending}</p>${!paying?.open && html`<p>${own.pendingText}</p>`}`
     case 'open': {
       const isLate = dueDate < today

@@ -12,6 +12,7 @@ export interface Words {
   cancelled: string
   pending: string
   pendingText: string
+  unconfirmed: string
   open: string
   toPay: string
   due(day: string): string
@@ -59,6 +60,7 @@ const en: Words = {
   cancelled: 'Cancelled',
   pending: 'Payment on its way',
   pendingText: 'A payment for this invoice is under way. There is nothing that you need to do.',
+  unconfirmed: 'Not paid yet',
   open: 'Open',
   toPay: 'To pay',
   due: (day) => `Due on ${day}`,
@@ -89,8 +91,8 @@ const en: Words = {
   payByNewCard: (amount) => `Pay ${amount} by card`,
   otherCard: 'Use another card',
   keep: 'Use it from now on',
-  keepText: 'If you leave this open, the card pays this invoice only and is not kept.',
-  notKept: 'The card pays this invoice only and is not kept.',
+  keepText: 'Unless you tick this, the card pays only this invoice and is not kept.',
+  notKept: 'The card pays only this invoice and is not kept.',
   nothingToPay: 'There is nothing to pay by card here now.',
   tooMany: 'Too many cards were entered for this invoice today. Please try again tomorrow, or pay in another way.',
   unknown:
@@ -114,6 +116,7 @@ const de: Words = {
   cancelled: 'Storniert',
   pending: 'Zahlung unterwegs',
   pendingText: 'Eine Zahlung für diese Rechnung ist unterwegs. Sie müssen nichts weiter tun.',
+  unconfirmed: 'Noch nicht bezahlt',
   open: 'Offen',
   toPay: 'Zu zahlen',
   due: (day) => `Fällig am ${day}`,
@@ -144,8 +147,8 @@ const de: Words = {
   payByNewCard: (amount) => `${amount} per Karte zahlen`,
   otherCard: 'Eine andere Karte verwenden',
   keep: 'Von jetzt an verwenden',
-  keepText: 'Ohne diese Angabe zahlt die Karte nur diese Rechnung und wird nicht gespeichert.',
-  notKept: 'Die Karte zahlt nur diese Rechnung und wird nicht gespeichert.',
+  keepText: 'Ohne Häkchen wird mit der Karte nur diese Rechnung bezahlt, und sie wird nicht gespeichert.',
+  notKept: 'Mit der Karte wird nur diese Rechnung bezahlt, und sie wird nicht gespeichert.',
   nothingToPay: 'Hier ist gerade nichts per Karte zu zahlen.',
   tooMany:
     'Heute wurden zu viele Karten für diese Rechnung eingegeben. Bitte versuchen Sie es morgen noch einmal oder zahlen Sie auf anderem Weg.',

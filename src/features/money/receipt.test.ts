@@ -35,9 +35,7 @@ test('a receipt goes out where it is asked for, and says what the payment paid',
   expect(more).toEqual([])
   expect(mail).toMatchObject({ To: 'ada@example.com', Template: 'payment_receipt', Subject: 'Receipt from Acme' })
   expect(mail.Text).toContain('Hello Ada Byron,')
-  expect(mail.Text).toContain(
-    'Amount received: $60.00\n  Reference: R1\n  Invoice 1: $50.00\n  Kept for what comes next: $10.00',
-  )
+  expect(mail.Text).toContain('Amount received: $60.00\n  Reference: R1\n  Invoice 1: $50.00\n  Kept as credit: $10.00')
   const events = (await client.get('/v1/events?type=payment.receipt_queued')).body
   expect(events).toMatchObject([{ RecordID: paid.body.paymentID }])
 })

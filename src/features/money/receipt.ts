@@ -6,7 +6,7 @@ import { customerNameOf } from '../customers/rules.ts'
 import { receiptMail } from '../outbox/money-templates.ts'
 import { getSender } from '../outbox/queries.ts'
 import { listInvoiceNumbers } from './open-queries.ts'
-import { type PaymentRecord, recordMoneyEvent } from './records.ts'
+import { type PaymentRecord, recordMoneyEvent, refOfInvoice } from './records.ts'
 import { paymentShape } from './shapes.ts'
 
 /**
@@ -32,7 +32,9 @@ export async function sendReceipt(
     amountMinor,
   }))
   const customerName = customerNameOf(customer)
-  const { dated: date, currency, amountMinor, ref: reference } = payment
+  const { dated: date, currency, amountMinor, ref } = payment
+  // The service's own Ref names the invoice, which the receipt does in the customer's language.
+  const reference = paid.some(({ number }) => number !== null && ref === refOfInvoice(number)) ? null : ref
   sendDocumentMails(tx, context, sender, [
     {
       customerId: customer.id,

@@ -20,6 +20,9 @@ export type PaymentRecord = Allocated<Payment>
 export type NegativeRecord = Allocated<NegativeAdjustment>
 export type PositiveRecord = Allocated<PositiveAdjustment>
 
+/** Returns the Ref of a payment that the service asks for by itself: "Invoices 702". */
+export const refOfInvoice = (number: bigint): string => `Invoices ${number}`
+
 /** Joins a record that is being read to its allocations, so that one exchange asks for both. */
 export async function withAllocations<Row>(
   reading: Promise<Row | undefined>,

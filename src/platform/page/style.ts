@@ -28,6 +28,7 @@ thead th{color:var(--soft);font-size:.9rem}
 th:first-child,td:first-child{padding-left:0}
 th:last-child,td:last-child{padding-right:0}
 .money{text-align:right;white-space:nowrap}
+.whole{white-space:nowrap}
 .sum td,.sum th{border-bottom:0;padding-top:.3rem;padding-bottom:.3rem}
 .sum th{font-weight:400;text-align:right}
 .total td,.total th{font-weight:700;font-size:1.1rem;border-top:2px solid var(--text)}
@@ -46,10 +47,6 @@ button,.button{display:inline-block;min-height:2.75rem;padding:.65rem 1.4rem;bor
 .actions form{margin:0}
 fieldset{margin:1.5rem 0 0;padding:0;border:0}
 legend{padding:0;font-size:1.1rem;font-weight:700}
-.field label{display:block;font-weight:600}
-.field small{display:block}
-.field input{width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--soft);border-radius:.4rem;background:var(--sheet);color:var(--text);font:inherit}
-.field input[aria-invalid=true]{border:2px solid var(--bad)}
 .check{display:flex;gap:.75rem;align-items:flex-start}
 .check input{width:1.5rem;height:1.5rem;min-height:0;padding:0;flex:none;margin:0}
 .pad{display:block;width:100%;max-width:37.5rem;aspect-ratio:3;border:1px solid var(--soft);border-radius:.4rem;touch-action:none;cursor:crosshair}
@@ -57,7 +54,7 @@ legend{padding:0;font-size:1.1rem;font-weight:700}
 a{color:inherit;text-underline-offset:.15em}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
 [tabindex="-1"]:focus{outline:0}
-@media (max-width:40rem){.sheet{margin:0;border-radius:0;box-shadow:none;min-height:100vh}header,main{padding-left:1rem;padding-right:1rem}h1{font-size:1.35rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.wide{display:none}button,.button,.actions form{width:100%;text-align:center}}
+@media (max-width:40rem){.sheet{margin:0;border-radius:0;box-shadow:none;min-height:100vh}header,main{padding-left:1rem;padding-right:1rem}h1{font-size:1.35rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.wide{display:none}button,.button,.actions form{width:100%;text-align:center}button+button{margin-top:.75rem}}
 .framed .sheet{max-width:none;min-height:0;margin:0;border-radius:0;box-shadow:none}
 @media print{.test,form,.actions{display:none}.sheet{margin:0;max-width:none;box-shadow:none}body{background:#fff}}
 `
