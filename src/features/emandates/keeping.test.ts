@@ -270,9 +270,8 @@ describe('an anonymised customer', () => {
     const client = await service.newAccount()
     const customerID = await customerOf(client)
     const customerPaymentMethodID = await methodOf(client, customerID, null)
-    const { bank_Name, bank_BranchCode, bank_AccHolder, bank_AccNumber, bank_AccountType, ...rest } = MANDATE
-    expect([bank_Name, bank_BranchCode, bank_AccHolder, bank_AccNumber, bank_AccountType]).toHaveLength(5)
-    const { path, id } = await ask(client, { ...rest, customerPaymentMethodID })
+    const withoutAccount = Object.entries(MANDATE).filter(([name]) => !name.startsWith('bank_'))
+    const { path, id } = await ask(client, { ...Object.fromEntries(withoutAccount), customerPaymentMethodID })
     const both = await Promise.all([sign(path), client.post(`/v1/customers/${customerID}/anonymise`)])
     expect(both[1].status).toBe(204)
     const left = await mandateOf(client, id)

@@ -42,7 +42,7 @@ test('one that cannot be used is refused in a sentence without a secret', () => 
   expect(refusalOf(elliptic, PASSWORD)).toBe('The file of SEAL_P12 must hold an RSA key and its certificate.')
 })
 
-test('doctor tells how long the certificate lasts, and of one that cannot be opened', () => {
+test('doctor finds how long the certificate lasts, and one that cannot be opened', () => {
   const DAY_MS = 86_400_000
   const config = { sealP12: makeP12(folder, { days: 100 }), sealP12Password: PASSWORD }
   const after = (days: number) => checkOwnSeal(config, Date.now() + days * DAY_MS).map(({ state }) => state)
