@@ -125,6 +125,7 @@ create table api_keys (
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  is_strict boolean default false not null,
   constraint api_keys_pkey PRIMARY KEY (account_id, api_key_id),
   constraint api_keys_account_id_key_hash_key UNIQUE (account_id, key_hash),
   constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),

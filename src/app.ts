@@ -368,7 +368,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       contextOf,
       freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
       ...readPlaces(),
-      measured: metrics.measured,
+      metrics,
     },
     operations,
     pages,

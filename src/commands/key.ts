@@ -1,4 +1,4 @@
-import { addKey, endKey, type KeyMoment } from '../features/api-keys/actions.ts'
+import { addKey, endKey, type KeyMoment, setStrictness } from '../features/api-keys/actions.ts'
 import { type ApiKey, listKeys } from '../features/api-keys/queries.ts'
 import type { Instant } from '../kernel/calendar.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
@@ -15,8 +15,15 @@ export interface NewKeyOptions {
   account: AccountId | undefined
   name: string
   permission: Permission
+  isStrict: boolean
   expiresAt: Instant | null
 }
+
+/** Says what strictness means, in one line. */
+const meaningOf = (isStrict: boolean): string =>
+  isStrict
+    ? 'Strict: fields and parameters that the service does not know are refused (400), unless a request sends Prefer: handling=lenient.'
+    : 'Tolerant: fields and parameters that the service does not know are ignored, and named in the header Perennial-Ignored.'
 
 const keyMoment = (account: Parameters<typeof momentOf>[0]): KeyMoment => ({
   realNow: instantOf(Date.now()),
@@ -37,12 +44,14 @@ export async function createKeyCommand(context: CommandContext, wish: NewKeyOpti
       ApiKey: secret,
       Name: wish.name,
       Permission: wish.permission,
+      isStrict: wish.isStrict,
       Expires: wish.expiresAt,
     })
     return EXIT.done
   }
   printLine(`API key   ${secret}`)
   printLine(`          Key ${id} of account ${account} (${wish.permission}). Keep it: it is shown this once.`)
+  if (wish.isStrict) printLine(meaningOf(true))
   return EXIT.done
 }
 
@@ -54,16 +63,32 @@ export async function listKeysCommand(context: CommandContext, named: AccountId 
   if (context.isJson) printJson(keys.map(keyAsJson))
   else
     printTable(
-      ['Key', 'Permission', 'State', 'Created', 'Last used', 'Name'],
+      ['Key', 'Permission', 'Names', 'State', 'Created', 'Last used', 'Name'],
       keys.map((key) => [
         String(key.id),
         key.permission,
+        key.isStrict ? 'strict' : 'tolerant',
         stateOf(key),
         key.createdAt,
         key.lastUsedAt ?? 'never',
         key.name,
       ]),
     )
+  return EXIT.done
+}
+
+/** Makes a key strict or tolerant. */
+export async function setKeyCommand(
+  context: CommandContext,
+  wish: { account: AccountId | undefined; key: Id; isStrict: boolean },
+): Promise<number> {
+  const account = await withDatabase(context, async (db) => {
+    const chosen = await chosenAccount(db, wish.account)
+    await db.transaction(chosen.id, (tx) => setStrictness(tx, wish.key, wish.isStrict, keyMoment(chosen)))
+    return chosen.id
+  })
+  if (context.isJson) printJson({ AccountID: account, ApiKeyID: wish.key, isStrict: wish.isStrict })
+  else printLine(meaningOf(wish.isStrict))
   return EXIT.done
 }
 
@@ -87,10 +112,11 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   return Date.parse(expiresAt) <= Date.now() ? 'expired' : `works until ${expiresAt}`
 }
 
-const keyAsJson = ({ id, name, permission, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey) => ({
+const keyAsJson = ({ id, name, permission, isStrict, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey) => ({
   ApiKeyID: id,
   Name: name,
   Permission: permission,
+  isStrict,
   CreatedDate: createdAt,
   Expires: expiresAt,
   LastUsed: lastUsedAt,

@@ -176,24 +176,27 @@ interface KeyOptions {
   account?: Id
   name: string
   readOnly?: boolean
+  strict?: boolean
   expires?: Instant
   json?: boolean
 }
 
 function addKeys(program: Command, run: Runner): void {
-  const keys = program.command('key').description('make, list and revoke API keys')
+  const keys = program.command('key').description('make, list, change and revoke API keys')
   keys
     .command('create')
     .description('make a key, which is shown once')
     .addOption(account())
     .option('--name <text>', 'what the key is for', nameValue, 'key')
     .option('--read-only', 'a key that may read and change nothing')
+    .option('--strict', 'a key whose requests may have no names that the service does not know')
     .option('--expires <date>', 'the moment from which it does not work any more (real time)', comingInstantValue)
     .addOption(json())
     .action((options: KeyOptions) => {
       const { name, expires } = options
       const permission = options.readOnly ? 'read' : 'full'
-      const wish = { account: options.account, name, permission, expiresAt: expires ?? null } as const
+      const isStrict = options.strict === true
+      const wish = { account: options.account, name, permission, isStrict, expiresAt: expires ?? null } as const
       return run(options, async (context) => (await import('./key.ts')).createKeyCommand(context, wish))
     })
   keys
@@ -203,6 +206,22 @@ function addKeys(program: Command, run: Runner): void {
     .addOption(json())
     .action((options: { account?: Id; json?: boolean }) =>
       run(options, async (context) => (await import('./key.ts')).listKeysCommand(context, options.account)),
+    )
+  keys
+    .command('set')
+    .description('choose what becomes of names that the service does not know')
+    .argument('<key>', 'its number, as "key list" shows it', idValue)
+    .addOption(account())
+    .addOption(new Option('--strict', 'they are refused').conflicts('tolerant'))
+    .option('--tolerant', 'they are ignored, and every answer names them')
+    .addOption(json())
+    .action(
+      (key: Id, options: { account?: Id; strict?: boolean; tolerant?: boolean; json?: boolean }, command: Command) => {
+        const { strict, tolerant } = options
+        if (!strict && !tolerant) command.error("error: one of the options '--strict' and '--tolerant' is needed")
+        const wish = { account: options.account, key, isStrict: strict === true }
+        return run(options, async (context) => (await import('./key.ts')).setKeyCommand(context, wish))
+      },
     )
   keys
     .command('revoke')

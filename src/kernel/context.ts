@@ -29,6 +29,8 @@ export interface Caller {
   account: Account
   keyId: bigint
   permission: Permission
+  /** Names that nobody knows are refused instead of ignored, unless a request prefers otherwise. */
+  isStrict: boolean
 }
 
 /** The moment an account lives in: its own clock, and the day that is today there. */
@@ -70,7 +72,7 @@ export const backgroundContext = (
   moment,
   actor,
   hasMailServer,
-  caller: { account, keyId: 0n, permission: 'full' },
+  caller: { account, keyId: 0n, permission: 'full', isStrict: false },
 })
 
 /** Facts about the reader's account that a row does not hold: the zone its dates are written in, and the day that is today there. */

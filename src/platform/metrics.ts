@@ -6,6 +6,8 @@ import { within } from './within.ts'
 /** Metrics of the service for /metrics, without anything about an account. Labels take few values, all of them known beforehand. */
 export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
+  /** Counts names of a request that nobody knows. */
+  ignoredNames(operation: string, count: number): void
   /** A billing run has finished. */
   runFinished(invoices: number, failed: number, seconds: number): void
   text(): Promise<string>
@@ -129,7 +131,7 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
 export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const { requests, latency, invoiced, failed, runSeconds } = counters(registers)
+  const { requests, latency, ignored, invoiced, failed, runSeconds } = counters(registers)
   const { pool, memory, info, up } = gauges(registers)
   const setFigures = figureGauges(registers)
   let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
@@ -156,6 +158,9 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
     measured(operation, status, seconds) {
       requests.inc({ operation, status: String(status) })
       latency.observe({ operation }, seconds)
+    },
+    ignoredNames(operation, count) {
+      ignored.inc({ operation }, count)
     },
     runFinished(invoices, failures, seconds) {
       invoiced.inc(invoices)
@@ -189,6 +194,12 @@ function counters(registers: Registry[]) {
       help: 'Time to answer',
       labelNames: ['operation'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    ignored: new Counter({
+      name: 'perennial_ignored_names_total',
+      help: 'Names in bodies and queries that nobody knows, and that were ignored',
+      labelNames: ['operation'],
       registers,
     }),
     invoiced: new Counter({

@@ -144,9 +144,17 @@ export const readOnlyClientOf = (service: TestService, client: TestClient) => cl
 /** A client of the same account by another key. */
 export const secondKeyOf = (service: TestService, client: TestClient) => clientByKey(service, client, 'full')
 
-async function clientByKey(service: TestService, client: TestClient, permission: Permission): Promise<TestClient> {
+/** A client of the same account by a key whose requests may have no unknown names. */
+export const strictClientOf = (service: TestService, client: TestClient) => clientByKey(service, client, 'full', true)
+
+async function clientByKey(
+  service: TestService,
+  client: TestClient,
+  permission: Permission,
+  isStrict = false,
+): Promise<TestClient> {
   const secret = newSecret('test')
-  const key = { name: 'another', permission, createdAt: '2027-01-01T00:00:00.000Z', expiresAt: null } as const
+  const key = { name: 'another', permission, isStrict, createdAt: '2027-01-01T00:00:00.000Z', expiresAt: null } as const
   await service.db.transaction(client.id, (tx) => insertKey(tx, client.id, { ...key, hash: secretHash(secret) }))
   return clientOf(service.app, client.id, secret)
 }

@@ -48,6 +48,7 @@ export function probeServer(
     } satisfies Account,
     keyId: 1n,
     permission: 'full',
+    isStrict: false,
   }
   const contextOf: HttpDeps['contextOf'] = (given) => ({
     account: given.account,
@@ -77,7 +78,7 @@ export function probeServer(
       expensiveAnswers: { run: (_owner, work) => work() },
       knownLong: new KnownLong(),
       rateLimit: () => ({ headers: {} }),
-      measured: () => {},
+      metrics: { measured: () => {}, ignoredNames: () => {} },
       ...overrides,
     },
     operations,

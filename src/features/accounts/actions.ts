@@ -68,7 +68,7 @@ export async function createAccount(
         ...common,
         type: 'api_key.created',
         recordId: keyId,
-        record: KeyRecordOut.write({ Name: 'first key', Permission: 'full' }),
+        record: KeyRecordOut.write({ Name: 'first key', Permission: 'full', isStrict: false }),
       },
     ])
     if (wish.mode === 'test') await addSandbox(tx, happenedAt, actor)

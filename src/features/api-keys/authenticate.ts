@@ -150,7 +150,7 @@ export function makeAuthenticator(
       }
       const { account, key } = found
       noteUse(account.id, key.id)
-      return { account, keyId: key.id, permission: key.permission }
+      return { account, keyId: key.id, permission: key.permission, isStrict: key.isStrict }
     },
     forget(account) {
       const prefix = `${account}:`

@@ -8,6 +8,8 @@ export interface ApiKey {
   id: Id
   name: string
   permission: Permission
+  /** Requests with this key are refused where they have names that nobody knows. */
+  isStrict: boolean
   hash: Buffer
   createdAt: Instant
   expiresAt: Instant | null
@@ -16,7 +18,7 @@ export interface ApiKey {
 }
 
 const KEY = fragment`
-  api_key_id as "id", name, permission, key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
+  api_key_id as "id", name, permission, is_strict as "isStrict", key_hash as "hash", created_at as "createdAt", expires_at as "expiresAt",
   revoked_at as "revokedAt", last_used_at as "lastUsedAt"`
 
 export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
@@ -36,19 +38,23 @@ export const lockKeys = (tx: Transaction, account: AccountId) =>
 export const insertKey = async (
   tx: Transaction,
   account: AccountId,
-  key: { name: string; permission: Permission; hash: Buffer; createdAt: Instant; expiresAt: Instant | null },
+  key: Pick<ApiKey, 'name' | 'permission' | 'hash' | 'createdAt' | 'expiresAt'> & { isStrict?: boolean },
 ): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
       tx,
-      sql`insert into api_keys (account_id, name, permission, key_hash, created_at, expires_at)
-          values (${account}, ${key.name}, ${key.permission}, ${key.hash}, ${key.createdAt}, ${key.expiresAt}) returning api_key_id as "id"`,
+      sql`insert into api_keys (account_id, name, permission, is_strict, key_hash, created_at, expires_at)
+          values (${account}, ${key.name}, ${key.permission}, ${key.isStrict ?? false}, ${key.hash}, ${key.createdAt}, ${key.expiresAt})
+          returning api_key_id as "id"`,
     )
   ).id
 
 export const revokeKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows<{ id: Id }>(sql`
     update api_keys set revoked_at = coalesce(revoked_at, ${at}) where account_id = ${account} and api_key_id = ${id} returning api_key_id as "id"`)
+
+export const updateStrictness = (tx: Transaction, account: AccountId, id: Id, isStrict: boolean) =>
+  tx.rows(sql`update api_keys set is_strict = ${isStrict} where account_id = ${account} and api_key_id = ${id}`)
 
 /** Stores when a key was last used, to the minute. */
 export const touchKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>

@@ -30,7 +30,7 @@ const credit = async (client: TestClient, customerID: number, wish: object) =>
 async function contextOf(client: TestClient) {
   const db = service.db.reader(client.id)
   const account = await getAccount(db, client.id)
-  const caller = { account, keyId: 1n, permission: 'read' } as const
+  const caller = { account, keyId: 1n, permission: 'read', isStrict: false } as const
   return { db, context: { account, moment: momentOf(account, Date.now), caller, actor: 'test' } }
 }
 

@@ -42,7 +42,7 @@ async function pdfOf(client: TestClient, id: number | string, headers: Record<st
 async function documentOf(client: TestClient, id: number) {
   const db = service.db.reader(client.id)
   const account = await getAccount(db, client.id)
-  const caller = { account, keyId: 1n, permission: 'read' } as const
+  const caller = { account, keyId: 1n, permission: 'read', isStrict: false } as const
   return loadInvoiceDocument(db, { account, moment: momentOf(account, Date.now), caller, actor: 'test' }, BigInt(id))
 }
 

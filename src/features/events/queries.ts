@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   'account.clock_moved',
   'account.invoice_number_raised',
   'api_key.created',
+  'api_key.updated',
   'api_key.revoked',
   'currency.added',
   'currency.deleted',

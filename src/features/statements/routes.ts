@@ -108,6 +108,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
   }),
   readOperation({
     id: 'getStatementPdf',
+    hasStrictQuery: true,
     method: 'GET',
     path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
     tag,

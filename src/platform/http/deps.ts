@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Places } from '../places.ts'
 import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
@@ -38,6 +39,6 @@ export interface HttpDeps {
   /** Requests whose answers need not be tried as short ones. */
   knownLong: KnownLong
   rateLimit(caller: Caller): RateState
-  /** Told of every answer, for /metrics. */
-  measured(operation: string, status: number, seconds: number): void
+  /** Counts every answer, and the names of requests that nobody knows. */
+  metrics: Pick<Metrics, 'measured' | 'ignoredNames'>
 }

@@ -8,6 +8,7 @@ import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import type { Snapshot } from '../database/reads.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
+import type { IgnoredNames } from '../wire/ignored-names.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
 import { LARGE_BYTES } from './body-bounds.ts'
@@ -49,14 +50,19 @@ interface Sent {
   address: string
   headers: FastifyRequest['headers']
   isStrict: boolean
+  ignored: IgnoredNames
 }
 
-/** Answers a request to an operation. `gone` makes a signal that is aborted when the caller hangs up before the answer. */
+/**
+ * Answers a request to an operation. `gone` makes a signal that is aborted when the caller hangs up before the answer; `ignored` takes the
+ * names that nobody knows.
+ */
 export async function handleOperation(
   deps: HttpDeps,
   operation: Operation,
   request: FastifyRequest,
   gone: () => AbortSignal,
+  ignored: IgnoredNames,
 ): Promise<Answer> {
   if (request.body instanceof Error && !operation.takesAnyBody) throw request.body
   const bytes = request.body instanceof Error ? undefined : (request.body as Buffer | undefined)
@@ -72,10 +78,39 @@ export async function handleOperation(
     url: request.url,
     address: `${request.protocol}://${request.host}`,
     headers: request.headers,
-    isStrict:
-      operation.hasStrictQuery === true ||
-      /(^|[,;\s])handling\s*=\s*"?strict\b/i.test(String(request.headers['prefer'] ?? '')),
+    isStrict: operation.hasStrictQuery === true || isStrictlyAsked(request.headers['prefer'], caller),
+    ignored,
   }
+  try {
+    return await answerOf(deps, operation, caller, sent, gone)
+  } finally {
+    if (!ignored.isRead) readIgnored(sent, deps.contextOf(caller))
+  }
+}
+
+/** Returns whether unknown names are refused: as the request prefers (RFC 7240), else as its key has it. */
+function isStrictlyAsked(prefer: string | string[] | undefined, { isStrict }: Caller): boolean {
+  if (prefer === undefined) return isStrict
+  const [, handling] = /(?:^|[,;\s])handling\s*=\s*"?(strict|lenient)\b/i.exec(String(prefer)) ?? []
+  return handling === undefined ? isStrict : handling.toLowerCase() === 'strict'
+}
+
+/** Reads a request that nobody read, for its unknown names alone: its answer was kept, or it was refused before. */
+function readIgnored(sent: Sent, context: RequestContext): void {
+  try {
+    gatherInput(sent, context, new Problems())
+  } catch (refusal) {
+    if (!(refusal instanceof Fault)) throw refusal
+  }
+}
+
+async function answerOf(
+  deps: HttpDeps,
+  operation: Operation,
+  caller: Caller,
+  sent: Sent,
+  gone: () => AbortSignal,
+): Promise<Answer> {
   if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
   if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
   if (operation.kind === 'outward') return handleOutward(deps, operation, caller, sent)
@@ -370,11 +405,14 @@ async function checked(
 
 /** Reads everything that was sent, as declared. Fields with a problem are left out, so that what they refer to can still be checked. */
 function gatherInput(sent: Sent, context: RequestContext, problems: Problems): Input<any, any> {
+  sent.ignored.begin()
   const reading: ReadContext = {
     problems,
     timeZone: context.account.timeZone,
     isStrict: sent.isStrict,
     isSecret: sent.operation.cardNumberAt !== undefined,
+    ignored: sent.ignored,
+    nameOf: sent.operation.hasStrictQuery ? 'parameter' : 'field',
   }
   const key = sent.operation.kind === 'read' ? undefined : idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key === 'object') problems.add(key.code, key.field, key.message)

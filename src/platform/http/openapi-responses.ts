@@ -14,6 +14,11 @@ const HEADERS = {
     name: 'IdempotencyReplayed',
     description: 'true where the answer was kept from an earlier request with this Idempotency-Key',
   },
+  'Perennial-Ignored': {
+    name: 'PerennialIgnored',
+    description:
+      'RFC 9651: the names of the request that are not known and were ignored, each with the known one that it is `near` to. Left out where there were none',
+  },
   'Retry-After': { name: 'RetryAfter', description: 'After how many seconds to try again, where waiting can help' },
   'WWW-Authenticate': { name: 'WwwAuthenticate', description: 'How to send credentials' },
 } as const
@@ -23,6 +28,9 @@ const SCHEMAS: Partial<Record<HeaderName, Schema>> = {
   'Retry-After': { type: 'integer', minimum: 0 },
   'Idempotency-Replayed': { type: 'string', enum: ['true'] },
 }
+
+/** Of every answer to a request that was read. */
+const EVERYWHERE = ['X-Request-Id', 'Perennial-Ignored'] as const
 
 export const headerComponents: Schema = Object.fromEntries(
   Object.entries(HEADERS).map(([header, { name, description }]) => [
@@ -35,7 +43,7 @@ export const headersOf = (names: readonly HeaderName[]): Schema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${HEADERS[name].name}` }]))
 
 const REASONS: Record<number, string> = {
-  400: 'Malformed JSON or invalid input; with Prefer: handling=strict also what is not known; all problems are listed',
+  400: 'Malformed JSON or invalid input; of a strict key or with Prefer: handling=strict also what is not known; all problems are listed',
   401: 'No credentials, or wrong ones',
   403: 'The API key may only read',
   404: 'The record that the request is about does not exist',
@@ -60,10 +68,18 @@ const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {
 /** Refused by the connection, before there is a request that could be identified. */
 const UNIDENTIFIED = 408
 
+/** Refused before anybody looks at what was sent. */
+const UNREAD = new Set([401, 403, 413, 415])
+
+const headersOfRefusal = (status: number): HeaderName[] => [
+  ...(UNREAD.has(status) ? (['X-Request-Id'] as const) : EVERYWHERE),
+  ...(REFUSAL_HEADERS[status] ?? []),
+]
+
 /** Describes a refusal with its reason. */
 export const refusal = (status: number, description: string): Schema => ({
   description,
-  ...(status === UNIDENTIFIED ? {} : { headers: headersOf(['X-Request-Id', ...(REFUSAL_HEADERS[status] ?? [])]) }),
+  ...(status === UNIDENTIFIED ? {} : { headers: headersOf(headersOfRefusal(status)) }),
   content: { 'application/json': { schema: errorSchema } },
 })
 
@@ -121,7 +137,7 @@ function successHeaders(operation: Operation, operations: readonly Operation[]):
     (method === 'PUT' && hasEtag(operation)) ||
     (created !== undefined && isTagged(created.path, operations))
   const names: HeaderName[] = [
-    'X-Request-Id',
+    ...EVERYWHERE,
     ...(isOfRecord ? (['ETag'] as const) : []),
     ...(created ? (['Location'] as const) : []),
     ...(success.headers ?? []),
@@ -161,13 +177,13 @@ export function responsesOf(operation: Operation, operations: readonly Operation
   if (preview)
     responses[200] = {
       description: 'With preview=true: what it would do',
-      headers: headersOf(['X-Request-Id']),
+      headers: headersOf(EVERYWHERE),
       content: contentOf({ schema: preview }),
     }
   if (success.pending)
     responses[202] = {
       description: 'Begun; the outcome is not known yet',
-      headers: headersOf(['X-Request-Id', 'Idempotency-Replayed']),
+      headers: headersOf([...EVERYWHERE, 'Idempotency-Replayed']),
       content: contentOf({ schema: success.pending }),
     }
   for (const status of refusalsOf(operation)) {

@@ -67,11 +67,14 @@ export function queryAsJson(
   problems: Problems,
 ): { [name: string]: Json } {
   const properties = (field.schema['properties'] ?? {}) as Record<string, { type?: string | string[] }>
-  const found: { [name: string]: Json } = {}
+  const found = Object.create(null) as { [name: string]: Json }
   for (const [name, value] of Object.entries(raw)) {
     const known = field.spellings?.get(name) ?? (Object.hasOwn(properties, name) ? name : undefined)
     if (typeof value !== 'string') {
-      if (known === undefined) continue
+      if (known === undefined) {
+        found[name] = ''
+        continue
+      }
       problems.add('repeated', name, `${name} may be given once.`)
       continue
     }

@@ -19,6 +19,7 @@ import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
 import { type Answer, type Operation, permissionOf } from './operation.ts'
 import type { Pages } from './pages.ts'
+import { IgnoredNames } from '../wire/ignored-names.ts'
 import { collectBody } from './request-body.ts'
 import { loggedPath, sentTexts } from './sent-texts.ts'
 
@@ -164,7 +165,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
   })
   app.addHook('onResponse', async (request, reply) => {
     const name = request.routeOptions.config.operation?.id ?? request.routeOptions.url ?? 'unknown'
-    deps.measured(name, reply.statusCode, reply.elapsedTime / 1000)
+    deps.metrics.measured(name, reply.statusCode, reply.elapsedTime / 1000)
     request.log.debug(
       {
         method: request.method,
@@ -216,7 +217,7 @@ function answerCors(request: FastifyRequest, reply: FastifyReply, origins: reado
   reply.header('access-control-allow-origin', origin)
   reply.header(
     'access-control-expose-headers',
-    'allow, etag, idempotency-replayed, link, location, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-request-id',
+    'allow, etag, idempotency-replayed, link, location, perennial-ignored, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-request-id',
   )
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false
   reply.header('access-control-allow-methods', 'GET, POST, PUT, DELETE')
@@ -236,7 +237,13 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
     handler: async (request, reply) => {
       let signal: AbortSignal | undefined
       const gone = () => (signal ??= goneSignal(reply))
-      return send(reply, await handleOperation(deps, operation, request, gone), request.rateHeaders)
+      const ignored = new IgnoredNames()
+      const answer = await handleOperation(deps, operation, request, gone, ignored).finally(() => {
+        if (ignored.count === 0) return
+        reply.header('perennial-ignored', ignored.header())
+        deps.metrics.ignoredNames(operation.id, ignored.count)
+      })
+      return send(reply, answer, request.rateHeaders)
     },
   })
 }
@@ -332,7 +339,7 @@ async function answerUnroutable(
   } catch (refusal) {
     replyWithError(refusal, request, reply, deps, pages)
   }
-  deps.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
+  deps.metrics.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
 }
 
 /** Bytes that are no HTTP request. There is no request to answer in full: the plainest answer, and the connection ends. */

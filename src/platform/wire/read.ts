@@ -1,6 +1,8 @@
 import type { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
+import type { IgnoredNames } from './ignored-names.ts'
 import { canonicalJson, type Json, isJsonNumber, isJsonObject } from './json.ts'
+import { nearName } from './near-names.ts'
 import { asComponent, describedAs, nullable, type Schema } from './schema.ts'
 
 /** How request bodies are read: one declaration gives the checks, the TypeScript type and the OpenAPI schema. */
@@ -13,6 +15,10 @@ export interface ReadContext {
   isStrict: boolean
   /** True while a value must not be repeated in a message (card numbers, passwords). */
   isSecret: boolean
+  /** Takes the unknown names where they are no errors; left out: nobody asks for them. */
+  ignored?: IgnoredNames
+  /** The word of refusals for what has an unknown name; left out: a field. */
+  nameOf?: 'field' | 'parameter'
 }
 
 /** A field's value that was refused; the problem is already noted. */
@@ -146,21 +152,33 @@ interface Names {
   ignored: Set<string>
 }
 
+/** Returns whether a name is one of paging, which may stand in every request, also where there are no pages. */
+const isPaging = (name: string): boolean => name === 'page' || name === 'page_size'
+
 function checkNames(value: { [name: string]: Json }, path: string, context: ReadContext, names: Names): void {
   for (const name of Object.keys(value)) {
-    if (names.spellings.has(name) || names.ignored.has(name)) continue
+    if (names.spellings.has(name) || names.ignored.has(name) || isPaging(name)) continue
     const meant = names.byLowerCase.get(name.toLowerCase())
-    // Whatever stands where a name should: a secret is repeated nowhere.
-    const isHidden = context.isSecret && meant === undefined
     if (meant !== undefined) {
       const place = at(path, name)
       context.problems.add('wrong_letter_case', place, `The field ${place} is not known; did you mean ${meant}?`)
-    } else if (context.isStrict) {
-      const shownName = isHidden ? '…' : name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…` : name
-      const place = at(path, shownName)
-      context.problems.add('unknown_field', place, `The field ${place} is not known.`)
-    }
+    } else if (context.isStrict) refuseName(name, path, context, names)
+    else context.ignored?.note({ path, name, spellings: names.spellings, isHidden: context.isSecret })
   }
+}
+
+/** Problems from which on no near name is looked for: a body may hold a hundred thousand unknown ones. */
+const HINTS_MAX = 20
+
+function refuseName(name: string, path: string, context: ReadContext, { spellings }: Names): void {
+  const near = context.problems.found.length < HINTS_MAX ? nearName(name, spellings) : undefined
+  // Whatever stands where a name should: a secret is repeated nowhere. One that is nearly a known name is none.
+  const isHidden = context.isSecret && near === undefined
+  const shownName = isHidden ? '…' : name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN)}…` : name
+  const place = at(path, shownName)
+  const { nameOf = 'field' } = context
+  const hint = near === undefined ? '.' : `; did you mean ${near}?`
+  context.problems.add(`unknown_${nameOf}`, place, `The ${nameOf} ${place} is not known${hint}`)
 }
 
 function readProperties<P extends Properties>(
