@@ -33,6 +33,34 @@ describe('beside a running service', () => {
       expect(Date.now() - revokedAt).toBeLessThan(1000)
   })
 
+  test('a key is made strict, and tolerant again, each with a line that says what it means', async () => {
+    const env = { DATA_DIR: testFolder() }
+    const service = await serve(env)
+    const strict = await runProgram(['key', 'create', '--strict'], env)
+    expect(strict).toMatchObject({ code: 0, out: /^Strict: .* refused \(400\), unless .*handling=lenient\.$/m })
+    const credentials = { account: service.account, key: /API key {3}(\S+)/.exec(strict.out)![1]! }
+    const status = async () => (await call(service, credentials, '/v1/currencies?colour=red')).status
+    expect(await status()).toBe(400)
+    expect(await runProgram(['key', 'set', '2', '--tolerant'], env)).toMatchObject({
+      code: 0,
+      out: /^Tolerant: .* Perennial-Ignored\.\n$/,
+    })
+    const setAt = Date.now()
+    while ((await status()) !== 200) expect(Date.now() - setAt).toBeLessThan(1000)
+    expect(JSON.parse((await runProgram(['key', 'set', '2', '--strict', '--json'], env)).out)).toEqual({
+      AccountID: service.account,
+      ApiKeyID: 2,
+      isStrict: true,
+    })
+    expect(JSON.parse((await runProgram(['key', 'list', '--json'], env)).out)).toMatchObject([
+      { ApiKeyID: 1, isStrict: false },
+      { ApiKeyID: 2, isStrict: true },
+    ])
+    expect(await runProgram(['key', 'set', '9', '--strict'], env)).toMatchObject({ code: 1, err: /has no API key 9/ })
+    for (const options of [[], ['--strict', '--tolerant']])
+      expect(await runProgram(['key', 'set', '2', ...options], env)).toMatchObject({ code: 2, err: /--tolerant/ })
+  })
+
   test('accounts begin where ACCOUNT_ID_START says, and keys of one are not taken for keys of another', async () => {
     const env = { DATA_DIR: testFolder(), ACCOUNT_ID_START: '7000' }
     const service = await serve(env)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { addKey, endKey } from './actions.ts'
+import { addKey, endKey, setStrictness } from './actions.ts'
 import { listKeys } from './queries.ts'
 
 const service = await startTestService()
@@ -45,4 +45,24 @@ test('the last key that may write ends only by force; read keys and expired ones
   await expect(end(second.id)).rejects.toMatchObject({ problems: [{ code: 'api_key_last' }] })
   await end(second.id, true)
   await end(read.id)
+})
+
+test('a key is tolerant unless it is made strict; each change has an event, none changes nothing, and a revoked key stays', async () => {
+  const client = await service.newAccount()
+  const inAccount = <T>(work: Parameters<typeof service.db.transaction<T>>[1]) =>
+    service.db.transaction(client.id, work)
+  const set = (id: bigint, isStrict: boolean) => inAccount((tx) => setStrictness(tx, id, isStrict, moment))
+  const strictness = async () => (await inAccount((tx) => listKeys(tx, client.id))).map(({ isStrict }) => isStrict)
+  const wish = { mode: 'test', name: 'another', permission: 'full', expiresAt: null } as const
+  const tolerant = await inAccount((tx) => addKey(tx, wish, moment))
+  await inAccount((tx) => addKey(tx, { ...wish, isStrict: true }, moment))
+  expect(await strictness()).toEqual([false, false, true])
+  await set(tolerant.id, true)
+  await set(tolerant.id, true)
+  expect(await strictness()).toEqual([false, true, true])
+  const { body } = await client.get('/v1/events?type=api_key.updated')
+  expect(body).toMatchObject([{ RecordID: Number(tolerant.id), Record: { Name: 'another', isStrict: true } }])
+  await inAccount((tx) => endKey(tx, tolerant.id, moment, false))
+  await expect(set(tolerant.id, false)).rejects.toMatchObject({ problems: [{ code: 'api_key_revoked' }] })
+  await expect(set(999n, true)).rejects.toMatchObject({ kind: 'missing' })
 })

@@ -78,6 +78,34 @@ describe('names that nobody knows', () => {
     expect(await ignoredBy(send('/v1/customers', { ...company, Colour: 'red' }))).toEqual([422, '"Colour"'])
   })
 
+  test('are told by work that is long or calls a gateway, and by its kept answer', async () => {
+    const { client, customerID } = await withCustomer()
+    const sentTwice = async (method: string, path: string, body: object) => {
+      const headers = { 'idempotency-key': path }
+      const answers = [
+        await client.request(method, path, body, headers),
+        await client.request(method, path, body, headers),
+      ]
+      expect(answers.map((answer) => answer.status)).toEqual([200, 200])
+      expect(answers[1]?.headers['idempotency-replayed']).toBe('true')
+      return answers.map((answer) => answer.headers[HEADER])
+    }
+    const clock = await sentTwice('PUT', '/v1/clock', { Now: '2027-01-02', Nwo: 1 })
+    expect(clock).toEqual(['"Nwo";near="Now"', '"Nwo";near="Now"'])
+    const CreditCard = {
+      CardType: 'Visa',
+      Number: '4242424242424242',
+      NameOnCard: 'Ada',
+      LastNameOnCard: 'Lovelace',
+      ExpiryMonth: 12,
+      ExpiryYear: 2030,
+      name_on_card: 'Ada',
+    }
+    const card = await sentTwice('POST', '/v1/paymentmethods/creditcard', { customerID, isPrimary: true, CreditCard })
+    const near = '"CreditCard.name_on_card";near="NameOnCard"'
+    expect(card).toEqual([near, near])
+  })
+
   test('are neither computed fields nor paging, and are not looked for where no body is', async () => {
     const { client, customerID } = await withCustomer()
     const path = `/v1/customers/${customerID}`
