@@ -81,6 +81,7 @@ export async function startTestService(
     rateLimitPerMinute?: number
     publicUrl?: string
     widgetOrigin?: string
+    trustProxy?: boolean
     hasMailServer?: boolean
     /** Adapters in the place of those of their type. */
     adapters?: readonly GatewayAdapter[]
@@ -107,7 +108,7 @@ export async function startTestService(
       publicUrl: options.publicUrl,
       widgetOrigin: options.widgetOrigin,
       corsOrigins: [],
-      trustProxy: false,
+      trustProxy: options.trustProxy ?? false,
       bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
       hasMailServer: options.hasMailServer ?? false,

@@ -79,13 +79,14 @@ function describe(charge: Charge, locale: string): string | null {
   return `${days}, ${charge.kind === 'late_usage' ? `${words.late}: ` : ''}${change}`
 }
 
-/** Returns the text of a line. Lines of the rules are written in the document's language; what a caller wrote stays as it is. */
+/** Returns the text of a line. Lines of the rules are written in the document's language; what a caller wrote stays as it is, and nothing is called a charge. */
 function lineOf(charge: Charge, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)
   const ownName = kind === 'setup' ? words.setup : kind === 'trial' ? words.trial : name
   const shown = description === null ? describe(charge, locale) : cutText(description, words)
-  return { name: ownName, description: shown, quantity, unitPrice, netMinor }
+  const isNamed = Boolean(ownName) || Boolean(shown)
+  return { name: isNamed ? ownName : words.charge, description: shown, quantity, unitPrice, netMinor }
 }
 
 /** Returns a text that was taken before there was a limit of lines, cut to it. */

@@ -30,6 +30,8 @@ interface Words {
   currency: string
   forInvoice: string
   description: string
+  /** Name of a line that has none of its own. */
+  charge: string
   quantity: string
   unitPrice: string
   amountIn(currency: string): string
@@ -104,6 +106,7 @@ const en: Words = {
   currency: 'Currency',
   forInvoice: 'For invoice',
   description: 'Description',
+  charge: 'Charge',
   quantity: 'Quantity',
   unitPrice: 'Unit price',
   amountIn: (currency) => `Amount (${currency})`,
@@ -200,6 +203,7 @@ const de: Words = {
   currency: 'Währung',
   forInvoice: 'Zu Rechnung',
   description: 'Bezeichnung',
+  charge: 'Posten',
   quantity: 'Menge',
   unitPrice: 'Einzelpreis',
   amountIn: (currency) => `Betrag (${currency})`,

@@ -167,12 +167,17 @@ describe('paying with a new card', () => {
     expect((await open(service, path)).seen).toContain('✓ Paid')
   })
 
+  const HOW = { suspended: 'suspend', archived: 'archive' }
+
   test.each([
+    ['held', ['4242 primary']],
     ['suspended', ['4242 primary']],
     ['archived', []],
   ] as const)('is taken of a customer who is %s', async (state, kept) => {
     const { client, customerID, cardPath, enter, methods } = await payable(null)
-    await client.put(`/v1/customers/${customerID}/${state === 'archived' ? 'archive' : 'suspend'}`)
+    const held = { Name: 'Acme', isCompany: true, PaymentMethod: 'credit_card', isCollectionHold: true }
+    const at = `/v1/customers/${customerID}`
+    expect((await (state === 'held' ? client.put(at, held) : client.put(`${at}/${HOW[state]}`))).status).toBe(204)
     expect((await open(service, cardPath)).text.includes('name="keep"')).toBe(state !== 'archived')
     expect((await enter(CARDS.good, KEPT)).seen).toContain('✓ Paid')
     expect(await methods()).toEqual(kept)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { codesOf, moveTo } from '../../../test/support/shop.ts'
+import { cardShop } from '../collection/shop.testing.ts'
 import { creditOf, paymentOf } from '../money/money.testing.ts'
 import { open, ORIGIN, pathOf, seenOf } from './pages.testing.ts'
 
@@ -225,5 +226,22 @@ describe('the page of an invoice', () => {
       if (client === test) expect(link.body.Url).toMatch(/^http:\/\/billing\.local:3000\/i\/\d+-\d+-0-[a-z2-7]{26}$/)
       else expect([link.status, codesOf(link)]).toEqual([409, ['public_url_missing']])
     }
+  })
+  test('has its link by https where a proxy that is trusted says so, and by http where it is not trusted', async () => {
+    for (const trustProxy of [true, false]) {
+      const without = await startTestService({ trustProxy })
+      const { client, invoice } = await cardShop(without, null)
+      const sent = { host: 'billing.local', 'x-forwarded-proto': 'https' }
+      const { body } = await client.get(`/v1/invoices/${await invoice(1)}/link`, undefined, sent)
+      expect(new URL(body.Url).origin).toBe(trustProxy ? 'https://billing.local' : 'http://billing.local')
+    }
+  })
+  test.each([
+    ['en-GB', 'Charge'],
+    ['de-DE', 'Posten'],
+  ])('names a line without any text in %s', async (Locale, name) => {
+    const { client, invoice } = await cardShop(service, null, { Locale })
+    const { text } = await open(service, await pathOf(client, await invoice(5)))
+    expect(text).toContain(`<td><bdi>${name}</bdi></td>`)
   })
 })

@@ -28,10 +28,10 @@ const isDraftRefusal = (id: bigint) =>
 /** Returns the address of the service: PUBLIC_URL, and where that is not set the address of the request, for a test account alone. */
 function publicUrlOf(
   { publicUrl, account }: RequestContext,
-  { headers }: Pick<Input<undefined, unknown>, 'headers'>,
+  { address }: Pick<Input<undefined, unknown>, 'address'>,
 ): string {
   if (publicUrl !== undefined) return publicUrl
-  if (account.mode === 'test' && typeof headers['host'] === 'string') return `http://${headers['host']}`
+  if (account.mode === 'test') return address
   throw conflict('public_url_missing', 'Nobody knows the address of this service: set PUBLIC_URL to make links.')
 }
 
