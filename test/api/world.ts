@@ -467,6 +467,10 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     path: `${await newSubscription(world)}/changeterm`,
     body: { Term: 12, TermType: 'months' },
   }),
+  skipSubscription: async (world) => ({
+    path: `${await newSubscription(world)}/skip`,
+    body: { Until: '2026-01-01', Reason: 'A meter that ran away' },
+  }),
   reactivateSubscription: async (world) => {
     const path = await newSubscription(world)
     await world.client.put(`${path}/cancel/norefund`)

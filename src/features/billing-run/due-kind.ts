@@ -132,7 +132,8 @@ export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R
   }
 }
 
-function reasonOf(error: unknown, onceConstraint: string | undefined): string {
+/** Returns the reason why a record could not be billed, as a sentence for a person. */
+export function reasonOf(error: unknown, onceConstraint?: string): string {
   const { constraint } = error as { constraint?: string }
   if (constraint !== undefined && constraint === onceConstraint)
     return 'A period that is due has been billed before, so the dates of the record do not fit what was billed.'

@@ -129,6 +129,7 @@ export const EVENT_TYPES = [
   'allocation.deleted',
   'subscription.changed',
   'subscription.reactivated',
+  'subscription.skipped',
   'subscription.updated',
   'subscription.deleted',
   'usage.recorded',

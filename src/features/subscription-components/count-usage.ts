@@ -1,14 +1,16 @@
-import { type ComponentState, type CycleUsage, isMetered } from '../../engine/subscription/components.ts'
+import { type ComponentState, type CycleUsage, isMetered, versionFor } from '../../engine/subscription/components.ts'
 import { usageFrom } from '../../engine/subscription/component-cycles.ts'
+import { exactPrice } from '../../engine/subscription/pricing.ts'
 import { firstPeriodFrom } from '../../engine/subscription/renewal.ts'
 import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscription/subscription.ts'
 import { cycleOfUsage, withReport, withUsage } from '../../engine/subscription/usage.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import { add, type Decimal, equals, ZERO } from '../../kernel/decimal.ts'
-import { conflict, Fault } from '../../kernel/fault.ts'
+import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { ComponentId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import { isAmountInBounds, roundToMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
@@ -206,6 +208,7 @@ export class UsageTallies {
     const { componentId, subscriptionId, units, isSet, key, memo } = report
     const { component, cycle, cycles } = this.#tallyOf(counted, componentId, day)
     const { from } = cycle
+    if (!cycle.isFree) checkBound(counted, component, report, from)
     const before = cycles.get(from) ?? usageFrom(component, from)
     const after = reported(before, cycle, report)
     cycles.set(from, cycle.isFree ? { ...after, isFree: true } : after)
@@ -228,6 +231,16 @@ export class UsageTallies {
     this.#tallies.clear()
     return rows
   }
+}
+
+/** Refuses a report (400) that by itself reaches the bound of amounts in the price of its cycle: no invoice could ever hold it. */
+function checkBound({ state }: CountedSubscription, component: ComponentState, report: UsageReport, from: IsoDate) {
+  if (report.units.coefficient <= 0n) return
+  const { scheme, list } = versionFor(component, from)
+  const minor = roundToMinor(exactPrice(scheme, list, report.units), state.digits)
+  if (isAmountInBounds(minor, state.digits)) return
+  const field = fieldIn(report, 'NumUnits')
+  throw invalid('amount_too_large', `The price of ${field} reaches 1,000,000,000,000.`, field)
 }
 
 function reported(before: CycleUsage, cycle: CountedCycle, report: UsageReport): CycleUsage {

@@ -6,6 +6,7 @@ import { planSubscriptionDue, type SubscriptionPlan, withEnd } from '../../engin
 import type { Place } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
+import { ZERO } from '../../kernel/decimal.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { invalid } from '../../kernel/fault.ts'
@@ -200,6 +201,29 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
 export function planSubscriptionReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const before = factsOf(s, context)
   return planFrom(s, before, planReturn(before, gapFrom, context.today), context, context.today)
+}
+
+/** Returns a charge as one of nothing: it counts as billed, so later charges of its cycle are differences to its facts. */
+const freed = (charge: PlannedCharge): PlannedCharge => ({
+  ...charge,
+  price: ZERO,
+  quantity: charge.brackets?.quantity ?? charge.quantity,
+  brackets: null,
+  unitPrice: ZERO,
+  netMinor: 0n,
+})
+
+/** Plans what falls due on a subscription up to a day, which is not after today, as billed at 0.00, also where it cannot be billed. */
+export function planSkip(s: BillableSubscription, until: IsoDate, context: PlanContext): BillingPlan {
+  const before = factsOf(s, context)
+  const due = planSubscriptionDue(before, until)
+  const charges = [...due.invoices.flatMap((planned) => planned.charges), ...due.credited].map((charge) => {
+    const { spreadBy: _, ...skipped } = freed(charge)
+    return skipped
+  })
+  const plan = planFrom(s, before, { ...due, invoices: [], credited: [] }, context, until)
+  plan.zeroCharges.push(...charges.map((charge) => ({ subscriptionId: s.id, charge })))
+  return plan
 }
 
 /** Adds to a plan the invoices that the engine planned, their periods billed at zero, and the number of renewals. */

@@ -14,6 +14,7 @@ import type { shownOf } from './actions.ts'
 import { loadSubscription, recordSubscriptionEvent } from './record.ts'
 import { keepOpening, recordOpening } from '../subscription-components/count-usage.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
+import { billBefore } from './failing.ts'
 import { listChargesBeyond, listPendingOffers, updateChanged, updateLastInvoiceDate } from './change-queries.ts'
 import type { OpeningUsage } from '../subscription-components/resolve.ts'
 import { updateShown } from '../subscription-components/queries.ts'
@@ -67,7 +68,7 @@ export async function changeSubscription(
 ): Promise<ChangeMade> {
   const issued: InvoiceId[] = []
   const issuing: IssueContext = { ...context, issued }
-  await billSubscription(tx, issuing, given)
+  await billBefore(tx, issuing, given)
   const subject = await subjectOf(tx, given.id)
   const charges = await listChargesBeyond(tx, tx.account, given.id, context.moment.today)
   const planned = plan(subject, charges)

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { chooseCollection, type ChosenCollection } from '../invoices/collection.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
-import { billSubscription } from './bill.ts'
+import { billBefore } from './failing.ts'
 import { updateDetails } from './change-queries.ts'
 import { deleteSubscriptions } from './delete-queries.ts'
 import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
@@ -33,7 +33,7 @@ export const detailOperations = (): Operation[] => [
       if (!isRunning(given, today))
         throw conflict('subscription_ended', `Subscription ${given.id} has ended and cannot be edited.`)
       if (collection?.conflict) throw collection.conflict
-      await billSubscription(tx, context, given)
+      await billBefore(tx, context, given)
       const s = await loadSubscription(tx, given.id)
       const leadDays =
         body.numDaysBeforeToInv ?? (body.numDaysBeforeToInv === null ? context.account.leadDays : s.leadDays)

@@ -14,6 +14,7 @@ import { planContext } from './bill.ts'
 import { dropFutureChanges } from './change.ts'
 import { changeOperations } from './change-routes.ts'
 import { detailOperations } from './detail-routes.ts'
+import { skipOperation } from './skip-routes.ts'
 import { type ResolvedReferences, resolveReferences, composeSubscription } from './resolve.ts'
 import { writePreview } from './preview.ts'
 import {
@@ -152,4 +153,5 @@ export const subscriptionOperations = (): Operation[] => [
   ...changing(),
   ...detailOperations(),
   ...changeOperations(),
+  skipOperation(),
 ]

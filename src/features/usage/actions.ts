@@ -8,7 +8,8 @@ import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { loadSubscription, recordSubscriptionEvent } from '../subscriptions/record.ts'
-import { billSubscription, isDue } from '../subscriptions/bill.ts'
+import { isDue } from '../subscriptions/bill.ts'
+import { tryToBill } from '../subscriptions/failing.ts'
 import { checkPaused, subjectFrom, subjectOf, writeChange } from '../subscriptions/change.ts'
 import { checkOptIn } from '../subscription-components/resolve.ts'
 import {
@@ -84,15 +85,19 @@ export async function findReported(
   return { reports, components, known }
 }
 
-/** Records entries of one subscription, all or none. Quantities and opt-ins change as a modification would change them. */
+/**
+ * Records entries of one subscription, all or none. Quantities and opt-ins change as a modification would change them. Where what is due
+ * cannot be billed, usage is recorded all the same, because correcting it is a way out, and billing is tried again. Returns whether what is
+ * due is billed.
+ */
 export async function recordUsage(
   tx: Transaction,
   context: RequestContext,
   given: SubscriptionView,
   { reports, components, known }: ReportedUsage,
-): Promise<void> {
+): Promise<boolean> {
   const { today } = context.moment
-  await billSubscription(tx, context, given)
+  const failure = await tryToBill(tx, context, given)
   const subject = isDue(given, context)
     ? await subjectOf(tx, given.id)
     : await subjectFrom(tx, { ...given, components })
@@ -115,18 +120,20 @@ export async function recordUsage(
       checkBegun(counted, report, day)
       entries.push(tallies.count(counted, report, day))
     } else {
+      if (failure) throw failure
       isSetChanged = true
       counted.components.set(report.componentId, quantityAfter(counted, component, report, today))
       entries.push({ ...report, day, cycleFrom: null, part: null })
     }
   }
-  if (entries.length === 0) return
+  if (entries.length === 0) return !failure
   await keepUsage(tx, context, entries, tallies, () => subscription.customerId)
   await showSetUnits(tx, subscription, entries)
   const facts = { state, components: [...counted.components.values()] }
+  if (failure) return (await tryToBill(tx, context, await loadSubscription(tx, given.id))) === undefined
   if (!isSetChanged) {
     await moveDueOn(tx, [{ counted, was: subscription.dueOn }], today)
-    return
+    return true
   }
   const plan = planModified(facts, today, { isPaused: subscription.pausedOn !== null })
   checkPaused(subject, plan, today)
@@ -134,6 +141,7 @@ export async function recordUsage(
   await raiseRevision(tx, tx.account, given.id)
   const changed = await loadSubscription(tx, given.id)
   await recordSubscriptionEvent(tx, context, 'subscription.changed', changed)
+  return true
 }
 
 /** Rule: on what is charged in advance a report changes the set number. */

@@ -61,7 +61,7 @@ export const usageOperations = (): Operation[] => [
     tag,
     summary: 'Report usage of components, one entry or a list in order; all of it is recorded or nothing',
     body: RecordUsageIn,
-    success: { status: 204 },
+    success: { status: 204, headers: ['Perennial-Warning'] },
     refusals: {
       409: 'The subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
     },
@@ -69,8 +69,8 @@ export const usageOperations = (): Operation[] => [
     references: (tx, context, { body }, problems: Problems, s: SubscriptionView) =>
       findReported(tx, context, s, reportsOf(body, s, problems), problems),
     write: async (tx, context, _input, s: SubscriptionView, found: ReportedUsage) => {
-      await recordUsage(tx, context, s, found)
-      return noContent()
+      const isBilled = await recordUsage(tx, context, s, found)
+      return isBilled ? noContent() : { status: 204, headers: { 'perennial-warning': 'billing_failed' } }
     },
   }),
   writeOperation({

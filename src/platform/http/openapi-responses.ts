@@ -20,6 +20,10 @@ const HEADERS = {
       'RFC 9651: the names of the request that are not known and were ignored, each with the known one that it is `near` to. Left out where there were none',
   },
   'Retry-After': { name: 'RetryAfter', description: 'After how many seconds to try again, where waiting can help' },
+  'Perennial-Warning': {
+    name: 'Warning',
+    description: 'billing_failed where the request was carried out, but what is due on its record could not be billed',
+  },
   'WWW-Authenticate': { name: 'WwwAuthenticate', description: 'How to send credentials' },
 } as const
 type HeaderName = keyof typeof HEADERS

@@ -202,6 +202,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   changeStartDate: { StartDate: '2027-03-01' },
   changeEndDate: { EndDate: '2027-12-31' },
   reactivateSubscription: { StartDate: '2027-02-01' },
+  skipSubscription: { Until: '2027-01-01', Reason: 'The meter ran away' },
   modifyComponents: { componentUsage: [{ componentID: 1, NumUnits: 5 }] },
   recordUsage: USAGE,
   recordUsageInBulk: { Usage: [{ subscriptionID: 1, ...USAGE }] },

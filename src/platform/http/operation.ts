@@ -55,7 +55,7 @@ export interface Success {
   /** Other media types that it comes in: beside JSON where there is a schema, else instead of it. */
   media?: readonly string[]
   /** These headers where they do not follow from the other operations on the same path, see openapi-responses.ts. */
-  headers?: readonly ('ETag' | 'Location')[]
+  headers?: readonly ('ETag' | 'Location' | 'Perennial-Warning')[]
 }
 
 interface Described {
