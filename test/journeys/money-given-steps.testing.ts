@@ -9,6 +9,7 @@ import {
   isLocked,
   refusalsOf,
   replaceAllocations,
+  settle,
   wantedOf,
 } from './money-model.testing.ts'
 import {
@@ -183,6 +184,7 @@ const additions = (door: Door): fc.Arbitrary<Perform> =>
       if (!expectOutcome(world, reply, refusals, 201)) return
       given.id = door.idOf(reply.body)
       books.given.push(given)
+      settle(books, given, [], wanted)
       replaceAllocations(books, [], wanted)
     },
   )
@@ -245,7 +247,9 @@ const edits = (door: Door): fc.Arbitrary<Perform> =>
       const { path, body } = door.edit(edited, list)
       world.log.push(`PUT ${path} ${JSON.stringify(body)}`)
       if (!expectOutcome(world, await client.put(path, body), refusals, 204)) return
+      const isOtherCurrency = edited.currency !== present.currency
       Object.assign(present, edited)
+      settle(books, present, before, wanted, isOtherCurrency)
       replaceAllocations(
         books,
         before,
@@ -266,6 +270,7 @@ const removals = (door: Door): fc.Arbitrary<Perform> =>
     expect((await client.delete(path)).status).toBe(404)
     replaceAllocations(books, allocationsOf(books, given), [])
     books.given = books.given.filter((one) => one !== given)
+    books.settled = books.settled.filter(({ note }) => note !== given)
   })
 
 const failures = stepOf('fail payment', fc.record({ which: pick, daysAgo: fc.nat(20) }), async (world, wish) => {

@@ -40,6 +40,14 @@ export interface Allocation {
   isServiceMade: boolean
 }
 
+/** What a note corrects of an invoice, and what of it is tax. */
+export interface Settled {
+  note: Given
+  invoice: Owed
+  amount: number
+  tax: number
+}
+
 export interface Books {
   today: string
   lock: string | null
@@ -47,6 +55,8 @@ export interface Books {
   owed: Owed[]
   given: Given[]
   allocations: Allocation[]
+  /** In the order made; of the service's notes too. */
+  settled: Settled[]
 }
 
 /** Entry of a list: a new allocation, or a present one with its new amount and target. */
@@ -229,37 +239,63 @@ export function refusalsOfOwed(
   return codes
 }
 
-/** Returns the amount of an invoice that the service may still credit. */
-export function creditableOf(books: Books, invoice: Owed): number {
-  const notes = books.given.filter(({ credits }) => credits?.invoice === invoice)
-  const taking = allocationsTo(books, invoice).filter(
-    ({ given, isServiceMade }) =>
-      given.kind === 'bad_debt' || (given.kind === 'credit_note' && given.credits === null && !isServiceMade),
-  )
-  return invoice.amount - total(notes) - total(taking)
+/** Returns what of an invoice can still be credited: what no note has settled, and no bad debt has taken. */
+export const creditableOf = (books: Books, invoice: Owed): number =>
+  invoice.amount -
+  total(books.settled.filter((one) => one.invoice === invoice)) -
+  total(allocationsTo(books, invoice).filter(({ given }) => given.kind === 'bad_debt'))
+
+/** Settles an amount of an invoice for a note: the tax is what the amount adds to the tax of all that is settled. */
+function correct(books: Books, note: Given, invoice: Owed, amount: number): void {
+  const before = books.settled.filter((one) => one.invoice === invoice)
+  const taken = before.reduce((sum, { tax }) => sum + tax, 0)
+  const left = invoice.tax - taken
+  const exact = 2 * (total(before) + amount) * invoice.tax
+  const share = Math.floor((exact + invoice.amount) / (2 * invoice.amount)) - taken
+  const least = left - (invoice.amount - total(before) - amount)
+  const tax = Math.min(Math.max(share, 0, least), left, amount)
+  books.settled.push({ note, invoice, amount, tax })
 }
 
-/** Tax that callers' credit notes take back of an invoice: the whole rule in one line. */
-function takenBack(books: Books, invoice: Owed): number {
-  const crediting = allocationsTo(books, invoice).filter(
-    ({ given, isServiceMade }) => given.kind === 'credit_note' && given.credits === null && !isServiceMade,
-  )
-  const share =
-    invoice.amount === 0 ? 0 : Math.floor((2 * total(crediting) * invoice.tax + invoice.amount) / (2 * invoice.amount))
-  return Math.max(0, Math.min(share, invoice.tax - takenByService(books, invoice)))
+/** Settles what a request makes of a caller's note: `wanted` are its allocations after it, `before` those that it had. */
+export function settle(
+  books: Books,
+  note: Given,
+  before: readonly Allocation[],
+  wanted: readonly Allocation[],
+  isOtherCurrency = false,
+): void {
+  if (note.kind !== 'credit_note' || note.credits) return
+  const byCallers = (some: readonly Allocation[]) =>
+    some.filter(({ owed, isServiceMade }) => owed.kind === 'invoice' && !isServiceMade)
+  const own = () => books.settled.filter((one) => one.note === note)
+  if (isOtherCurrency) books.settled = books.settled.filter((one) => one.note !== note)
+  let last: Settled | undefined
+  while (total(own()) > note.amount) {
+    last = own().at(-1)
+    books.settled = books.settled.filter((one) => one !== last)
+  }
+  if (last && note.amount > total(own())) correct(books, note, last.invoice, note.amount - total(own()))
+  const after = byCallers(wanted).toSorted((a, b) => (a.id ?? Infinity) - (b.id ?? Infinity) || 0)
+  let raised = total(after) - Math.max(total(byCallers(before)), total(own()))
+  for (const invoice of new Set(after.map(({ owed }) => owed))) {
+    const here = total(after.filter(({ owed }) => owed === invoice))
+    const settled = total(own().filter((one) => one.invoice === invoice))
+    const amount = Math.min(raised, here - settled, creditableOf(books, invoice))
+    if (amount <= 0) continue
+    raised -= amount
+    correct(books, note, invoice, amount)
+  }
 }
-
-const takenByService = (books: Books, invoice: Owed): number =>
-  books.given.reduce((sum, { credits }) => sum + (credits?.invoice === invoice ? credits.tax : 0), 0)
 
 /** Balances of the ledger's accounts of a currency, debit less credit. */
 export function ledgerOf(books: Books, currency: string): Record<string, number> {
   const owed = books.owed.filter((o) => o.currency === currency && o.state === 'open')
   const given = books.given.filter((g) => g.currency === currency && !g.isFailed)
   const invoices = owed.filter(({ kind }) => kind === 'invoice')
-  const back = invoices.reduce((sum, invoice) => sum + takenBack(books, invoice), 0)
-  const noteTax = given.reduce((sum, { credits }) => sum + (credits?.tax ?? 0), 0)
-  const tax = invoices.reduce((sum, invoice) => sum + invoice.tax, 0) - back - noteTax
+  const settled = books.settled.filter(({ note }) => note.currency === currency)
+  const back = settled.reduce((sum, one) => sum + one.tax, 0)
+  const tax = invoices.reduce((sum, invoice) => sum + invoice.tax, 0) - back
   const credited = total(given.filter(({ kind }) => kind === 'credit_note'))
   const kind = (some: readonly (Owed | Given)[], name: string) => total(some.filter((one) => one.kind === name))
   return {

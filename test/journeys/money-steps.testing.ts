@@ -70,6 +70,7 @@ const cancellations = stepOf('cancellations', pick, async (world, which) => {
   world.log.push(`cancel invoice ${invoice.id}`)
   if (!expectOutcome(world, await client.delete(`/v1/invoices/${invoice.id}`), refusals, 204)) return
   replaceAllocations(books, applied, [])
+  books.settled = books.settled.filter((one) => one.invoice !== invoice)
   if (invoice.state === 'draft') books.owed = books.owed.filter((one) => one !== invoice)
   else invoice.state = 'cancelled'
 })
@@ -218,6 +219,7 @@ async function discoverNotes(world: World, made: readonly Owed[]): Promise<void>
       credits: { invoice, tax },
     }
     books.given.push(given)
+    books.settled.push({ note: given, invoice, amount, tax })
     notes.push(given)
   }
   placeNotes(books, notes, made)

@@ -56,7 +56,7 @@ export async function newWorld(service: TestService, sql: MoneyBooks, today: str
     [77.77, 2500],
   ])
     packages.push((await addPackage(client, { price: dollars! }, { currency: 'JPY', price: yen! })).packageID)
-  const books: Books = { today, lock: null, takesUnallocated: true, owed: [], given: [], allocations: [] }
+  const books: Books = { today, lock: null, takesUnallocated: true, owed: [], given: [], allocations: [], settled: [] }
   return { client, sql, books, customers, packages, subscriptions: [], newestAllocation: 0, wasLocked: false, log: [] }
 }
 

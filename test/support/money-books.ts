@@ -158,36 +158,38 @@ select format('%s %s: %s of %s on %s more in its document than in the ledger', r
  group by record_type, id, account, case when account = 'tax' then tax else '' end, day
 having sum(amount) <> 0`
 
-/** Shares of each tax of an invoice that callers' credit notes took back: by the rule, and as posted. */
+/** What notes settle: each settlement of a caller's note as posted, and all of an invoice within its bounds. */
 const TAXES = `
-with credited as (
-  select l.owed_id as invoice_id, sum(l.amount_minor) as amount
-    from allocations l join negative_adjustments n on n.account_id = $1 and n.negative_adjustment_id = l.given_id
-   where l.account_id = $1 and l.given_kind = 'negative_adjustment' and l.owed_kind = 'invoice' and l.ended_on is null
-     and not l.is_service_made and n.kind = 'credit_note' and n.invoice_id is null
-   group by 1),
-taken as (
-  select i.invoice_id, x.name, x.rate, sum(x.amount_minor) as tax, max(i.total_minor) as total,
-         coalesce((select sum(c.amount_minor) from credit_note_taxes c
-                     join negative_adjustments n on n.account_id = $1 and n.negative_adjustment_id = c.credit_note_id
-                    where c.account_id = $1 and n.invoice_id = i.invoice_id and c.name = x.name and c.rate = x.rate), 0) as by_service
-    from invoices i join invoice_taxes x on x.account_id = $1 and x.invoice_id = i.invoice_id
-   where i.account_id = $1 and i.issued_at is not null group by 1, 2, 3),
+with rows as (
+  select s.*, n.invoice_id is null as is_callers, n.amount_minor as note_minor
+    from settlements s join negative_adjustments n on n.account_id = $1 and n.negative_adjustment_id = s.negative_adjustment_id
+   where s.account_id = $1),
 ruled as (
-  select k.invoice_id, k.name, k.rate, k.tax, k.by_service,
-         case when k.total <= 0 then 0 else greatest(0, least(round(coalesce(c.amount, 0) * k.tax / k.total), k.tax - k.by_service)) end as callers
-    from taken k left join credited c on c.invoice_id = k.invoice_id),
+  select r.settlement_id, x.name, x.rate, x.dated, sum(x.amount_minor) as amount
+    from rows r join settlement_taxes x on x.account_id = $1 and x.settlement_id = r.settlement_id
+   where r.is_callers and not r.is_old group by 1, 2, 3, 4 having sum(x.amount_minor) <> 0),
 posted as (
-  select l.owed_id as invoice_id, e.tax_name as name, e.tax_rate as rate,
-         sum(case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end) as amount
-    from ledger_entries e left join allocations l on l.account_id = $1 and l.allocation_id = e.record_id
-   where e.account_id = $1 and e.event = 'tax_taken_back' group by 1, 2, 3)
-select format('invoice %s: callers took back %s of %s, the rule says %s', coalesce(r.invoice_id, p.invoice_id), coalesce(p.amount, 0),
-              coalesce(r.name, p.name), coalesce(r.callers, 0)) as said
-  from ruled r full join posted p on p.invoice_id = r.invoice_id and p.name = r.name and p.rate = r.rate
- where coalesce(r.callers, 0) <> coalesce(p.amount, 0)
+  select record_id as settlement_id, tax_name as name, tax_rate as rate,
+         sum(case when debit = 'tax' then amount_minor else -amount_minor end) as amount
+    from ledger_entries where account_id = $1 and event = 'tax_taken_back' and record_type = 'settlement'
+   group by 1, 2, 3 having sum(case when debit = 'tax' then amount_minor else -amount_minor end) <> 0),
+invoiced as (
+  select i.invoice_id, i.total_minor as total,
+         coalesce((select sum(x.amount_minor) from invoice_taxes x where x.account_id = $1 and x.invoice_id = i.invoice_id), 0) as tax,
+         (select sum(r.gross_minor) from rows r where r.invoice_id = i.invoice_id) as settled,
+         coalesce((select sum(x.amount_minor) from rows r join settlement_taxes x on x.account_id = $1 and x.settlement_id = r.settlement_id
+                    where r.invoice_id = i.invoice_id), 0) as taken
+    from invoices i where i.account_id = $1 and exists (select 1 from rows r where r.invoice_id = i.invoice_id))
+select format('settlement %s: posted %s of %s, settled %s', coalesce(r.settlement_id, p.settlement_id), coalesce(p.amount, 0),
+              coalesce(r.name, p.name), coalesce(r.amount, 0)) as said
+  from ruled r full join posted p on p.settlement_id = r.settlement_id and p.name = r.name and p.rate = r.rate
+ where coalesce(r.amount, 0) <> coalesce(p.amount, 0)
 union all
-select format('invoice %s: more taken back of %s than it charged', invoice_id, name) from ruled where callers + by_service > tax`
+select format('invoice %s of %s with %s of tax: %s with %s settled', invoice_id, total, tax, settled, taken) from invoiced
+ where settled > total or taken > tax or tax - taken > total - settled
+union all
+select format('note %s of %s: more is settled', negative_adjustment_id, note_minor) from rows
+ group by negative_adjustment_id, note_minor having sum(gross_minor) > note_minor`
 
 const CHAIN = `
 select customer_id || ' ' || currency as chain, link, to_char(posted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as posted,

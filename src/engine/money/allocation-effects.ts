@@ -1,8 +1,7 @@
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { GivenKind, OwedKind } from './allocating.ts'
-import { taxShares, type TaxedInvoice } from './credit-tax.ts'
-import { afterLock, type Posting, postingsOfAllocation } from './postings.ts'
+import { afterLock } from './postings.ts'
 
 /** Effects that a change of allocations has on documents and on the ledger: pure sums over the states before and after. */
 
@@ -20,8 +19,6 @@ export interface AllocationState {
   /** The day on which a failure took it away; it then counts nowhere and stays as history. */
   endedOn: IsoDate | null
   counts: 'paid' | 'pending' | 'negative'
-  /** It is of a caller's credit note, so it takes back tax of the invoice. */
-  takesTax: boolean
 }
 
 /** Returns the day of an allocation. Rule: the later of the two documents' days; where that is locked, the day after the lock. */
@@ -64,30 +61,4 @@ export function appliedDeltas(before: readonly AllocationState[], after: readonl
   for (const [key, d] of deltas.owed)
     if (d.paidMinor === 0n && d.pendingMinor === 0n && d.negativeMinor === 0n) deltas.owed.delete(key)
   return deltas
-}
-
-/** Invoices whose taxes the allocations of callers' credit notes take back. */
-export const taxedInvoicesOf = (...states: readonly (readonly AllocationState[])[]): Id[] => [
-  ...new Set(
-    states.flat().flatMap(({ takesTax, owedKind, owedId }) => (takesTax && owedKind === 'invoice' ? [owedId] : [])),
-  ),
-]
-
-/**
- * Returns the ledger entries of allocations: the amount of each, and for those of callers' credit notes also their shares of the taxes. `taxed` holds
- * the facts of every invoice whose tax they take back, and `all` every such allocation to those invoices, of other notes too.
- */
-export function postingsOfAllocations(
-  some: readonly AllocationState[],
-  taxed: ReadonlyMap<Id, TaxedInvoice>,
-): Posting[] {
-  const shares = new Map(
-    [...taxed].flatMap(([invoiceId, invoice]) => {
-      const taking = some.filter(
-        (a) => a.takesTax && a.endedOn === null && a.owedKind === 'invoice' && a.owedId === invoiceId,
-      )
-      return [...taxShares(invoice, taking)]
-    }),
-  )
-  return some.flatMap((a) => postingsOfAllocation({ ...a, taxes: shares.get(a.id) ?? [] }))
 }

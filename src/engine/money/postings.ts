@@ -40,8 +40,14 @@ export const LEDGER_EVENTS = [
 ] as const
 export type LedgerEvent = (typeof LEDGER_EVENTS)[number]
 
-/** Type of the record that an entry is about; an allocation has entries of its own. */
-export type LedgerRecordType = 'invoice' | 'payment' | 'negative_adjustment' | 'positive_adjustment' | 'allocation'
+/** Type of the record that an entry is about; allocations and settlements have entries of their own. */
+export type LedgerRecordType =
+  | 'invoice'
+  | 'payment'
+  | 'negative_adjustment'
+  | 'positive_adjustment'
+  | 'allocation'
+  | 'settlement'
 
 /** A tax by what the tax report groups it by. */
 export interface PostedTax {
@@ -233,21 +239,38 @@ export interface PostedAllocation {
   amountMinor: bigint
   /** The day on which a failure or return of the payment took it away; null while it stands. */
   endedOn: IsoDate | null
-  /** Shares of the invoice's taxes that it takes back; empty unless it belongs to a caller's credit note. */
-  taxes: readonly TaxAmount[]
 }
 
-/** Returns the entries of an allocation: money given meets money owed, and a caller's credit note gives back its share of the tax. */
-export function postingsOfAllocation({ id, dated, amountMinor, endedOn, taxes }: PostedAllocation): Posting[] {
+/** Returns the entries of an allocation: money given meets money owed. */
+export function postingsOfAllocation({ id, dated, amountMinor, endedOn }: PostedAllocation): Posting[] {
   const about: About = { recordType: 'allocation', recordId: id }
   return [
     ...entry('allocation_made', about, amountMinor, dated),
-    ...taxes.flatMap((tax) =>
-      entry('tax_taken_back', about, tax.amountMinor, dated, { posted: postedTax(tax), side: 'debit' }),
-    ),
     ...(endedOn === null ? [] : entry('allocation_ended', about, amountMinor, later(endedOn, dated))),
   ]
 }
+
+export interface PostedSettlement {
+  id: Id
+  /** The allocation whose share it was before there were settlements, under which its entries stand; null for any other. */
+  oldAllocationId: Id | null
+  /** What it takes back of each tax; the shares of an old one may stand on different days. */
+  taxes: readonly (TaxAmount & { dated: IsoDate })[]
+}
+
+/** Returns the entries of a settlement of a caller's note, whose gross amount was posted to revenue: the taxes that it takes back of the invoice. */
+export const postingsOfSettlement = ({ id, oldAllocationId, taxes }: PostedSettlement): Posting[] =>
+  taxes.flatMap((tax) =>
+    entry(
+      'tax_taken_back',
+      oldAllocationId === null
+        ? { recordType: 'settlement', recordId: id }
+        : { recordType: 'allocation', recordId: oldAllocationId },
+      tax.amountMinor,
+      tax.dated,
+      { posted: postedTax(tax), side: 'debit' },
+    ),
+  )
 
 /** Returns the key of an entry: two entries with equal keys mean the same. */
 const keyOf = (p: Posting): string =>
@@ -267,8 +290,8 @@ const keyOf = (p: Posting): string =>
 
 /**
  * Returns the entries that turn a ledger that holds `before` into one that holds `after`: the reverse of each entry that no longer holds,
- * with the date of the entry it reverses, then the new entries. An entry that did not change posts nothing. Rule: an allocation whose day is locked is taken away, as it is made, on
- * the day after the lock; so is a share of a tax that moves because another allocation did, and a pending payment that moves.
+ * with the date of the entry it reverses, then the new entries. An entry that did not change posts nothing. Rule: an allocation or a settlement
+ * whose day is locked is taken away, as it is made, on the day after the lock; so is a pending payment that moves.
  */
 export function postingsOfChange(
   before: readonly Posting[],
@@ -303,12 +326,16 @@ const reverseOf = (p: Posting, lockDate: IsoDate | null): Posting => ({
   dated: dayOf(p, lockDate),
 })
 
+/** Returns the reverse of entries that something ends which happens on a day: no entry is dated before the one that it reverses. */
+export const postingsOfEnd = (ended: readonly Posting[], day: IsoDate): Posting[] =>
+  ended.map((posting) => ({ ...reverseOf(posting, null), dated: later(day, posting.dated) }))
+
 const dayOf = (posting: Posting, lockDate: IsoDate | null): IsoDate =>
   movesWithLock(posting) ? afterLock(posting.dated, lockDate) : posting.dated
 
 /** Returns whether an entry whose day is locked is made and taken back on the day after the lock; any other is refused before it is posted. */
 export const movesWithLock = ({ recordType, event }: { recordType: string; event: string }): boolean =>
-  recordType === 'allocation' || event === 'payment_begun'
+  recordType === 'allocation' || recordType === 'settlement' || event === 'payment_begun'
 
 /** Returns the day itself, or the day after the lock where the books of that day are closed. */
 export const afterLock = (day: IsoDate, lockDate: IsoDate | null): IsoDate =>

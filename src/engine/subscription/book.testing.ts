@@ -4,15 +4,20 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import { minorText, rateOf } from '../../kernel/money.ts'
 import type { PlannedCharge } from './charges.ts'
 import type { GivenBack, InvoicedCharge } from './coverage.ts'
-import { planCreditNotes, type PlannedCreditNote, recomputeCredit } from './credits.ts'
+import type { SettlingTax } from '../money/settle.ts'
+import { type CreditableInvoice, planCreditNotes, type PlannedCreditNote, recomputeCredit } from './credits.ts'
 import { recomputeCharge, wholePriceOf } from '../explain.ts'
 import type { PlannedInvoice } from './renewal.ts'
+
+interface KeptInvoice extends CreditableInvoice {
+  taxes: SettlingTax[]
+}
 
 /** Book for tests of everything that a database keeps between plans: charges with their credits, and the amount left of each invoice. */
 export interface Book {
   charges: InvoicedCharge[]
   planned: PlannedCharge[]
-  invoices: { invoiceId: bigint; taxes: { name: string; rate: Decimal; leftMinor: bigint }[]; leftMinor: bigint }[]
+  invoices: KeptInvoice[]
   notes: PlannedCreditNote[]
 }
 
@@ -34,8 +39,15 @@ export function keepInvoices(
       keepCharge(book, charge, charge.netMinor === 0n ? null : invoiceId, digits)
       net += charge.netMinor
     }
-    const taxes = rates.map((rate, index) => ({ name: `Tax ${index + 1}`, rate, leftMinor: rateOf(net, rate) }))
-    book.invoices.push({ invoiceId, taxes, leftMinor: taxes.reduce((sum, { leftMinor }) => sum + leftMinor, net) })
+    const taxes = rates.map((rate, index) => ({
+      name: `Tax ${index + 1}`,
+      rate,
+      taxNumber: null,
+      amountMinor: rateOf(net, rate),
+      settledMinor: 0n,
+    }))
+    const totalMinor = taxes.reduce((sum, { amountMinor }) => sum + amountMinor, net)
+    book.invoices.push({ invoiceId, taxes, totalMinor, settledMinor: 0n, leftMinor: totalMinor })
   }
 }
 
@@ -79,7 +91,8 @@ export function keepCredits(book: Book, givenBack: readonly GivenBack[], digits 
   for (const note of notes) {
     const invoice = book.invoices.find(({ invoiceId }) => invoiceId === note.invoiceId)!
     invoice.leftMinor -= note.totalMinor
-    note.taxes.forEach(({ amountMinor }, index) => (invoice.taxes[index]!.leftMinor -= amountMinor))
+    invoice.settledMinor += note.totalMinor
+    note.taxes.forEach(({ amountMinor }, index) => (invoice.taxes[index]!.settledMinor += amountMinor))
     for (const line of note.lines) {
       if (recomputeCredit(line, digits) !== line.netMinor) throw new Error(`credit of ${line.chargeId} does not follow`)
       book.charges.find(({ chargeId }) => chargeId === line.chargeId)!.creditedMinor += line.netMinor

@@ -1,18 +1,18 @@
 import { daysBetween, type IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, ONE } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { amountOf, rateOf, sumMinor } from '../../kernel/money.ts'
+import { amountOf, sumMinor } from '../../kernel/money.ts'
+import type { TaxAmount } from '../money/postings.ts'
+import { settleAmount, settleGivenBack, type Settling, type SettlingInvoice } from '../money/settle.ts'
 import type { ChargeKind } from './charges.ts'
 import type { GivenBack, InvoicedCharge } from './coverage.ts'
 
 /** Credit notes from what is given back, and where their money goes. */
 
 /** Invoice with the amounts that can still be credited of it. */
-export interface CreditableInvoice {
+export interface CreditableInvoice extends SettlingInvoice {
   invoiceId: Id
-  /** Its frozen taxes in their order, each with what of it was not yet taken back. */
-  taxes: readonly { name: string; rate: Decimal; leftMinor: bigint }[]
-  /** Total less bad debt on it, less service-made credit notes for it and callers' credit notes allocated to it. */
+  /** Total less what credit notes settle of it and bad debt allocated to it. */
   leftMinor: bigint
 }
 
@@ -37,9 +37,11 @@ export interface CreditLine {
 export interface PlannedCreditNote {
   invoiceId: Id
   lines: CreditLine[]
-  taxes: { name: string; rate: Decimal; amountMinor: bigint }[]
+  taxes: TaxAmount[]
   netMinor: bigint
   totalMinor: bigint
+  /** Its taxes are those of the net given back, or of the gross amount to which that was cut. */
+  basis: 'given_back' | 'amount'
 }
 
 /** Returns round(price × unused days ÷ days of the whole period), at most what is left; a line without days gives back its price. */
@@ -62,8 +64,8 @@ export interface Correction {
 /**
  * Plans one credit note for each invoice credited, in the order in which the invoices are first met, whatever of an operation credits it: days
  * given back, and corrections of usage. Rules: a line gives back at most what of its charge is not yet credited; each tax is rounded once on the
- * sum of the lines, at most what is left of it; a note is at most what is left of its invoice; at 0 no note is made. Charges without an
- * invoice give nothing back.
+ * sum of the lines, within the bounds of settlements; where they come to more than can be credited of the invoice, the note is for that gross
+ * amount; at 0 no note is made. Charges without an invoice give nothing back.
  */
 export function planCreditNotes(
   givenBack: readonly GivenBack[],
@@ -145,40 +147,30 @@ function creditLine({ charge, from, until }: GivenBack, digits: number): CreditL
 
 function noteFor(invoice: CreditableInvoice, lines: readonly CreditLine[]): PlannedCreditNote {
   const wanted = sumMinor(lines, 'netMinor')
-  const netMinor = mostNet(invoice, wanted)
-  const taxes = taxesOn(invoice, netMinor)
-  const taxMinor = sumMinor(taxes)
+  const byLines = settleGivenBack(invoice, wanted)
+  const isWhole = byLines.grossMinor <= invoice.leftMinor
+  const { netMinor, grossMinor, taxes } = isWhole ? byLines : cutToLeft(invoice, wanted)
   return {
     invoiceId: invoice.invoiceId,
-    lines: netMinor === wanted ? [...lines] : cutLines(lines, netMinor),
+    lines: isWhole ? [...lines] : cutLines(lines, netMinor),
     taxes,
     netMinor,
-    totalMinor: netMinor + taxMinor,
+    totalMinor: grossMinor,
+    basis: isWhole ? 'given_back' : 'amount',
   }
 }
 
-const taxesOn = (invoice: CreditableInvoice, netMinor: bigint) =>
-  invoice.taxes.map(({ name, rate, leftMinor }) => ({
-    name,
-    rate,
-    amountMinor: least(rateOf(netMinor, rate), leftMinor > 0n ? leftMinor : 0n),
-  }))
-
 /**
- * Returns the largest net amount up to the wanted one that, with its taxes, the invoice still allows: taxes grow with it, so halving finds
- * it.
+ * Settles what of an invoice can be credited. Where more tax than its part was taken back before, that would come to more net than is given
+ * back: then so much less.
  */
-function mostNet(invoice: CreditableInvoice, wanted: bigint): bigint {
-  const fits = (net: bigint): boolean => net + sumMinor(taxesOn(invoice, net)) <= invoice.leftMinor
-  if (fits(wanted)) return wanted
-  let low = 0n
-  let high = wanted
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n
-    if (fits(middle)) low = middle
-    else high = middle
+function cutToLeft(invoice: CreditableInvoice, wantedMinor: bigint): Settling {
+  let grossMinor = invoice.leftMinor > 0n ? invoice.leftMinor : 0n
+  for (;;) {
+    const settling = settleAmount(invoice, grossMinor)
+    if (settling.netMinor <= wantedMinor) return settling
+    grossMinor -= settling.netMinor - wantedMinor
   }
-  return low
 }
 
 /** Cuts lines to the net amount that their invoice has left: they get it in their order, and lines that get nothing are left out. */

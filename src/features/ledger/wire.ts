@@ -17,7 +17,7 @@ export const entryShape = recordShape<LedgerEntry>()('LedgerEntry', {
   PostedAt: [outDate('Instant'), ({ postedAt }) => postedAt],
   Event: [outWord(ENTRY_EVENTS), ({ event, isReversal }) => (isReversal ? (`${event}_reversed` as const) : event)],
   RecordType: [
-    outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation']),
+    outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation', 'settlement']),
     ({ recordType }) => recordType,
   ],
   RecordID: [outId(), ({ recordId }) => recordId],

@@ -34,7 +34,6 @@ export interface GivenMoney {
   /** Of it, held for refunds. */
   heldMinor: bigint
   counts: AllocationState['counts']
-  takesTax: boolean
   /** It gave way until now; it gives way from now on. Left out where it is no line. */
   line?: { gaveWay: boolean; givesWay: boolean }
 }
@@ -194,7 +193,6 @@ function statesAfter(
         owedId: target.id,
         amountMinor: change?.amountMinor ?? allocation.amountMinor,
         isServiceMade,
-        takesTax: given.takesTax && !isServiceMade,
         dated: dayAfter(
           allocation.dated,
           change !== undefined,
@@ -203,7 +201,7 @@ function statesAfter(
         ),
       }
     })
-  const { customerId, kind, id, counts, takesTax } = given
+  const { customerId, kind, id, counts } = given
   const added = plan.added.map(({ target, amountMinor, isServiceMade }): WantedState => ({
     id: null,
     customerId,
@@ -216,7 +214,6 @@ function statesAfter(
     isServiceMade,
     endedOn: null,
     counts,
-    takesTax: takesTax && !isServiceMade,
   }))
   return [...kept, ...added]
 }

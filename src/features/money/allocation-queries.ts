@@ -1,7 +1,6 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { Instant } from '../../kernel/calendar.ts'
-import type { Decimal } from '../../kernel/decimal.ts'
-import type { Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { orTooMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
@@ -12,18 +11,14 @@ import { IS_UNSETTLED } from './filter-queries.ts'
 
 /** Allocations join money given to money owed. Those that a failed payment ended stay as history: only edits, deletes and checks read them. */
 
-// What callers allocate of their credit notes takes tax back; a note of the service has taken its own, and what the service applies is a
-// means of payment.
 const COLUMNS = fragment`
   l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId", l.owed_kind as "owedKind",
   l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
-  case when l.given_kind = 'negative_adjustment' then 'negative' when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts",
-  not l.is_service_made and coalesce(n.kind = 'credit_note' and n.invoice_id is null, false) as "takesTax"`
+  case when l.given_kind = 'negative_adjustment' then 'negative' when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts"`
 
 const joined = (account: Id, allocations = fragment`allocations`): Fragment => fragment`
   from ${allocations} l
-  left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
-  left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id`
+  left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id`
 
 // What is passed over is not joined.
 const where = (account: Id, condition: Fragment, limit = NOTHING) =>
@@ -101,16 +96,6 @@ export const portionsOfOwed = (
   { kind, id, size }: { kind: AllocationState['owedKind']; id: Id; size: number },
 ) => db.portions<AllocationState>(where(account, ofOwed(kind, [id])), size)
 
-/** Lists the allocations of callers' credit notes to invoices, in the order made: what takes tax of them back. */
-export const listTaxTaking = async (db: Queryable, account: Id, invoiceIds: readonly InvoiceId[]) =>
-  (
-    await listWhere(
-      db,
-      account,
-      fragment`${ofOwed('invoice', invoiceIds)} and l.given_kind = 'negative_adjustment' and not l.is_service_made`,
-    )
-  ).filter(({ takesTax }) => takesTax)
-
 /**
  * Lists what was allocated of a payment, or to a positive adjustment, until the payment failed: history that counts nowhere, and that goes with
  * the record when it is deleted.
@@ -125,28 +110,6 @@ export const listEndedAllocations = (
      where l.account_id = ${account} and l.ended_on is not null
        and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
      order by l.allocation_id`)
-
-/** Frozen tax of an invoice, with what credit notes of the service have taken back of it. */
-export interface TaxOfInvoice {
-  invoiceId: InvoiceId
-  totalMinor: bigint
-  name: string
-  rate: Decimal
-  taxNumber: string | null
-  amountMinor: bigint
-  takenBackMinor: bigint
-}
-
-export const listTaxesOfInvoices = (db: Queryable, account: Id, invoiceIds: readonly InvoiceId[]) =>
-  db.rows<TaxOfInvoice>(sql`
-    select i.invoice_id as "invoiceId", i.total_minor as "totalMinor", t.name, t.rate, t.tax_number as "taxNumber",
-           t.amount_minor as "amountMinor",
-           coalesce((select sum(c.amount_minor) from negative_adjustments n
-             join credit_note_taxes c on c.account_id = ${account} and c.credit_note_id = n.negative_adjustment_id
-            where n.account_id = ${account} and n.invoice_id = t.invoice_id and c.name = t.name and c.rate = t.rate), 0)::bigint as "takenBackMinor"
-      from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
-     where i.account_id = ${account} and i.invoice_id = any(${ids(invoiceIds)}::bigint[])
-     order by i.invoice_id, t.invoice_tax_id`)
 
 /** Draws identifiers ahead, so that what names an allocation need not wait until it is written. */
 export const drawAllocationIds = async (tx: Transaction, count: number): Promise<Id[]> =>

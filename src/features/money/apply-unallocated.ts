@@ -1,5 +1,6 @@
 import { type OwedRef, takeFree } from '../../engine/money/allocating.ts'
-import { allocationDay, appliedDeltas, postingsOfAllocations } from '../../engine/money/allocation-effects.ts'
+import { allocationDay, appliedDeltas } from '../../engine/money/allocation-effects.ts'
+import { postingsOfAllocation } from '../../engine/money/postings.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -91,13 +92,12 @@ function statesOf(
         isServiceMade: true,
         endedOn: null,
         counts: given.counts,
-        takesTax: false,
       }
     })
   })
 }
 
-/** Writes allocations of many customers at once; they take back no tax, so nothing else of theirs moves. */
+/** Writes allocations of many customers at once. */
 async function writeApplied(tx: Transaction, context: IssueContext, wanted: readonly AppliedState[]): Promise<void> {
   if (wanted.length === 0) return
   const { now } = context.moment
@@ -107,7 +107,7 @@ async function writeApplied(tx: Transaction, context: IssueContext, wanted: read
   writeDeltas(tx, context, appliedDeltas([], made))
   await post(
     tx,
-    made.map((state) => ({ ...state, postings: postingsOfAllocations([state], new Map()) })),
+    made.map((state) => ({ ...state, postings: postingsOfAllocation(state) })),
     now,
   )
   await recordAllocations(tx, context, 'allocation.created', made)

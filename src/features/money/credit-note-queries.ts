@@ -4,23 +4,6 @@ import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 
-/**
- * Lists how much of invoices no credit note has given back yet. Rule: the Total less bad debt on it, less credit notes of the service for it and
- * what callers have allocated to it of theirs; what the service applied of those is a means of payment and does not count.
- */
-export const listCreditable = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
-  db.rows<{ invoiceId: InvoiceId; leftMinor: bigint }>(sql`
-    select i.invoice_id as "invoiceId", (i.total_minor
-             - coalesce((select sum(n.amount_minor) from negative_adjustments n
-                 where n.account_id = ${account} and n.invoice_id = i.invoice_id), 0)
-             - coalesce((select sum(l.amount_minor) from allocations l
-                 join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.given_id
-                where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = i.invoice_id
-                  and l.given_kind = 'negative_adjustment' and l.ended_on is null
-                  and (n.kind = 'bad_debt' or (n.invoice_id is null and not l.is_service_made))), 0))::bigint as "leftMinor"
-      from invoices i where i.account_id = ${account} and i.invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
-     order by i.invoice_id`)
-
 export interface CreditLineRow {
   line: number
   chargeId: Id

@@ -1,11 +1,9 @@
 import type { OwedRef } from '../../engine/money/allocating.ts'
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
-import { taxShares } from '../../engine/money/credit-tax.ts'
 import { postingsOfNegative } from '../../engine/money/postings.ts'
 import type { GivenBack, InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import {
   type Correction,
-  type CreditableInvoice,
   type OpenInvoice,
   type PlannedCreditNote,
   placeCredits,
@@ -14,7 +12,7 @@ import {
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { decimalText, equals } from '../../kernel/decimal.ts'
+import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import { sumMinor } from '../../kernel/money.ts'
@@ -26,11 +24,17 @@ import { insertEvents } from '../events/queries.ts'
 import { addCredited } from '../invoices/issue-queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { creditNumberExists, insertNegative, type NewNegative } from './adjustment-queries.ts'
-import { listTaxesOfInvoices, listTaxTaking } from './allocation-queries.ts'
-import { insertCreditLines, insertCreditTaxes, listCreditable } from './credit-note-queries.ts'
+import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
 import { withRoom } from './give-way.ts'
 import { listOpen, type OwedDocument } from './open-queries.ts'
 import { roomFor } from './room.ts'
+import {
+  drawSettlementIds,
+  type InvoiceToSettle,
+  listToSettle,
+  sendSettlements,
+  type Settlement,
+} from './settlement-queries.ts'
 import { creditNoteShape } from './shapes.ts'
 import { type MoneyChange, writeMoney } from './write.ts'
 
@@ -74,11 +78,11 @@ export async function makeCreditNotes(
 ): Promise<MadeCreditNote[]> {
   const { givenBack, corrections = [] } = cause
   const charges = [...givenBack.map(({ charge }) => charge), ...corrections.flatMap((correction) => correction.charges)]
-  const creditable = await creditableOf(tx, creditedInvoices(charges))
+  const creditable = await listToSettle(tx, tx.account, creditedInvoices(charges))
   const notes = planCreditNotes(givenBack, creditable, digitsOf(cause.currency), corrections)
   await markCredited(tx, givenBack, notes)
   await markCorrected(tx, givenBack, notes)
-  return writeNotes(tx, context, cause, notes)
+  return writeNotes(tx, context, cause, notes, creditable)
 }
 
 async function writeNotes(
@@ -86,6 +90,7 @@ async function writeNotes(
   context: IssueContext,
   cause: CreditCause,
   notes: readonly PlannedCreditNote[],
+  creditable: readonly InvoiceToSettle[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
   const open = await listOpenInvoices(tx, cause)
@@ -101,13 +106,13 @@ async function writeNotes(
   for (const [index, planned] of notes.entries())
     made.push(await writeNote(tx, context, cause, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
   const { customerId, currency } = cause
-  const numbers = await taxNumbersOf(tx, creditedIds(notes))
+  await settleMade(tx, context, cause, made, creditable)
   const toInvoice = ({ id }: OwedRef) => sumMinor(placements.filter(({ invoiceId }) => invoiceId === id))
   const room = roomFor(open, () => 0n, toInvoice)
   const change: MoneyChange = {
     customerId,
     currency,
-    after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context, numbers)),
+    after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context)),
     allocations: {
       before: [],
       after: placements.map(({ note, invoiceId, amountMinor }) => ({
@@ -126,7 +131,6 @@ async function writeNotes(
         isServiceMade: true,
         endedOn: null,
         counts: 'negative',
-        takesTax: false,
       })),
     },
   }
@@ -188,56 +192,45 @@ const rowOf = (
   memo,
 })
 
-const creditedIds = (notes: readonly PlannedCreditNote[]): Id[] => notes.map(({ invoiceId }) => invoiceId)
-
-type TaxNumbers = Awaited<ReturnType<typeof taxNumbersOf>>
-
-const taxNumbersOf = (tx: Transaction, invoiceIds: readonly Id[]) => listTaxesOfInvoices(tx, tx.account, invoiceIds)
-
 /** Builds the postings of a note of the service: net against revenue, and each of the invoice's own taxes. */
-const postingsOf = (id: Id, planned: PlannedCreditNote, { moment }: IssueContext, numbers: TaxNumbers) =>
-  postingsOfNegative({
-    id,
-    kind: 'credit_note',
-    dated: moment.today,
-    amountMinor: planned.totalMinor,
-    taxes: planned.taxes.map(({ name, rate, amountMinor }) => ({
-      name,
-      rate,
-      amountMinor,
-      taxNumber:
-        numbers.find((t) => t.invoiceId === planned.invoiceId && t.name === name && equals(t.rate, rate))?.taxNumber ??
-        null,
-    })),
+const postingsOf = (id: Id, { totalMinor, taxes }: PlannedCreditNote, { moment }: IssueContext) =>
+  postingsOfNegative({ id, kind: 'credit_note', dated: moment.today, amountMinor: totalMinor, taxes })
+
+/** Writes what notes settle of the invoices for which they are made, one of each. */
+async function settleMade(
+  tx: Transaction,
+  { moment: { today } }: IssueContext,
+  { customerId }: CreditCause,
+  made: readonly MadeCreditNote[],
+  creditable: readonly InvoiceToSettle[],
+): Promise<void> {
+  const ids = await drawSettlementIds(tx, made.length)
+  const settlements = made.map(({ id, planned }, place): Settlement => {
+    const invoice = creditable.find(({ invoiceId }) => invoiceId === planned.invoiceId) as InvoiceToSettle
+    return {
+      id: ids[place] as Id,
+      customerId,
+      noteId: id,
+      invoiceId: invoice.invoiceId,
+      basis: planned.basis,
+      amountMinor: planned.totalMinor,
+      settledBeforeMinor: invoice.settledMinor,
+      isOld: false,
+      oldAllocationId: null,
+      dated: today,
+      taxes: planned.taxes.map((tax, at) => ({
+        ...tax,
+        settledBeforeMinor: invoice.taxes[at]!.settledMinor,
+        dated: today,
+      })),
+    }
   })
+  sendSettlements(tx, settlements)
+}
 
 const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
   ...new Set(charges.map(({ invoiceId }) => invoiceId).filter((id) => id !== null)),
 ]
-
-/** Reads what invoices still allow to be credited, in all and of each tax, less the shares that callers' credit notes have taken. */
-async function creditableOf(tx: Transaction, ids: readonly Id[]): Promise<CreditableInvoice[]> {
-  if (ids.length === 0) return []
-  const taxes = await listTaxesOfInvoices(tx, tx.account, ids)
-  const allocations = await listTaxTaking(tx, tx.account, ids)
-  return (await listCreditable(tx, tx.account, ids)).map((invoice) => {
-    const own = taxes.filter(({ invoiceId }) => invoiceId === invoice.invoiceId)
-    const crediting = allocations.filter(({ owedId }) => owedId === invoice.invoiceId)
-    const totalMinor = own[0]?.totalMinor ?? 0n
-    const shares = [...taxShares({ totalMinor, taxes: own }, crediting).values()].flat()
-    return {
-      ...invoice,
-      taxes: own.map(({ name, rate, amountMinor, takenBackMinor }) => ({
-        name,
-        rate,
-        leftMinor:
-          amountMinor -
-          takenBackMinor -
-          sumMinor(shares.filter((share) => share.name === name && equals(share.rate, rate))),
-      })),
-    }
-  })
-}
 
 /** Marks what corrections take of charges. No day is given back: the cycle stays charged, for less. */
 async function markCorrected(

@@ -1,17 +1,15 @@
 import { amountText } from '../../kernel/currencies.ts'
 import type { CreditLine } from '../../engine/subscription/credits.ts'
-import { taxShares } from '../../engine/money/credit-tax.ts'
-import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { decimalText, type Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
-import { listTaxesOfInvoices, listTaxTaking } from './allocation-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
 import type { NegativeRecord } from './records.ts'
+import { listSettlementsOfNotes } from './settlement-queries.ts'
 
-/** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by where it is allocated. */
+/** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by what it settled. */
 
 export interface ExplainedTax {
   name: string
@@ -28,8 +26,8 @@ export interface ExplainedNote {
   sentence: string
 }
 
-const NOT_ALLOCATED = 'nothing of it is allocated to an invoice with taxes'
-const TAKEN_BACK = 'the taxes of the invoices that it is allocated to have been taken back already'
+const NOT_SETTLED = 'it corrects no invoice with taxes'
+const TAKEN_BACK = 'the taxes of the invoices that it corrects have been taken back already'
 const MEANS = 'the service applied it when an invoice was made, as a means of payment'
 
 /** Explains the amounts of a note: its net amount and its taxes come to its amount. */
@@ -43,39 +41,26 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
   return explained(note, taxes, await listCreditLines(db, account, note.id))
 }
 
-/** Rule: shares go by allocation in the order made, over all callers' notes on the invoice, so that they add up to what it gave back. */
+/** Rule: what a caller's note takes back of taxes is what it settled, wherever its money is allocated now. */
 async function taxesOfCaller(
   db: Queryable,
   account: AccountId,
   note: NegativeRecord,
 ): Promise<{ taxes: ExplainedTax[]; whyNone: string }> {
-  const isTaking = (a: AllocationState) => a.takesTax && a.owedKind === 'invoice'
-  const { allocations } = note
-  const own = allocations.filter(isTaking)
-  const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
-  const invoiceIds = [...new Set(own.map(({ owedId }) => owedId))]
-  if (invoiceIds.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_ALLOCATED }
-  const all = await listTaxTaking(db, account, invoiceIds)
-  const taxes = await listTaxesOfInvoices(db, account, invoiceIds)
-  const given = invoiceIds.flatMap((invoiceId) => {
-    const ofInvoice = taxes.filter((tax) => tax.invoiceId === invoiceId)
-    const totalMinor = ofInvoice[0]?.totalMinor ?? 0n
-    const crediting = all.filter(({ owedId }) => owedId === invoiceId)
-    const shares = taxShares({ totalMinor, taxes: ofInvoice }, crediting)
-    return added(
-      own
-        .filter(({ owedId }) => owedId === invoiceId)
-        .flatMap(({ id }) => (shares.get(id) ?? []).map((share) => ({ ...share, invoiceId }))),
-    )
-  })
-  return { taxes: given, whyNone: taxes.length > 0 ? TAKEN_BACK : NOT_ALLOCATED }
+  const settlements = await listSettlementsOfNotes(db, account, [note.id])
+  const isMeans = note.allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
+  if (settlements.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_SETTLED }
+  const taken = settlements.flatMap(({ invoiceId, taxes }) =>
+    taxes.filter(({ amountMinor }) => amountMinor > 0n).map((tax) => ({ ...tax, invoiceId })),
+  )
+  return { taxes: added(taken), whyNone: settlements.some(({ taxes }) => taxes.length > 0) ? TAKEN_BACK : NOT_SETTLED }
 }
 
-/** Adds up the shares of several allocations to one invoice, one sum for each of its taxes. */
+/** Adds up the shares of several settlements, one sum for each tax of an invoice. */
 function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
   const sums = new Map<string, ExplainedTax>()
   for (const { name, rate, amountMinor, invoiceId } of shares) {
-    const key = `${name} ${decimalText(rate)}`
+    const key = `${invoiceId} ${name} ${decimalText(rate)}`
     sums.set(key, { name, rate, invoiceId, amountMinor: (sums.get(key)?.amountMinor ?? 0n) + amountMinor })
   }
   return [...sums.values()]
@@ -85,7 +70,7 @@ function explained(
   note: NegativeRecord,
   taxes: ExplainedTax[],
   lines: CreditLine[],
-  whyNone = NOT_ALLOCATED,
+  whyNone = NOT_SETTLED,
 ): ExplainedNote {
   const taxMinor = sumMinor(taxes)
   const text = (amountMinor: bigint) => amountText(amountMinor, note.currency)
@@ -95,7 +80,7 @@ function explained(
     note.invoiceId !== null
       ? `${label} gives back ${text(netMinor)} of invoice ${note.invoiceId} and ${text(taxMinor)} of its taxes.`
       : taxes.length > 0
-        ? `${label} takes back ${text(taxMinor)} of the taxes of the invoices that it is allocated to; ${text(netMinor)} is net.`
+        ? `${label} takes back ${text(taxMinor)} of the taxes of the invoices that it corrects; ${text(netMinor)} is net.`
         : `${label} takes back no tax: ${whyNone}.`
   return { note, netMinor, taxes, lines, sentence }
 }

@@ -26,7 +26,8 @@ import { withRoom } from './give-way.ts'
 import { lockedRecord, type NegativeRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import { checkCurrencyEdit } from './rules.ts'
 import { negativeEventShape } from './shapes.ts'
-import { type MoneyChange, writeEdit, writeMoney } from './write.ts'
+import { postingsOfSettlements, settleNote } from './settlements.ts'
+import { writeEdit, writeMoney } from './write.ts'
 
 /** Negative adjustments, of which credit notes are one kind: one set of rules for the two doors that show them. */
 
@@ -57,7 +58,6 @@ const givenOf = (negative: NegativeAdjustment): GivenMoney => ({
   dated: negative.dated,
   amountMinor: negative.amountMinor,
   counts: 'negative',
-  takesTax: negative.kind === 'credit_note' && negative.invoiceId === null,
   heldMinor: 0n,
 })
 
@@ -85,14 +85,15 @@ export async function addNegative(
   const id = await refuseOn(insertNegative(tx, wanted, now), refusals(wanted))
   const negative: NegativeAdjustment = { ...wanted, id, appliedMinor: 0n, createdAt: now }
   const plan = await planAllocations(tx, context, givenOf(negative), [], asked)
-  const allocations = await withRoom(tx, context, plan.room, async () =>
-    writeMoney(tx, context, {
+  const allocations = await withRoom(tx, context, plan.room, async () => {
+    const settled = await settleNote(tx, context, null, negative, plan.allocations)
+    return writeMoney(tx, context, {
       customerId: wanted.customerId,
       currency: wanted.currency,
-      after: await postingsOf(tx, negative),
+      after: [...(await postingsOf(tx, negative)), ...settled.after],
       allocations: { before: [], after: plan.allocations },
-    }),
-  )
+    })
+  })
   const record = { ...negative, appliedMinor: sumMinor(allocations), allocations }
   await recordNegativeEvent(tx, context, 'created', record)
   return record
@@ -132,20 +133,25 @@ export async function editNegative(
   if (changed.length > 0) checkNotLocked(context.account.lockDate, [before.dated, negative.dated], labelOf(before))
   const kept = negative.currency === before.currency ? before.allocations : []
   const plan = await planAllocations(tx, context, givenOf(negative), kept, asked)
-  await withRoom(tx, context, plan.room, async () =>
-    writeEdit(tx, context, {
-      before: { ...before, postings: await postingsOf(tx, before) },
-      after: { ...negative, postings: await postingsOf(tx, negative), allocations: plan.allocations },
+  await withRoom(tx, context, plan.room, async () => {
+    const settled = await settleNote(tx, context, before, negative, plan.allocations)
+    await writeEdit(tx, context, {
+      before: { ...before, postings: [...(await postingsOf(tx, before)), ...settled.before] },
+      after: {
+        ...negative,
+        postings: [...(await postingsOf(tx, negative)), ...settled.after],
+        allocations: plan.allocations,
+      },
       writeRow: () => refuseOn(updateNegative(tx, negative), refusals(negative)),
-    }),
-  )
+    })
+  })
   const record = await loadNegative(tx, tx.account, before.id)
   assert(record, `${labelOf(before)} exists`)
   await recordNegativeEvent(tx, context, 'updated', record)
   return record
 }
 
-/** Deletes a negative adjustment: its entries are reversed and its allocations freed. What a note of the service took of an invoice's taxes is free again. */
+/** Deletes a negative adjustment: its entries are reversed, its allocations freed, and what it settled can be credited again. */
 export async function removeNegative(
   tx: Transaction,
   context: RequestContext,
@@ -155,9 +161,8 @@ export async function removeNegative(
   await writeMoney(tx, context, {
     customerId: negative.customerId,
     currency: negative.currency,
-    before: await postingsOf(tx, negative),
+    before: [...(await postingsOf(tx, negative)), ...(await postingsOfSettlements(tx, negative))],
     allocations: { before: negative.allocations, after: [] },
-    ...(await releasedOf(tx, negative)),
   })
   await uncreditCharges(tx, negative.id)
   await deleteNegative(tx, negative.id)
@@ -173,12 +178,4 @@ async function uncreditCharges(tx: Transaction, id: Id): Promise<void> {
     days: arrayLiteral(lines.map(() => null)),
     amountsMinor: arrayLiteral(lines.map(({ netMinor }) => -netMinor)),
   })
-}
-
-async function releasedOf(
-  tx: Transaction,
-  { id, invoiceId }: NegativeAdjustment,
-): Promise<Pick<MoneyChange, 'released'>> {
-  if (invoiceId === null) return {}
-  return { released: { invoiceId, taxes: await listCreditNoteTaxes(tx, tx.account, id) } }
 }

@@ -107,19 +107,16 @@ export interface GivenDocument extends FreeMoney {
   customerId: CustomerId
   currency: string
   counts: 'paid' | 'pending' | 'negative'
-  /** True of a credit note of a caller. */
-  takesTax: boolean
   isFailed: boolean
 }
 
 const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, negatives: Fragment) =>
   db.rows<GivenDocument>(sql`
     select 'payment' as "kind", payment_id as "id", customer_id as "customerId", currency, dated, amount_minor - applied_minor - held_minor as "freeMinor",
-           case when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts", false as "takesTax", failed_on is not null as "isFailed"
+           case when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts", failed_on is not null as "isFailed"
       from payments where account_id = ${account} and ${payments}
     union all
-    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative',
-           kind = 'credit_note' and invoice_id is null, false
+    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative', false
       from negative_adjustments where account_id = ${account} and ${negatives}`)
 
 /** Lists unallocated payments, pending ones too but for lines that give way, and credit notes of customers; never bad debt, which the service does not apply. */

@@ -54,7 +54,6 @@ const givenOf = (
   amountMinor: payment.amountMinor,
   heldMinor: payment.heldMinor,
   counts: isWaiting ? 'pending' : 'paid',
-  takesTax: false,
   line: { gaveWay, givesWay: payment.givesWay },
 })
 

@@ -276,7 +276,6 @@ function stateOf(
     isServiceMade: share.isServiceMade,
     endedOn: null,
     counts: given.counts,
-    takesTax: given.takesTax && !share.isServiceMade,
   }
 }
 

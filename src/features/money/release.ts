@@ -1,4 +1,5 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
+import { afterLock, postingsOfEnd } from '../../engine/money/postings.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -8,11 +9,14 @@ import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
 import { listNotesFor } from './credit-note-queries.ts'
 import { leaveInvoice } from './give-way.ts'
+import { listSettlementsOfInvoice, sendSettlementDeletes } from './settlement-queries.ts'
+import { postingsOf } from './settlements.ts'
 import { writeMoney } from './write.ts'
 
 /**
  * Releases what the service allocated to an invoice before the invoice is cancelled: the customer can use it elsewhere. Throws a conflict
- * that names what a caller allocated, a pending payment that does not give way, or a note that the service made for the invoice: these stand against cancelling.
+ * that names what a caller allocated, a pending payment that does not give way, or a note that the service made for the invoice: these stand
+ * against cancelling. What open notes settle for it is taken away on that day.
  */
 export const releaseForCancellation: OnCancel = async (tx, context, invoice) => {
   const notes = await listNotesFor(tx, tx.account, invoice.id)
@@ -25,9 +29,12 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
   const before = await listAllocationsOfOwed(tx, tx.account, 'invoice', [invoice.id])
   await refuseWhere(tx, invoice.id, 'invoice_allocated', before, ({ isServiceMade }) => !isServiceMade)
   await refuseWhere(tx, invoice.id, 'invoice_pending', before, ({ counts }) => counts === 'pending')
-  if (before.length === 0) return
+  const settled = await listSettlementsOfInvoice(tx, tx.account, invoice.id)
+  if (before.length + settled.length === 0) return
   const { customerId, currency } = invoice
-  await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] } })
+  sendSettlementDeletes(tx, settled)
+  const happened = postingsOfEnd(postingsOf(settled), afterLock(context.moment.today, context.account.lockDate))
+  await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] }, happened })
   const released = before.map((allocation) => ({ ...allocation, currency }))
   await recordAllocations(tx, context, 'allocation.deleted', released)
 }

@@ -1,13 +1,5 @@
-import {
-  type AllocationState,
-  appliedDeltas,
-  type AppliedDeltas,
-  postingsOfAllocations,
-  taxedInvoicesOf,
-} from '../../engine/money/allocation-effects.ts'
-import type { TaxedInvoice } from '../../engine/money/credit-tax.ts'
-import { type Posting, postingsOfChange } from '../../engine/money/postings.ts'
-import { type Decimal, equals } from '../../kernel/decimal.ts'
+import { type AllocationState, appliedDeltas, type AppliedDeltas } from '../../engine/money/allocation-effects.ts'
+import { type Posting, postingsOfAllocation, postingsOfChange } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -19,8 +11,6 @@ import {
   addPaymentApplied,
   addPositiveApplied,
   drawAllocationIds,
-  listTaxTaking,
-  listTaxesOfInvoices,
   sendAllocationDeletes,
   sendAllocations,
   sendAllocationUpdates,
@@ -48,8 +38,8 @@ export interface MoneyChange {
   }
   /** True where the row of a new payment was inserted with its final applied amount, so that it needs no update. */
   isGivenWritten?: boolean
-  /** Taxes of its invoice that a deleted credit note of the service had taken back, which other notes may now take. */
-  released?: { invoiceId: Id; taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[] }
+  /** Entries that are posted as they are: what happens on a day, instead of correcting what was. */
+  happened?: readonly Posting[]
 }
 
 /**
@@ -63,25 +53,16 @@ export async function writeMoney(
 ): Promise<AllocationState[]> {
   const before = change.allocations?.before ?? []
   const wanted = change.allocations?.after ?? []
-  const taxedIds = [
-    ...new Set([
-      ...taxedInvoicesOf(before, wanted as AllocationState[]),
-      ...(change.released ? [change.released.invoiceId] : []),
-    ]),
-  ]
-  const taxed = await taxedInvoices(tx, taxedIds)
-  // Shares of one note depend on what other notes take back of the same invoice.
-  const neighbours = taxedIds.length === 0 ? [] : await listTaxTaking(tx, tx.account, taxedIds)
-  const others = neighbours.filter((a) => !before.some(({ id }) => id === a.id))
   const after = await writeAllocations(tx, context, before, wanted, change.allocations?.ids ?? [])
   const deltas = appliedDeltas(before, after)
   writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)
   const postings = postingsOfChange(
-    [...(change.before ?? []), ...postingsOfAllocations([...before, ...others], taxed)],
-    [...(change.after ?? []), ...postingsOfAllocations([...after, ...others], withoutReleased(taxed, change.released))],
+    [...(change.before ?? []), ...before.flatMap(postingsOfAllocation)],
+    [...(change.after ?? []), ...after.flatMap(postingsOfAllocation)],
     context.account.lockDate,
   )
-  sendPostings(tx, [{ customerId: change.customerId, currency: change.currency, postings }], context.moment.now)
+  const all = [...postings, ...(change.happened ?? [])]
+  sendPostings(tx, [{ customerId: change.customerId, currency: change.currency, postings: all }], context.moment.now)
   return after
 }
 
@@ -121,28 +102,6 @@ export async function writeEdit(
     await writeMoney(tx, context, { ...made, allocations: { before: [], after: after.allocations } })
   }
   if (!isRise) await writeRow()
-}
-
-async function taxedInvoices(tx: Transaction, ids: readonly Id[]): Promise<Map<Id, TaxedInvoice>> {
-  if (ids.length === 0) return new Map()
-  const rows = await listTaxesOfInvoices(tx, tx.account, ids)
-  return new Map(
-    ids.flatMap((id) => {
-      const taxes = rows.filter(({ invoiceId }) => invoiceId === id)
-      return taxes[0] ? [[id, { totalMinor: taxes[0].totalMinor, taxes }] as const] : []
-    }),
-  )
-}
-
-/** Computes the facts of taxes as they are when a note of the service is gone. */
-function withoutReleased(taxed: Map<Id, TaxedInvoice>, released: MoneyChange['released']): Map<Id, TaxedInvoice> {
-  const invoice = released && taxed.get(released.invoiceId)
-  if (!released || !invoice) return taxed
-  const taxes = invoice.taxes.map((tax) => {
-    const back = released.taxes.find(({ name, rate }) => name === tax.name && equals(rate, tax.rate))
-    return back ? { ...tax, takenBackMinor: tax.takenBackMinor - back.amountMinor } : tax
-  })
-  return new Map(taxed).set(released.invoiceId, { ...invoice, taxes })
 }
 
 const isSame = (a: AllocationState, b: WantedState): boolean =>

@@ -60,12 +60,20 @@ export interface CheckedNoteTax {
   name: string
   rate: Decimal
   amountMinor: bigint
+  /** What its settlement has of it; null where that is missing. */
+  settledMinor: bigint | null
+  /** Its settlement gives back the net of its lines, instead of a gross amount to which they were cut. */
+  isGivenBack: boolean
 }
 
 export const listCheckedNoteTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<CheckedNoteTax>(sql`
-    select credit_note_id as "noteId", name, rate, amount_minor as "amountMinor" from credit_note_taxes
-     where account_id = ${account} and credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by credit_note_id, line`)
+    select c.credit_note_id as "noteId", c.name, c.rate, c.amount_minor as "amountMinor", t.amount_minor as "settledMinor",
+           coalesce(s.basis = 'given_back', false) as "isGivenBack"
+      from credit_note_taxes c
+      left join settlements s on s.account_id = ${account} and s.negative_adjustment_id = c.credit_note_id
+      left join settlement_taxes t on t.account_id = ${account} and t.settlement_id = s.settlement_id and t.line = c.line
+     where c.account_id = ${account} and c.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by c.credit_note_id, c.line`)
 
 export interface CreditedCharge {
   id: Id
@@ -100,7 +108,7 @@ export interface TakenTax {
 }
 
 /**
- * Lists the taxes of which more was taken back than was charged: by the service's credit notes, and by what callers allocated of theirs, as
+ * Lists the taxes of which more was taken back than was charged: by the service's credit notes, and by what callers' settle, as
  * the ledger has it.
  */
 export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
@@ -110,9 +118,10 @@ export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: I
         join credit_note_taxes c on c.account_id = ${account} and c.credit_note_id = n.negative_adjustment_id
        where n.account_id = ${account} and n.invoice_id > ${after}
       union all
-      select l.owed_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
-        from ledger_entries e join allocations l on l.account_id = ${account} and l.allocation_id = e.record_id
-       where e.account_id = ${account} and e.event = 'tax_taken_back' and l.owed_kind = 'invoice' and l.owed_id > ${after}),
+      select s.invoice_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
+        from ledger_entries e join settlements s on s.account_id = ${account}
+         and e.record_id = case e.record_type when 'settlement' then s.settlement_id when 'allocation' then s.old_allocation_id end
+       where e.account_id = ${account} and e.event = 'tax_taken_back' and s.invoice_id > ${after}),
     summed as (select invoice_id, name, rate, sum(amount) as amount from taken group by invoice_id, name, rate)
     select i.invoice_id as "id", i.customer_id as "customerId", i.currency, s.name, coalesce(t.amount, 0)::bigint as "amountMinor",
            s.amount::bigint as "takenMinor"

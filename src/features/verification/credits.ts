@@ -53,9 +53,15 @@ export function checkNote(
       text(`line ${line.line}`, `charge ${line.chargeId}`, `a charge of invoice ${note.invoiceId}`)
   }
   const netMinor = sumMinor(lines, 'netMinor')
-  for (const { name, rate, amountMinor } of taxes) {
+  for (const { name, rate, amountMinor, settledMinor, isGivenBack } of taxes) {
     const most = rateOf(netMinor, rate)
-    if (amountMinor < 0n || amountMinor > most)
+    if (settledMinor !== amountMinor)
+      text(
+        `settled tax ${name} at ${decimalText(rate)}`,
+        settledMinor === null ? 'none' : amountText(settledMinor, currency),
+        amountText(amountMinor, currency),
+      )
+    if (amountMinor < 0n || (isGivenBack && amountMinor > most))
       text(
         `tax ${name} at ${decimalText(rate)}`,
         amountText(amountMinor, currency),

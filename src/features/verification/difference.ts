@@ -22,6 +22,7 @@ export type RecordType =
   | 'positive_adjustment'
   | 'result_file'
   | 'result_line'
+  | 'settlement'
   | 'subscription'
   | 'webhook_delivery'
 

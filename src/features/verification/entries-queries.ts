@@ -93,9 +93,25 @@ export const listUnpostedPositives = (db: Queryable, account: AccountId, after: 
        where e.account_id = ${account} and e.record_type = 'positive_adjustment' and e.record_id = r.positive_adjustment_id)
      order by r.positive_adjustment_id limit ${limit}`)
 
+// An old settlement stands under its allocation, also where that is gone.
 export const listUnpostedAllocations = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id }>(sql`
-    select r.allocation_id as "id" from allocations r
-     where r.account_id = ${account} and r.allocation_id > ${after} and not exists (select 1 from ledger_entries e
+    select r.allocation_id as "id" from (
+        select allocation_id from allocations where account_id = ${account}
+        union
+        select s.old_allocation_id from settlements s
+         where s.account_id = ${account} and exists (select 1 from settlement_taxes t
+           where t.account_id = ${account} and t.settlement_id = s.settlement_id and t.amount_minor > 0)) r
+     where r.allocation_id > ${after} and not exists (select 1 from ledger_entries e
        where e.account_id = ${account} and e.record_type = 'allocation' and e.record_id = r.allocation_id)
      order by r.allocation_id limit ${limit}`)
+
+export const listUnpostedSettlements = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select r.settlement_id as "id" from settlements r
+     where r.account_id = ${account} and r.settlement_id > ${after} and not r.is_old
+       and exists (select 1 from settlement_taxes t
+         where t.account_id = ${account} and t.settlement_id = r.settlement_id and t.amount_minor > 0)
+       and not exists (select 1 from ledger_entries e
+         where e.account_id = ${account} and e.record_type = 'settlement' and e.record_id = r.settlement_id)
+     order by r.settlement_id limit ${limit}`)

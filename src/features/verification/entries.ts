@@ -23,6 +23,7 @@ import {
   listUnpostedNegatives,
   listUnpostedPayments,
   listUnpostedPositives,
+  listUnpostedSettlements,
   type PostedEntry,
   type RecordPlace,
 } from './entries-queries.ts'
@@ -93,6 +94,7 @@ const UNPOSTED: Readonly<
   negative_adjustment: listUnpostedNegatives,
   positive_adjustment: listUnpostedPositives,
   allocation: listUnpostedAllocations,
+  settlement: listUnpostedSettlements,
 }
 
 const compareUnposted = (tx: Transaction, type: LedgerRecordType, report: Report, goOn: GoOn) =>
@@ -160,13 +162,6 @@ const SHARE: LedgerEvent = 'tax_taken_back'
 const isEqual = (a: EntryText, b: EntryText): boolean =>
   a.what === b.what && a.amount === b.amount && a.dated === b.dated
 
-/**
- * Reports whether an entry differs from the expected one only by a later day: with closed books, the share of a tax that another allocation
- * moved is posted later.
- */
-const isLate = (entry: EntryText, should: EntryText): boolean =>
-  entry.event === SHARE && entry.dated > should.dated && isEqual({ ...entry, dated: should.dated }, should)
-
 const entryText = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
 
 const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
@@ -205,13 +200,13 @@ function reportDifferences(
   report: Report,
 ): void {
   const missing = [...should]
-  const without = (some: readonly EntryText[], isMatch: (entry: EntryText, other: EntryText) => boolean) =>
+  const without = (some: readonly EntryText[]) =>
     some.filter((entry) => {
-      const place = missing.findIndex((other) => isMatch(entry, other))
+      const place = missing.findIndex((other) => isEqual(entry, other))
       if (place >= 0) missing.splice(place, 1)
       return place < 0
     })
-  const surplus = without(without(entries, isEqual), isLate)
+  const surplus = without(entries)
   const about = { customerId, recordType: type, recordId: id } as const
   for (const entry of surplus) {
     const place = missing.findIndex((other) => other.what === entry.what)

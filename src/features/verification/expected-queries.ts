@@ -48,11 +48,13 @@ export const listPaymentRecords = (db: Queryable, account: AccountId, ids: reado
 
 export interface NegativeRow extends PostedRecord {
   kind: NegativeKind
+  isOfService: boolean
 }
 
 export const listNegativeRecords = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<NegativeRow>(sql`
-    select negative_adjustment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", kind
+    select negative_adjustment_id as "id", customer_id as "customerId", currency, dated, amount_minor as "amountMinor", kind,
+           invoice_id is not null as "isOfService"
       from negative_adjustments where account_id = ${account} and negative_adjustment_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 /** Lists the taxes that credit notes of the service took back, each with its number on the invoice. */

@@ -1,5 +1,4 @@
 import { groupBy } from '../../kernel/grouping.ts'
-import { taxShares } from '../../engine/money/credit-tax.ts'
 import {
   type LedgerRecordType,
   type Posting,
@@ -8,13 +7,12 @@ import {
   postingsOfNegative,
   postingsOfPayment,
   postingsOfPositive,
-  type TaxAmount,
+  postingsOfSettlement,
 } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listTaxTaking, listTaxesOfInvoices } from '../money/allocation-queries.ts'
+import { listSettlements, listSettlementsUnder, type Settlement } from '../money/settlement-queries.ts'
 import {
-  type AllocationRecord,
   listAllocationRecords,
   listInvoiceRecords,
   listPostedInvoiceTaxes,
@@ -69,26 +67,37 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   },
   positive_adjustment: async (tx, ids) => mapOf(await listPositiveRecords(tx, tx.account, ids), postingsOfPositive),
   async allocation(tx, ids) {
-    const rows = await listAllocationRecords(tx, tx.account, ids)
-    const shares = await sharesOf(tx, rows)
-    return mapOf(rows, (row) => postingsOfAllocation({ ...row, taxes: shares.get(row.id) ?? [] }))
+    const under = await settledPostings(tx, await listSettlementsUnder(tx, tx.account, ids), 'oldAllocationId')
+    const made = mapOf(await listAllocationRecords(tx, tx.account, ids), postingsOfAllocation)
+    for (const [id, own] of under)
+      made.set(id, { ...own, postings: [...(made.get(id)?.postings ?? []), ...own.postings] })
+    return made
   },
+  settlement: async (tx, ids) =>
+    settledPostings(
+      tx,
+      (await listSettlements(tx, tx.account, ids)).filter(({ isOld }) => !isOld),
+      'id',
+    ),
 }
 
-/**
- * Returns the taxes that allocations of callers' credit notes take back: each share depends on all such allocations to the same invoice.
- */
-async function sharesOf(tx: Transaction, rows: readonly AllocationRecord[]): Promise<Map<Id, TaxAmount[]>> {
-  const taking = rows.filter((row) => row.givenKind === 'negative_adjustment' && row.owedKind === 'invoice')
-  const invoiceIds = [...new Set(taking.map(({ owedId }) => owedId))]
-  if (invoiceIds.length === 0) return new Map()
-  const all = await listTaxTaking(tx, tx.account, invoiceIds)
-  const byInvoice = groupBy(all, ({ owedId }) => owedId)
-  const taxes = groupBy(await listTaxesOfInvoices(tx, tx.account, [...byInvoice.keys()]), ({ invoiceId }) => invoiceId)
-  return new Map(
-    [...byInvoice].flatMap(([invoiceId, allocations]) => {
-      const own = taxes.get(invoiceId)
-      return own ? [...taxShares({ totalMinor: own[0]!.totalMinor, taxes: own }, allocations)] : []
-    }),
-  )
+/** Returns the entries of callers' settlements, by themselves or by the allocation under which they stand; those of the service's notes are the notes'. */
+async function settledPostings(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  key: 'id' | 'oldAllocationId',
+): Promise<Map<Id, Expected>> {
+  const notes = await listNegativeRecords(tx, tx.account, [...new Set(settlements.map(({ noteId }) => noteId))])
+  const expected = new Map<Id, Expected>()
+  for (const settlement of settlements) {
+    const note = notes.find(({ id }) => id === settlement.noteId)
+    if (!note || note.isOfService) continue
+    const { customerId } = settlement
+    expected.set(settlement[key] as Id, {
+      customerId,
+      currency: note.currency,
+      postings: postingsOfSettlement(settlement),
+    })
+  }
+  return expected
 }

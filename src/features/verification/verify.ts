@@ -18,6 +18,7 @@ import { invoices } from './invoices.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
 import { sales } from './sales.ts'
+import { settlements } from './settlements.ts'
 import { usageCycles } from './usage.ts'
 
 /**
@@ -32,6 +33,7 @@ const CHECKS: readonly Check[] = [
   orphans,
   creditNotes,
   creditedCharges,
+  settlements,
   payments,
   positives,
   batches,

@@ -1,0 +1,117 @@
+import { settleAmount, settleGivenBack, type SettlingInvoice } from '../../engine/money/settle.ts'
+import type { TaxAmount } from '../../engine/money/postings.ts'
+import { amountText } from '../../kernel/currencies.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import { groupBy } from '../../kernel/grouping.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { listSettlements, type Settlement } from '../money/settlement-queries.ts'
+import type { Check, Report } from './difference.ts'
+import { listPostedInvoiceTaxes } from './expected-queries.ts'
+import { eachPage } from './pages.ts'
+import {
+  type CheckedSettlement,
+  listInvoicesSettledWrong,
+  listNotesSettledWrong,
+  listSettlementPage,
+  type SettledSum,
+} from './settlements-queries.ts'
+
+/**
+ * Settlements follow from the facts kept with them, join a note and an invoice that belong together, and come to no more than either. Old ones
+ * are held against their entries alone.
+ */
+export const settlements: Check = {
+  name: 'settlements',
+  async run(tx, report, goOn) {
+    const count = await eachPage(
+      goOn,
+      (after, limit) => listSettlementPage(tx, tx.account, after, limit),
+      (page) => checkPage(tx, page, report),
+    )
+    const sums = [
+      ['credit_note', listNotesSettledWrong],
+      ['invoice', listInvoicesSettledWrong],
+    ] as const
+    for (const [recordType, list] of sums)
+      await eachPage(
+        goOn,
+        (after, limit) => list(tx, tx.account, after, limit),
+        (rows) => rows.forEach((row) => reportSum(recordType, row, report)),
+      )
+    return count
+  },
+}
+
+const reportSum = (
+  recordType: 'credit_note' | 'invoice',
+  { id, customerId, currency, settledMinor, amountMinor }: SettledSum,
+  report: Report,
+): void =>
+  report({
+    customerId,
+    recordType,
+    recordId: id,
+    what: 'what is settled of it',
+    stored: amountText(settledMinor, currency),
+    expected: `at most, and of a note of the service exactly, ${amountText(amountMinor, currency)}`,
+  })
+
+async function checkPage(tx: Transaction, page: readonly CheckedSettlement[], report: Report): Promise<void> {
+  const ids = page.map(({ id }) => id)
+  const rows = new Map((await listSettlements(tx, tx.account, ids)).map((row) => [row.id, row]))
+  const invoiceIds = [...new Set(page.map(({ invoiceId }) => invoiceId))]
+  const taxes = groupBy(await listPostedInvoiceTaxes(tx, tx.account, invoiceIds), ({ id }) => id)
+  for (const checked of page) {
+    const row = rows.get(checked.id) as Settlement
+    checkJoined(checked, row, report)
+    if (!row.isOld) checkFacts(checked, row, taxes.get(checked.invoiceId) ?? [], report)
+  }
+}
+
+/** Rule: note and invoice are of one customer and currency, the invoice is owed, and a note of the service settles the invoice it was made for. */
+function checkJoined(checked: CheckedSettlement, { basis }: Settlement, report: Report): void {
+  const { customerId, currency, noteInvoiceId, invoiceId } = checked
+  const text = (what: string, stored: string, expected: string) =>
+    report({ customerId, recordType: 'settlement', recordId: checked.id, what, stored, expected })
+  if (checked.noteCustomerId !== customerId || checked.invoiceCustomerId !== customerId)
+    text('customer', String(customerId), `${checked.noteCustomerId}, of its note and of its invoice`)
+  if (checked.invoiceCurrency !== currency)
+    text('currency', currency, `that of its invoice, ${checked.invoiceCurrency}`)
+  if (!checked.isInvoiceOwed) text('invoice', String(invoiceId), 'one that is issued and not cancelled')
+  if (noteInvoiceId !== null && noteInvoiceId !== invoiceId)
+    text('invoice', String(invoiceId), `that of its note, ${noteInvoiceId}`)
+  if (noteInvoiceId === null && basis === 'given_back') text('basis', basis, 'amount, for a caller made its note')
+}
+
+/** Computes the taxes again from what was settled before. */
+function checkFacts(
+  { id, customerId, currency, invoiceTotalMinor }: CheckedSettlement,
+  { taxes, amountMinor, settledBeforeMinor, basis }: Settlement,
+  ofInvoice: readonly (TaxAmount & { id: Id })[],
+  report: Report,
+): void {
+  const about = { customerId, recordType: 'settlement', recordId: id } as const
+  if (taxes.length !== ofInvoice.length) {
+    const expected = `${ofInvoice.length}, as its invoice has`
+    return report({ ...about, what: 'taxes', stored: String(taxes.length), expected })
+  }
+  const invoice: SettlingInvoice = {
+    totalMinor: invoiceTotalMinor,
+    settledMinor: settledBeforeMinor ?? 0n,
+    taxes: ofInvoice.map((tax, place) => ({ ...tax, settledMinor: taxes[place]!.settledBeforeMinor ?? 0n })),
+  }
+  const again =
+    basis === 'amount' ? settleAmount(invoice, amountMinor) : settleGivenBack(invoice, amountMinor - sumMinor(taxes))
+  again.taxes.forEach((tax, place) => {
+    const stored = taxes[place]!
+    if (stored.amountMinor === tax.amountMinor && stored.name === tax.name) return
+    report({
+      ...about,
+      what: `tax ${tax.name} at ${decimalText(tax.rate)}`,
+      stored: `${amountText(stored.amountMinor, currency)} ${stored.name}`,
+      expected: `${amountText(tax.amountMinor, currency)} ${tax.name}`,
+    })
+  })
+}
