@@ -88,9 +88,11 @@ export async function startTestService(
     /** Calls of webhooks; left out: those within loopback alone. */
     outbound?: Outbound
     log?: Logger
+    /** A database that there is; left out: a new one. */
+    connection?: Connection
   } = {},
 ): Promise<TestService> {
-  const connection = await createTestDatabase()
+  const connection = options.connection ?? (await createTestDatabase())
   const db = openTestDatabase(connection)
   const realClock = options.now ?? Date.now
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY))

@@ -38,3 +38,40 @@ export async function withClient(connection: Connection, work: (client: pg.Clien
   await one.connect()
   await work(one).finally(() => one.end())
 }
+
+/** Names of tables and columns before a migration, with the names under which the same is found today. */
+export type NamedToday = Record<string, { table: string; columns: Record<string, string> }>
+
+/** Copies the rows of a service's database into one of an older schema, as far as it has their tables and columns. */
+export async function copyRows(from: pg.Client, to: pg.Client, namedToday: NamedToday = {}): Promise<void> {
+  await to.query('set session_replication_role = replica')
+  const { rows: tables } = await to.query<{ name: string; columns: string[] }>(`
+    select table_name as name, array_agg(column_name::text order by ordinal_position) as columns from information_schema.columns
+     where table_schema = 'perennial' and is_generated = 'NEVER' and table_name in (select tablename from pg_tables where schemaname = 'perennial')
+       and table_name <> 'migrations' group by table_name`)
+  for (const { name, columns } of tables) {
+    const today = namedToday[name] ?? { table: name, columns: {} }
+    const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
+    const { rows } = await from.query<{ all: string }>(
+      `select coalesce(json_agg(r), '[]')::text as all from (select ${wanted.join(', ')} from ${today.table}) r`,
+    )
+    await to.query(`delete from ${name}`)
+    await to.query(
+      `insert into ${name} (${columns.join(', ')}) overriding system value
+       select ${columns.join(', ')} from json_populate_recordset(null::${name}, $1::json)`,
+      [rows[0]!.all],
+    )
+  }
+  await goOnAfterRows(to)
+}
+
+/** Sets every identity to go on after the rows that were copied. */
+async function goOnAfterRows(to: pg.Client): Promise<void> {
+  const { rows } = await to.query<{ name: string; column: string }>(`
+    select table_name as name, column_name as column from information_schema.columns
+     where table_schema = 'perennial' and is_identity = 'YES'`)
+  for (const { name, column } of rows)
+    await to.query(
+      `select setval(pg_get_serial_sequence('perennial.${name}', '${column}'), greatest(max(${column}), 1)) from ${name}`,
+    )
+}

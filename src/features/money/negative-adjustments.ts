@@ -90,7 +90,8 @@ export async function addNegative(
     return writeMoney(tx, context, {
       customerId: wanted.customerId,
       currency: wanted.currency,
-      after: [...(await postingsOf(tx, negative)), ...settled.after],
+      after: await postingsOf(tx, negative),
+      settled,
       allocations: { before: [], after: plan.allocations },
     })
   })
@@ -136,12 +137,9 @@ export async function editNegative(
   await withRoom(tx, context, plan.room, async () => {
     const settled = await settleNote(tx, context, before, negative, plan.allocations)
     await writeEdit(tx, context, {
-      before: { ...before, postings: [...(await postingsOf(tx, before)), ...settled.before] },
-      after: {
-        ...negative,
-        postings: [...(await postingsOf(tx, negative)), ...settled.after],
-        allocations: plan.allocations,
-      },
+      before: { ...before, postings: await postingsOf(tx, before) },
+      after: { ...negative, postings: await postingsOf(tx, negative), allocations: plan.allocations },
+      settled,
       writeRow: () => refuseOn(updateNegative(tx, negative), refusals(negative)),
     })
   })
@@ -161,7 +159,8 @@ export async function removeNegative(
   await writeMoney(tx, context, {
     customerId: negative.customerId,
     currency: negative.currency,
-    before: [...(await postingsOf(tx, negative)), ...(await postingsOfSettlements(tx, negative))],
+    before: await postingsOf(tx, negative),
+    settled: { before: await postingsOfSettlements(tx, negative), after: [] },
     allocations: { before: negative.allocations, after: [] },
   })
   await uncreditCharges(tx, negative.id)

@@ -38,6 +38,8 @@ export interface MoneyChange {
   }
   /** True where the row of a new payment was inserted with its final applied amount, so that it needs no update. */
   isGivenWritten?: boolean
+  /** Entries that settlements stood for, and stand for now; they follow those of the allocations. */
+  settled?: { before: readonly Posting[]; after: readonly Posting[] }
   /** Entries that are posted as they are: what happens on a day, instead of correcting what was. */
   happened?: readonly Posting[]
 }
@@ -57,8 +59,8 @@ export async function writeMoney(
   const deltas = appliedDeltas(before, after)
   writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)
   const postings = postingsOfChange(
-    [...(change.before ?? []), ...before.flatMap(postingsOfAllocation)],
-    [...(change.after ?? []), ...after.flatMap(postingsOfAllocation)],
+    [...(change.before ?? []), ...before.flatMap(postingsOfAllocation), ...(change.settled?.before ?? [])],
+    [...(change.after ?? []), ...after.flatMap(postingsOfAllocation), ...(change.settled?.after ?? [])],
     context.account.lockDate,
   )
   const all = [...postings, ...(change.happened ?? [])]
@@ -85,8 +87,14 @@ export async function writeEdit(
   {
     before,
     after,
+    settled = { before: [], after: [] },
     writeRow,
-  }: { before: EditSide<AllocationState>; after: EditSide<WantedState>; writeRow(): Promise<unknown> },
+  }: {
+    before: EditSide<AllocationState>
+    after: EditSide<WantedState>
+    settled?: MoneyChange['settled']
+    writeRow(): Promise<unknown>
+  },
 ): Promise<void> {
   const { customerId } = before
   // The amount rises before what is allocated of it does, and falls after.
@@ -96,10 +104,12 @@ export async function writeEdit(
   const made = { customerId, currency: after.currency, after: after.postings }
   if (before.currency === after.currency) {
     const allocations = { before: before.allocations, after: after.allocations }
-    await writeMoney(tx, context, { ...taken, ...made, allocations })
+    await writeMoney(tx, context, { ...taken, ...made, allocations, settled })
   } else {
-    await writeMoney(tx, context, { ...taken, allocations: { before: before.allocations, after: [] } })
-    await writeMoney(tx, context, { ...made, allocations: { before: [], after: after.allocations } })
+    const freed = { before: before.allocations, after: [] }
+    await writeMoney(tx, context, { ...taken, allocations: freed, settled: { ...settled, after: [] } })
+    const allocated = { before: [], after: after.allocations }
+    await writeMoney(tx, context, { ...made, allocations: allocated, settled: { ...settled, before: [] } })
   }
   if (!isRise) await writeRow()
 }

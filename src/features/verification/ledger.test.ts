@@ -248,10 +248,22 @@ describe('a document', () => {
       /^ledger entries: allocation #.*entry allocation_ended/,
     ],
     [
-      'share of a tax',
-      'allocations',
+      'settled tax',
+      'settlement_taxes',
       'amount_minor = amount_minor + 100',
-      /^ledger entries: allocation #.*entry tax_taken_back of VAT at 0.15 \(T-1\) says/,
+      /^ledger entries: settlement #.*entry tax_taken_back of VAT at 0.15 \(T-1\) says/,
+    ],
+    [
+      'day of a settled tax',
+      'settlement_taxes',
+      'dated = dated + 1',
+      /^ledger entries: settlement #.*entry tax_taken_back of VAT at 0.15 \(T-1\) says/,
+    ],
+    [
+      'settled tax that is old',
+      'settlements',
+      'is_old = true, settled_before_minor = null, old_allocation_id = 99',
+      /^ledger entries: settlement #.*entry tax_taken_back of VAT at 0.15 \(T-1\) says .*, should say nothing/,
     ],
     [
       'tax',
@@ -271,6 +283,7 @@ describe('a document', () => {
     ['credit note', 'negative_adjustments', 'negative adjustment'],
     ['positive adjustment', 'positive_adjustments', 'positive adjustment'],
     ['allocation', 'allocations', 'allocation'],
+    ['settlement', 'settlements', 'settlement'],
   ])('%s that is gone leaves entries of nothing', async (_, table, word) => {
     expect(reported(await tampered(`delete from ${table} where account_id = :account`))).toContainEqual(
       expect.stringMatching(new RegExp(`^ledger entries: ${word} # of customer #: entry .*, should say nothing$`)),
@@ -288,8 +301,9 @@ describe('a document', () => {
       'positive_adjustment',
       `entry interest_charged says nothing, should say 4.00 USD receivable → interest on 2027-01-01`,
     ],
+    ['allocation', `entry allocation_made says nothing, should say 7.77 USD unapplied → receivable on 2027-01-02`],
     [
-      'allocation',
+      'settlement',
       `entry tax_taken_back of VAT at 0.15 (T-1) says nothing, should say 1.01 USD tax → revenue on 2027-01-02`,
     ],
   ])('of type %s without any entry is named', async (type, what) => {
@@ -351,6 +365,35 @@ describe('sums', () => {
       ),
     )
     expect(found).toContainEqual(expect.stringMatching(what))
+  })
+
+  test.each([
+    ['a tax', 'update settlement_taxes set amount_minor = amount_minor + 1', /settlement #.*: tax VAT at 0.15 says/],
+    ['the gross', 'update settlements set gross_minor = gross_minor + 100', /settlement #.*: tax VAT at 0.15 says/],
+    ['what was settled before', 'update settlements set settled_before_minor = 333', /settlement #.*: tax VAT at/],
+    ['the tax before', 'update settlement_taxes set settled_before_minor = 1', /settlement #.*: tax VAT at 0.15 says/],
+    [
+      'the basis',
+      `update settlements set basis = 'given_back'`,
+      /settlement #.*: basis says given_back, should say amount/,
+    ],
+    [
+      'more than the note',
+      'update settlements set gross_minor = 100000',
+      /credit note #.*what is settled of it says 1000.00/,
+    ],
+    ['more than the invoice', 'update settlements set gross_minor = 100000', /invoice #.*what is settled of it says/],
+    ['another customer', 'update settlements set customer_id = customer_id + 1', /settlement #.*: customer says #/],
+    ['a tax that is gone', 'delete from settlement_taxes', /settlement #.*: taxes says 0, should say 1/],
+    [
+      'an invoice that is owed no longer',
+      `update invoices set cancelled_at = now(), cancelled_on = '2027-01-20'`,
+      /settlement #.*: invoice says #, should say one that is issued and not cancelled/,
+    ],
+  ])('a settlement follows from its facts: %s', async (_, statement, what) => {
+    expect(reported(await tampered(`${statement} where account_id = :account`))).toContainEqual(
+      expect.stringMatching(new RegExp(`^settlements: ${what.source}`)),
+    )
   })
 
   test('more tax than the invoice had is never taken back', async () => {

@@ -1,7 +1,6 @@
-import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, startTestService, type TestClient } from '../../../test/support/app.ts'
-import { databaseBefore, withClient } from '../../../test/support/older-database.ts'
+import { copyRows, databaseBefore, type NamedToday, withClient } from '../../../test/support/older-database.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Connection, Database } from '../../platform/database/database.ts'
 import { addPackage, moveTo, shop } from '../../../test/support/shop.ts'
@@ -60,10 +59,10 @@ async function livedAccount(): Promise<TestClient> {
 
 /** A database at the version before the ledger, filled with the rows of the service's, and then migrated. */
 const createOlderDatabase = (): Promise<Connection> =>
-  databaseBefore('0010_money.sql', (to) => withClient(service.connection, (from) => copyRows(from, to)))
+  databaseBefore('0010_money.sql', (to) => withClient(service.connection, (from) => copyRows(from, to, TODAY)))
 
 /** Names before the migration, with the names under which the same is found today. */
-const TODAY: Record<string, { table: string; columns: Record<string, string> }> = {
+const TODAY: NamedToday = {
   credit_notes: {
     table: 'negative_adjustments',
     columns: {
@@ -79,27 +78,6 @@ const TODAY: Record<string, { table: string; columns: Record<string, string> }> 
   outbox: { table: 'outbox', columns: { last_error: 'last_reply' } },
   verifications: { table: 'verifications', columns: { leased_until: 'null' } },
   list_watermarks: { table: 'list_watermarks', columns: { candidate_xid: 'null' } },
-}
-
-async function copyRows(from: pg.Client, to: pg.Client): Promise<void> {
-  await to.query('set session_replication_role = replica')
-  const { rows: tables } = await to.query<{ name: string; columns: string[] }>(`
-    select table_name as name, array_agg(column_name::text order by ordinal_position) as columns from information_schema.columns
-     where table_schema = 'perennial' and is_generated = 'NEVER' and table_name in (select tablename from pg_tables where schemaname = 'perennial')
-       and table_name <> 'migrations' group by table_name`)
-  for (const { name, columns } of tables) {
-    const today = TODAY[name] ?? { table: name, columns: {} }
-    const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
-    const { rows } = await from.query<{ all: string }>(
-      `select coalesce(json_agg(r), '[]')::text as all from (select ${wanted.join(', ')} from ${today.table}) r`,
-    )
-    await to.query(`delete from ${name}`)
-    await to.query(
-      `insert into ${name} (${columns.join(', ')}) overriding system value
-       select ${columns.join(', ')} from json_populate_recordset(null::${name}, $1::json)`,
-      [rows[0]!.all],
-    )
-  }
 }
 
 /** Lists the entries posted for each record, net of those that were reversed. */
