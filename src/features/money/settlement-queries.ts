@@ -47,7 +47,7 @@ async function listWhere(db: Queryable, account: AccountId, condition: Fragment)
        where s.account_id = ${account} and ${condition} order by t.settlement_id, t.line`),
   ])
   const byId = groupBy(taxes, ({ id }) => id)
-  return rows.map((row) => ({ ...row, taxes: (byId.get(row.id) ?? []).map(({ id: _, ...tax }) => tax) }))
+  return rows.map((row) => ({ ...row, taxes: byId.get(row.id) ?? [] }))
 }
 
 /** Lists the settlements of credit notes, oldest first. */
@@ -117,7 +117,7 @@ export async function listToSettle(
   return rows.map(({ badDebtMinor, ...row }) => ({
     ...row,
     leftMinor: row.totalMinor - row.settledMinor - badDebtMinor,
-    taxes: (byInvoice.get(row.invoiceId) ?? []).map(({ invoiceId: _, ...tax }) => tax),
+    taxes: byInvoice.get(row.invoiceId) ?? [],
   }))
 }
 
