@@ -135,7 +135,7 @@ async function fill(to: pg.Client, old: Old): Promise<void> {
 test('shares of before become settlements, nothing is posted, and whatever is moved, freed and deleted after leaves clean books', async () => {
   const old = await livedAccount()
   let entries = 0
-  const connection = await databaseBefore('0064_settlements.sql', async (to) => {
+  const connection = await databaseBefore('0065_settlements.sql', async (to) => {
     await fill(to, old)
     const { rows } = await to.query<{ n: number }>('select count(*)::int as n from ledger_entries')
     entries = rows[0]!.n
