@@ -1784,6 +1784,7 @@ create table settlements (
 );
 CREATE INDEX settlements_by_invoice ON settlements USING btree (account_id, invoice_id);
 CREATE INDEX settlements_by_note ON settlements USING btree (account_id, negative_adjustment_id);
+CREATE INDEX settlements_under_allocations ON settlements USING btree (account_id, old_allocation_id) WHERE (old_allocation_id IS NOT NULL);
 alter table settlements enable row level security;
 create policy account on settlements to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on settlements to perennial_app;

@@ -25,6 +25,7 @@ create table settlements (
 );
 create index settlements_by_invoice on settlements (account_id, invoice_id);
 create index settlements_by_note on settlements (account_id, negative_adjustment_id);
+create index settlements_under_allocations on settlements (account_id, old_allocation_id) where old_allocation_id is not null;
 alter table settlements enable row level security;
 create policy account on settlements to perennial_app using (account_id = current_setting('app.account_id')::bigint)
   with check (account_id = current_setting('app.account_id')::bigint);
