@@ -40,7 +40,7 @@ export interface Allocation {
   isServiceMade: boolean
 }
 
-/** What a note corrects of an invoice, and what of it is tax. */
+/** Amount of an invoice that a note corrects, and what of it is tax. */
 export interface Settled {
   note: Given
   invoice: Owed

@@ -158,7 +158,7 @@ select format('%s %s: %s of %s on %s more in its document than in the ledger', r
  group by record_type, id, account, case when account = 'tax' then tax else '' end, day
 having sum(amount) <> 0`
 
-/** What notes settle: each settlement of a caller's note as posted, and all of an invoice within its bounds. */
+/** Settlements of notes: each settlement of a caller's note as posted, and all of an invoice within its bounds. */
 const TAXES = `
 with rows as (
   select s.*, n.invoice_id is null as is_callers, n.amount_minor as note_minor

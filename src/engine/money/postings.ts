@@ -254,7 +254,7 @@ export interface PostedSettlement {
   id: Id
   /** The allocation whose share it was before there were settlements, under which its entries stand; null for any other. */
   oldAllocationId: Id | null
-  /** What it takes back of each tax; the shares of an old one may stand on different days. */
+  /** Amounts that it takes back of each tax; the shares of an old one may stand on different days. */
   taxes: readonly (TaxAmount & { dated: IsoDate })[]
 }
 

@@ -10,13 +10,13 @@ export interface InvoicePart {
 }
 
 export interface Raise {
-  /** What callers allocated of the note to invoices before the request. */
+  /** Amounts that callers allocated of the note to invoices before the request. */
   before: readonly InvoicePart[]
   /** The same after it, by allocation. */
   after: readonly (InvoicePart & { id: Id })[]
-  /** What of the note is settled already. */
+  /** Amounts of the note that are settled already. */
   settled: readonly InvoicePart[]
-  /** What of an invoice can still be credited, in minor units. */
+  /** Amount of an invoice that can still be credited, in minor units. */
   creditableOf: (invoiceId: Id) => bigint
 }
 

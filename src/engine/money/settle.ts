@@ -25,7 +25,7 @@ export interface SettlingInvoice {
 export interface Settling {
   grossMinor: bigint
   netMinor: bigint
-  /** One for each tax of the invoice, in its order, those of 0 too. */
+  /** Shares, one for each tax of the invoice, in its order, those of 0 too. */
   taxes: TaxAmount[]
 }
 

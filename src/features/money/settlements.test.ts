@@ -3,7 +3,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { creditOf, invoiceOf, ledgerOf } from './money.testing.ts'
 
-/** What callers' notes settle by the doors there are, figure by figure. */
+/** Settlements of callers' notes by the doors there are, figure by figure. */
 
 const service = await startTestService()
 

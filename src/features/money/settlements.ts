@@ -29,7 +29,7 @@ export interface SettledPostings {
 
 const NONE: SettledPostings = { before: [], after: [] }
 
-/** What settles is fixed for a note that the service made, and nothing settles for a bad debt. */
+/** Returns whether a request can settle: a note that the service made is fixed, and a bad debt settles nothing. */
 const isOpen = ({ kind, invoiceId }: NegativeAdjustment): boolean => kind === 'credit_note' && invoiceId === null
 
 /**

@@ -60,7 +60,7 @@ export interface CheckedNoteTax {
   name: string
   rate: Decimal
   amountMinor: bigint
-  /** What its settlement has of it; null where that is missing. */
+  /** Amount of it in its settlement; null where that is missing. */
   settledMinor: bigint | null
   /** Its settlement gives back the net of its lines, instead of a gross amount to which they were cut. */
   isGivenBack: boolean
