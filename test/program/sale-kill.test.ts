@@ -9,7 +9,7 @@ import { runProgram, serve, type Serving, startProgram } from './program.ts'
 
 const CARD = { number: '4242 4242 4242 4242', expiry: '12/29', givenName: 'Ada', familyName: 'Lovelace' }
 
-async function shop() {
+async function shop({ clock }: { clock?: string } = {}) {
   const served = await serveForeignShop()
   const { env, authorization, first } = served
   const send = async (to: Serving, method: string, path: string, body?: object) => {
@@ -18,6 +18,7 @@ async function shop() {
     const text = await response.text()
     return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
   }
+  if (clock !== undefined) expect((await send(first, 'PUT', '/v1/clock', { Now: clock })).status).toBe(200)
   const [gateway] = (await send(first, 'GET', '/v1/gateways')).body
   const begun = await send(first, 'POST', '/v1/widgets/capturepaymethod/create', {
     VaultingType: 'VaultGateway',
@@ -106,3 +107,26 @@ test.each<Step>(['before the gateway has the charge', 'after the gateway has cha
     await clean(all)
   },
 )
+
+test('kill -9 between the refund of a charge that nobody took over and our record of it: given back once', async () => {
+  const all = await shop({ clock: '2027-01-01T00:00:00Z' })
+  const { first, rows, until, connect, enter, send, stateOf } = all
+  expect((await enter(first)).status).toBe(303)
+  const refunds = await connect()
+  await refunds.query('begin; lock table sandbox_refunds')
+  const moved = send(first, 'PUT', '/v1/clock', { Now: '2027-01-05T00:00:00Z' }).catch(() => undefined)
+  await until(`select count(*) from capture_sales where refund_state = 'open'`, 1)
+  const sessions = await connect()
+  await sessions.query('begin; select 1 from capture_sessions for update')
+  await refunds.query('rollback')
+  await until('select count(*) from sandbox_refunds', 1)
+  const { second, worker } = await killAndGoOn(all, moved, () => sessions.query('rollback'))
+  await until(`select count(*) from capture_sales where refund_state = 'made'`, 1)
+  expect(await stateOf(second)).toBe('expired')
+  expect(await rows('select state, amount_minor::int as amount from sandbox_refunds')).toEqual([
+    { state: 'succeeded', amount: 4900 },
+  ])
+  worker.child.kill('SIGTERM')
+  await worker.ended
+  await clean(all)
+})
