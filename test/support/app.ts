@@ -81,6 +81,7 @@ export async function startTestService(
     rateLimitPerMinute?: number
     publicUrl?: string
     widgetOrigin?: string
+    /** A proxy is trusted with the address under which it was asked. */
     trustProxy?: boolean
     hasMailServer?: boolean
     /** Adapters in the place of those of their type. */

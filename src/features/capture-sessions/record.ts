@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import { conflict } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { html } from '../../platform/page/html.ts'
@@ -30,13 +29,6 @@ export const sessionView = ({ account, moment }: RequestContext, session: Captur
   accountId: account.id,
   state: sessionState(session, moment.now),
 })
-
-/** Returns the address under which the service is known; of a test account without PUBLIC_URL that of the request. Throws a conflict where nobody knows it. */
-export function baseOf({ account, publicUrl }: RequestContext, address: string): string {
-  if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '')
-  if (account.mode === 'test') return address
-  throw conflict('public_url_missing', 'PUBLIC_URL is not set, so nobody can say where the frame is.')
-}
 
 /** Returns a session as it is answered to whoever holds its token; `base` is the address of the service. */
 export function namedSession(

@@ -9,12 +9,13 @@ import {
   type Operation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import { baseOf } from '../../platform/page/base.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { addSession, checkSession, completeSession } from './actions.ts'
 import type { CapturedDeps } from './captured.ts'
 import { findSessionByToken, lockSessionByToken } from './queries.ts'
-import { baseOf, namedSession, type SessionDeps, tokenHash } from './record.ts'
+import { namedSession, type SessionDeps, tokenHash } from './record.ts'
 import { CompletionIn, namedSessionShape, SessionIn } from './wire.ts'
 
 const tag = 'Capture widget'

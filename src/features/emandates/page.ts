@@ -62,7 +62,7 @@ export const signingPage = (deps: SigningDeps): PageOperation<any> =>
       const { context, found } = request
       const state = mandateState(found, nowOf({ deps, context }))
       if (state !== 'open') return ended(deps, request, state)
-      await noteOpened({ deps, context, visitor }, found.id)
+      if (visitor.isReader) await noteOpened({ deps, context, visitor }, found.id)
       return form(deps, request)
     },
     form: {

@@ -148,6 +148,7 @@ test('all that is wrong with a body is named by its field, and no number is repe
   expect(await wrong({ debit_Amt: 1.001 })).toEqual(['debit_Amt too_many_decimals'])
   expect(await wrong({ debit_EndDate: '2027-01-31' })).toEqual(['debit_EndDate dates_reversed'])
   expect(await wrong({ debit_ActionDay: 0 })).toEqual(['debit_ActionDay out_of_range'])
+  expect(await wrong({ debit_ActionDay: -1 })).toEqual(['debit_ActionDay out_of_range'])
   expect(await wrong({ debit_ActionDay: 32 })).toEqual(['debit_ActionDay out_of_range'])
   expect(await wrong({ debit_Frequency: 'weekly', debit_ActionDay: 8 })).toEqual(['debit_ActionDay out_of_range'])
   expect(await wrong({ debit_Frequency: 'Hourly' })).toEqual(['debit_Frequency unknown_word'])
@@ -167,7 +168,8 @@ test('all that is wrong with a body is named by its field, and no number is repe
 test('days that a frequency has not are passed over, and its words are taken in any letter case', async () => {
   const client = await service.newAccount()
   for (const debit_Frequency of ['DAILY', 'once'])
-    expect((await client.post('/v1/emandate', { ...MANDATE, debit_Frequency, debit_ActionDay: 0 })).status).toBe(201)
+    for (const debit_ActionDay of [0, -1, 32, 10_000])
+      expect((await client.post('/v1/emandate', { ...MANDATE, debit_Frequency, debit_ActionDay })).status).toBe(201)
 })
 
 describe('states and tokens', () => {

@@ -2,6 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
 import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl } from '../../platform/page/links.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { addMandate, type MandateDeps } from './actions.ts'
@@ -30,19 +31,20 @@ const adding = (
     summary: about.summary,
     body: about.body,
     success: { status: 201, schema: MandateCreatedOut.schema },
-    refusals: { 409: 'The stored method is a card, or has a mandate' },
+    refusals: { 409: 'The stored method is a card, or has a mandate; PUBLIC_URL is not set, and the account is live' },
     references: (tx, context, { body }, problems) => checkMandate(tx, deps.envelope, context, body, problems),
-    write: async (tx, context, { body }, _record, account) => {
+    write: async (tx, context, { body, address }, _record, account) => {
       assert(account, 'an account that was checked is whole')
+      const base = baseOf(context, address)
       const { id } = await addMandate(tx, context, deps, body, account, about.channel)
-      return { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id)), isSecret: true }
+      return { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id, base)), isSecret: true }
     },
   })
 
-/** Returns the token of a mandate and the address of its page. */
-function namesOf({ links }: MandateDeps, { account, publicUrl }: RequestContext, id: bigint) {
+/** Returns the token of a mandate and the address of its page, below that of the service. */
+function namesOf({ links }: MandateDeps, { account }: RequestContext, id: bigint, base: string) {
   const link = { kind: 'm', account: account.id, record: id, counter: 0 } as const
-  return { Token: mandateToken(links, account.id, id), Url: linkUrl(publicUrl ?? '', 'm', links.token(link)) }
+  return { Token: mandateToken(links, account.id, id), Url: linkUrl(base, 'm', links.token(link)) }
 }
 
 export const emandateOperations = (deps: MandateDeps): Operation[] => [

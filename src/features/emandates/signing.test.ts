@@ -56,6 +56,17 @@ async function sign(path: string, more: Record<string, string> = {}, language = 
 const stateOf = async ({ client, token }: Asked) => (await client.get(`/v1/emandate?Token=${token}`)).body.MandateState
 const evidenceOf = ({ client, id }: Asked) => service.db.transaction(client.id, (tx) => listEvidence(tx, client.id, id))
 
+test('a HEAD request, or what a browser fetches ahead, is not evidence that somebody has opened the page', async () => {
+  const asked = await ask()
+  const kinds = async () => (await evidenceOf(asked)).map(({ kind }) => kind)
+  expect((await service.app.server.inject({ method: 'HEAD', url: asked.path })).statusCode).toBe(200)
+  const ahead = { 'sec-purpose': 'prefetch;prerender' }
+  expect((await service.app.server.inject({ url: asked.path, headers: ahead })).statusCode).toBe(200)
+  expect(await kinds()).toEqual(['created'])
+  await show(asked.path)
+  expect(await kinds()).toEqual(['created', 'opened'])
+})
+
 test('the page shows the terms in full, with the whole number, and nothing of it once it is signed', async () => {
   const asked = await ask({ ...MANDATE, Name: '<script>alert(1)</script>', debit_NameOnStmt: '\u202eENGINES' })
   const page = await show(asked.path)

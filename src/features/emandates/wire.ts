@@ -1,7 +1,7 @@
 import { COUNTRIES } from '../../kernel/countries.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { decimal, ZERO } from '../../kernel/decimal.ts'
-import { date, decimalField, email, flag, reference, text, whole } from '../../platform/wire/fields.ts'
+import { INT32_MAX, date, decimalField, email, flag, reference, text, whole } from '../../platform/wire/fields.ts'
 import { dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
@@ -101,7 +101,9 @@ export const mandateEventShape = recordShape<MandateView>()('EMandateEvent', {
 export const MandateCreatedOut = outObject(
   {
     Token: outText({ description: 'Names the eMandate; a secret of the account and the signee' }),
-    Url: outText({ description: 'The signing page; relative where the service has no PUBLIC_URL' }),
+    Url: outText({
+      description: 'The signing page; of a test account below the address of the request where PUBLIC_URL is not set',
+    }),
   },
   'EMandateCreated',
 )
@@ -149,7 +151,9 @@ const inputs = {
   bank_AccHolder: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
   bank_AccNumber: optional(described(bankNumber(70), `the IBAN of sepa; ${UNLESS_STORED}`)),
   bank_AccountType: optional(described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED)),
-  debit_ActionDay: required(described(whole(0, 9999), 'of a month 1 to 31, of a week 1 (Monday) to 7')),
+  debit_ActionDay: required(
+    described(whole(-INT32_MAX, INT32_MAX), 'of a month 1 to 31, of a week 1 (Monday) to 7; of Daily and Once ignored'),
+  ),
   debit_StartDate: required(date()),
   debit_EndDate: optional(date()),
   debit_Frequency: required(word(FREQUENCIES, { anyCase: true })),

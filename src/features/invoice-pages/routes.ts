@@ -2,13 +2,13 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import {
-  type Input,
   lookupOperation,
   noContent,
   type Operation,
   type PathParams,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl, type Links } from '../../platform/page/links.ts'
 import { outObject, outText } from '../../platform/wire/write.ts'
 import { findLinkedInvoice, raiseLinkCounter } from '../invoices/link-queries.ts'
@@ -25,16 +25,6 @@ const tag = 'Invoices'
 const isDraftRefusal = (id: bigint) =>
   conflict('invoice_draft', `Invoice ${id} is a draft and has no page; issue it first.`, 'invoiceID')
 
-/** Returns the address of the service: PUBLIC_URL, and where that is not set the address of the request, for a test account alone. */
-function publicUrlOf(
-  { publicUrl, account }: RequestContext,
-  { address }: Pick<Input<undefined, unknown>, 'address'>,
-): string {
-  if (publicUrl !== undefined) return publicUrl
-  if (account.mode === 'test') return address
-  throw conflict('public_url_missing', 'Nobody knows the address of this service: set PUBLIC_URL to make links.')
-}
-
 export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] => [
   lookupOperation({
     id: 'getInvoiceLink',
@@ -50,7 +40,7 @@ export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] 
       if (!invoice) throw invoiceKind.unknown(id)
       if (invoice.isDraft) throw isDraftRefusal(id)
       const token = links.token({ kind: 'i', account: context.account.id, record: id, counter: invoice.linkCounter })
-      return { status: 200, body: LinkOut.write({ Url: linkUrl(publicUrlOf(context, input), 'i', token) }) }
+      return { status: 200, body: LinkOut.write({ Url: linkUrl(baseOf(context, input.address), 'i', token) }) }
     },
   }),
   writeOperation({

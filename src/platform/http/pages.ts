@@ -71,6 +71,8 @@ export type Shown = PageContent & {
 
 /** Visitor of a page, as the browser names itself. */
 export interface Visitor {
+  /** Somebody may be reading: neither a HEAD request nor what a browser fetches before anybody has asked for it. */
+  isReader: boolean
   address: string
   agent: string | null
   languages: string | null
@@ -359,7 +361,8 @@ async function takeForm(
   return safe(deps, reply).code(303).header('location', path).send()
 }
 
-const visitorOf = ({ ip, headers }: FastifyRequest): Visitor => ({
+const visitorOf = ({ method, ip, headers }: FastifyRequest): Visitor => ({
+  isReader: method !== 'HEAD' && !/prefetch/i.test(String(headers['sec-purpose'] ?? '')),
   address: ip,
   agent: headers['user-agent']?.slice(0, HEADER_KEPT) ?? null,
   languages: headers['accept-language']?.slice(0, HEADER_KEPT) ?? null,

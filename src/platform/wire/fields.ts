@@ -117,7 +117,7 @@ function readInteger(value: Json): bigint | undefined {
   return exact && exact.scale === 0 ? exact.coefficient : undefined
 }
 
-const INT32_MAX = 2 ** 31 - 1
+export const INT32_MAX = 2 ** 31 - 1
 
 /** Reads a whole number within bounds. */
 export const whole = (min: number, max: number): Field<number> => ({
