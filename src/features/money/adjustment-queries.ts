@@ -1,9 +1,8 @@
-import type { NegativeKind, PositiveKind } from '../../engine/money/postings.ts'
+import type { NegativeKind, PositiveKind, TaxAmount } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { PageStart } from '../../platform/http/paging.ts'
 import { ALLOCATED_STATUS, conditionsOf, type GivenFilter } from './filter-queries.ts'
 
@@ -86,16 +85,15 @@ export const updateNegative = (tx: Transaction, row: NegativeAdjustment) =>
            memo = ${row.memo}
      where account_id = ${tx.account} and negative_adjustment_id = ${row.id}`)
 
-/** Lists the taxes that a credit note of the service took back, each with its number on the invoice; a caller's note has none. */
-export const listCreditNoteTaxes = (db: Queryable, account: AccountId, noteId: Id) =>
-  db.rows<{ name: string; rate: Decimal; taxNumber: string | null; amountMinor: bigint }>(sql`
-    select c.name, c.rate, c.amount_minor as "amountMinor",
-           (select t.tax_number from invoice_taxes t
-             where t.account_id = ${account} and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
-             order by t.invoice_tax_id limit 1) as "taxNumber"
-      from credit_note_taxes c join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = c.credit_note_id
-     where c.account_id = ${account} and c.credit_note_id = ${noteId}
-     order by c.line`)
+/** Lists the taxes that credit notes of the service took back, each with the number that its settlement keeps: taxes of one name may differ in it. */
+export const listCreditNoteTaxes = (db: Queryable, account: AccountId, noteIds: readonly Id[]) =>
+  db.rows<TaxAmount & { id: Id }>(sql`
+    select c.credit_note_id as "id", c.name, c.rate, c.amount_minor as "amountMinor", t.tax_number as "taxNumber"
+      from credit_note_taxes c
+      left join settlements s on s.account_id = ${account} and s.negative_adjustment_id = c.credit_note_id
+      left join settlement_taxes t on t.account_id = ${account} and t.settlement_id = s.settlement_id and t.line = c.line
+     where c.account_id = ${account} and c.credit_note_id = any(${arrayLiteral(noteIds)}::bigint[])
+     order by c.credit_note_id, c.line`)
 
 /** Lists what a credit note of the service gave back of charges; a caller's note has none. */
 export const listCreditNoteCharges = (db: Queryable, account: AccountId, noteId: Id) =>

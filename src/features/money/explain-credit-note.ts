@@ -37,7 +37,7 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
     return explained(note, taxes, [], whyNone)
   }
   const { invoiceId } = note
-  const taxes = (await listCreditNoteTaxes(db, account, note.id)).map((tax) => ({ ...tax, invoiceId }))
+  const taxes = (await listCreditNoteTaxes(db, account, [note.id])).map((tax) => ({ ...tax, invoiceId }))
   return explained(note, taxes, await listCreditLines(db, account, note.id))
 }
 

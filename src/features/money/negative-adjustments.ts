@@ -70,7 +70,7 @@ const refusals = ({ ref }: NewNegative): Record<string, () => Fault> => ({
 const postingsOf = async (tx: Transaction, negative: NegativeAdjustment): Promise<Posting[]> =>
   postingsOfNegative({
     ...negative,
-    taxes: negative.invoiceId === null ? [] : await listCreditNoteTaxes(tx, tx.account, negative.id),
+    taxes: negative.invoiceId === null ? [] : await listCreditNoteTaxes(tx, tx.account, [negative.id]),
   })
 
 /** Adds one of a locked customer. Throws conflicts: locked books, a number in use, and what stands against its allocations. */

@@ -98,19 +98,18 @@ export async function listToSettle(
     db.rows<SettlingTax & { invoiceId: InvoiceId }>(sql`
       select t.invoice_id as "invoiceId", t.name, t.rate, t.tax_number as "taxNumber", t.amount_minor as "amountMinor",
              coalesce(b.amount, 0)::bigint as "settledMinor"
-        from (select *, row_number() over (partition by invoice_id, name, rate, tax_number order by invoice_tax_id) as place
+        from (select *, row_number() over (partition by invoice_id, name, rate order by invoice_tax_id) as place
                 from invoice_taxes where account_id = ${account} and invoice_id = any(${ids}::bigint[])) t
         left join (
-          select s.invoice_id, x.name, x.rate, x.tax_number, x.place, sum(x.amount_minor) as amount
+          select s.invoice_id, x.name, x.rate, x.place, sum(x.amount_minor) as amount
             from settlements s
-            join (select y.*, row_number() over (partition by y.settlement_id, y.name, y.rate, y.tax_number order by y.line) as place
+            join (select y.*, row_number() over (partition by y.settlement_id, y.name, y.rate order by y.line) as place
                     from settlement_taxes y join settlements z on z.account_id = ${account} and z.settlement_id = y.settlement_id
                    where y.account_id = ${account} and z.invoice_id = any(${ids}::bigint[])) x
               on x.settlement_id = s.settlement_id
            where s.account_id = ${account} and s.invoice_id = any(${ids}::bigint[])
-           group by s.invoice_id, x.name, x.rate, x.tax_number, x.place) b
-          on b.invoice_id = t.invoice_id and b.name = t.name and b.rate = t.rate and b.tax_number is not distinct from t.tax_number
-         and b.place = t.place
+           group by s.invoice_id, x.name, x.rate, x.place) b
+          on b.invoice_id = t.invoice_id and b.name = t.name and b.rate = t.rate and b.place = t.place
        order by t.invoice_id, t.invoice_tax_id`),
   ])
   const byInvoice = groupBy(taxes, ({ invoiceId }) => invoiceId)

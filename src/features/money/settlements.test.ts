@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { differencesOf } from '../../../test/support/shop.ts'
+import { differencesOf, shop as subscriptionShop } from '../../../test/support/shop.ts'
 import { creditOf, invoiceOf, ledgerOf } from './money.testing.ts'
 
 /** Settlements of callers' notes by the doors there are, figure by figure. */
@@ -191,5 +191,33 @@ test('with books closed to 31 October a note of 5 November settles an invoice of
   await open.put(23, [], { Date: '2027-10-30' })
   expect(await takenBack(client, '2027-10-01', '2027-10-31')).toBe(0)
   expect(await takenBack(client, '2027-11-01', '2027-11-30')).toBe(6)
+  await isClean(client)
+})
+
+test('of two taxes alike with other numbers a note of the service gives back each to its own, and takes each away again when it is deleted', async () => {
+  const { client, customerID, add } = await subscriptionShop(service, { price: 31 })
+  for (const TaxNumber of ['A', 'B']) await client.post('/v1/tax', { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber }] })
+  const { body: subscription } = await add()
+  const [{ invoiceID }] = (await client.get('/v1/invoices')).body
+  const Allocations = [{ invoiceID, amountApplied: 10 }]
+  expect((await client.post('/v1/credits', creditOf(customerID, 10, { Allocations }))).status).toBe(201)
+  await client.put(`/v1/subscriptions/${subscription.subscriptionID}/cancel/fullcredit`)
+  const taken = async () =>
+    (await client.get('/v1/reports/tax?from=2027-01-01&to=2027-01-31')).body.map((row: any) => [
+      row.TaxNumber,
+      row.TaxTakenBack,
+    ])
+  // 10.00 of 40.30 is 1.15 of each 4.65; the rest is 3.50.
+  expect(await taken()).toEqual([
+    ['A', 4.65],
+    ['B', 4.65],
+  ])
+  await isClean(client)
+  const [, ofService] = (await client.get('/v1/credits')).body
+  expect((await client.delete(`/v1/credits/${ofService.creditNoteID}`)).status).toBe(204)
+  expect(await taken()).toEqual([
+    ['A', 1.15],
+    ['B', 1.15],
+  ])
   await isClean(client)
 })

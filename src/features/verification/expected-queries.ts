@@ -57,16 +57,6 @@ export const listNegativeRecords = (db: Queryable, account: AccountId, ids: read
            invoice_id is not null as "isOfService"
       from negative_adjustments where account_id = ${account} and negative_adjustment_id = any(${arrayLiteral(ids)}::bigint[])`)
 
-/** Lists the taxes that credit notes of the service took back, each with its number on the invoice. */
-export const listTaxesOfNotes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<RecordTax>(sql`
-    select c.credit_note_id as "id", c.name, c.rate, c.amount_minor as "amountMinor",
-           (select t.tax_number from invoice_taxes t
-             where t.account_id = ${account} and t.invoice_id = n.invoice_id and t.name = c.name and t.rate = c.rate
-             order by t.invoice_tax_id limit 1) as "taxNumber"
-      from credit_note_taxes c join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = c.credit_note_id
-     where c.account_id = ${account} and c.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by c.credit_note_id, c.line`)
-
 export interface PositiveRow extends PostedRecord {
   kind: PositiveKind
 }

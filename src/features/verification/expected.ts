@@ -11,6 +11,7 @@ import {
 } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { listCreditNoteTaxes } from '../money/adjustment-queries.ts'
 import { listSettlements, listSettlementsUnder, type Settlement } from '../money/settlement-queries.ts'
 import {
   listAllocationRecords,
@@ -19,7 +20,6 @@ import {
   listNegativeRecords,
   listPaymentRecords,
   listPositiveRecords,
-  listTaxesOfNotes,
   type RecordTax,
 } from './expected-queries.ts'
 
@@ -60,7 +60,7 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   },
   payment: async (tx, ids) => mapOf(await listPaymentRecords(tx, tx.account, ids), postingsOfPayment),
   async negative_adjustment(tx, ids) {
-    const taxes = taxesBy(await listTaxesOfNotes(tx, tx.account, ids))
+    const taxes = taxesBy(await listCreditNoteTaxes(tx, tx.account, ids))
     return mapOf(await listNegativeRecords(tx, tx.account, ids), (row) =>
       postingsOfNegative({ ...row, taxes: taxes.get(row.id) ?? [] }),
     )

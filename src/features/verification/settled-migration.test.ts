@@ -90,10 +90,13 @@ async function postOldLedger(tx: Transaction, { customerID, notes }: Old): Promi
     select allocation_id as "id", given_id::int as "noteId", is_service_made as "isServiceMade" from allocations
      where account_id = ${tx.account}`)
   const allocationOf = (note: number) => allocations.find(({ noteId }) => noteId === note)!.id
-  const records = [
-    ...(await EXPECTED.invoice(tx, ids.invoice)).values(),
-    ...(await EXPECTED.negative_adjustment(tx, ids.negative_adjustment)).values(),
-  ].flatMap(({ postings }) => postings)
+  // Entries of notes follow from their settlements, which the older database does not have.
+  const ofNotes = await lived.db.transaction(tx.account, (today) =>
+    EXPECTED.negative_adjustment(today, ids.negative_adjustment),
+  )
+  const records = [...(await EXPECTED.invoice(tx, ids.invoice)).values(), ...ofNotes.values()].flatMap(
+    ({ postings }) => postings,
+  )
   const made = (
     await listAllocationRecords(
       tx,
