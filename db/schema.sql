@@ -826,6 +826,7 @@ create table emandates (
   ended_at timestamp with time zone,
   pdf_made_at timestamp with time zone,
   auth_origin text,
+  customer_id bigint,
   constraint emandates_pkey PRIMARY KEY (account_id, emandate_id),
   constraint emandates_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint emandates_channel_check CHECK ((channel = ANY (ARRAY['embedded'::text, 'redirect'::text]))),
@@ -833,7 +834,9 @@ create table emandates (
   constraint emandates_kind_check CHECK ((kind = ANY (ARRAY['debit_order'::text, 'ach'::text, 'sepa'::text])))
 );
 CREATE INDEX emandates_open_of_method ON emandates USING btree (account_id, payment_method_id) WHERE ((payment_method_id IS NOT NULL) AND (signed_at IS NULL) AND (ended_at IS NULL));
+CREATE INDEX emandates_signed ON emandates USING btree (signed_at) WHERE (signed_at IS NOT NULL);
 CREATE INDEX emandates_substring_idx ON emandates USING btree (SUBSTRING(sealed_number FROM 1 FOR 69)) WHERE (sealed_number IS NOT NULL);
+CREATE INDEX emandates_unsigned ON emandates USING btree (account_id, customer_id) WHERE (signed_at IS NULL);
 CREATE INDEX emandates_without_pdf ON emandates USING btree (account_id, emandate_id) WHERE ((signed_at IS NOT NULL) AND (pdf_made_at IS NULL));
 alter table emandates enable row level security;
 create policy account on emandates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -2745,21 +2748,28 @@ CREATE OR REPLACE FUNCTION list_old_emandates(real_now timestamp with time zone,
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 #variable_conflict use_column
+declare
+  newest timestamptz := (select greatest(real_now, max(a.clock_at)) from accounts a);
+  fewest integer := (select min(value::integer) from jsonb_each_text(months));
 begin
   return query
-    select e.account_id, e.emandate_id from emandates e join accounts a on a.account_id = e.account_id
-     where e.signed_at is null and (e.created_at <= coalesce(a.clock_at, real_now) - make_interval(days => unsigned_days)
-             or e.made_at <= real_now - make_interval(days => unsigned_days))
-        or e.signed_at is not null
-       and greatest((e.signed_at at time zone a.time_zone)::date,
-             (select max(b.action_date) from batch_lines l
-                join payment_batches b on b.account_id = l.account_id and b.batch_id = l.batch_id
-               where l.account_id = e.account_id and l.sent_mandate = 'EM' || e.emandate_id and b.state in ('submitted', 'completed')
-                 and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'))
-             + make_interval(months => (months ->> e.kind)::integer)
-           <= (coalesce(a.clock_at, real_now) at time zone a.time_zone)::date
-       and not exists (select 1 from payment_methods m where m.account_id = e.account_id and m.emandate_id = e.emandate_id)
-     order by e.account_id, e.emandate_id limit 100;
+    select old.account_id, old.emandate_id from (
+      select e.account_id, e.emandate_id from emandates e join accounts a on a.account_id = e.account_id
+       where e.signed_at is null and (e.created_at <= coalesce(a.clock_at, real_now) - make_interval(days => unsigned_days)
+               or e.made_at <= real_now - make_interval(days => unsigned_days))
+      union all
+      select e.account_id, e.emandate_id from emandates e join accounts a on a.account_id = e.account_id
+       -- Days of accounts begin up to 14 hours before or after those of UTC.
+       where e.signed_at <= newest - make_interval(months => fewest) + make_interval(days => 2)
+         and greatest((e.signed_at at time zone a.time_zone)::date,
+               (select max(b.action_date) from batch_lines l
+                  join payment_batches b on b.account_id = l.account_id and b.batch_id = l.batch_id
+                 where l.account_id = e.account_id and l.sent_mandate = 'EM' || e.emandate_id and b.state in ('submitted', 'completed')
+                   and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'))
+               + make_interval(months => (months ->> e.kind)::integer)
+             <= (coalesce(a.clock_at, real_now) at time zone a.time_zone)::date
+         and not exists (select 1 from payment_methods m where m.account_id = e.account_id and m.emandate_id = e.emandate_id)
+    ) old order by old.account_id, old.emandate_id limit 100;
 end $function$
 ;
 

@@ -59,6 +59,7 @@ import { captureSessionOperations } from './features/capture-sessions/routes.ts'
 import { MANDATE_DOWNLOAD_ABOUT, mandateDownload } from './features/emandates/download.ts'
 import type { SealKey } from './platform/seal/certificate.ts'
 import { signingPage } from './features/emandates/page.ts'
+import { keepCustomerOfUnsigned } from './features/emandates/queries.ts'
 import { emandateOperations } from './features/emandates/routes.ts'
 import { paymentMethodOperations } from './features/payment-methods/routes.ts'
 import { paymentOperations } from './features/payments/routes.ts'
@@ -165,7 +166,7 @@ interface FeatureDeps {
 /** Functions of higher features that lower ones call: they take them as arguments, because a feature imports only from its left. */
 const CALLS_BACK = {
   customers: { onReturn, onCollectionChanged: reviewCustomer },
-  methods: { onMethodChanged: afterMethodOfCustomer },
+  methods: { onMethodChanged: afterMethodOfCustomer, onMethodRemoved: keepCustomerOfUnsigned },
   gateways: { onGatewayChanged: afterGatewayChanged },
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
   events: { writeIssuedRecords },

@@ -52,6 +52,8 @@ const ACCOUNT = {
   BranchCode: MANDATE.bank_BranchCode,
 }
 
+const withoutBank = () => Object.fromEntries(Object.entries(MANDATE).filter(([name]) => !name.startsWith('bank_')))
+
 async function methodOf(client: TestClient, customerID: number, EMandateToken: string | null): Promise<number> {
   const BankAccount = { ...ACCOUNT, EMandateToken }
   const added = await client.post('/v1/paymentmethods/bankaccount', { customerID, isPrimary: true, BankAccount })
@@ -265,6 +267,23 @@ describe('an anonymised customer', () => {
       'emandate.deleted',
     ])
   })
+
+  test.each(['linked by its Token', 'made for it'])(
+    'leaves nothing unsigned of a method that he has no more, %s',
+    async (how) => {
+      const client = await service.newAccount()
+      const customerID = await customerOf(client)
+      const asked = how === 'made for it' ? undefined : await ask(client)
+      const removed = await methodOf(client, customerID, asked?.token ?? null)
+      const { id } = asked ?? (await ask(client, { ...withoutBank(), customerPaymentMethodID: removed }))
+      const kept = await ask(client)
+      await methodOf(client, customerID, null)
+      expect((await client.delete(`/v1/paymentmethods/${removed}`)).status).toBe(204)
+      expect((await client.post(`/v1/customers/${customerID}/anonymise`)).status).toBe(204)
+      expect(await mandateOf(client, id)).toBeUndefined()
+      expect(await mandateOf(client, kept.id)).toBeDefined()
+    },
+  )
 
   test('between the page and the signature: nothing is signed, and the page is gone', async () => {
     const client = await service.newAccount()

@@ -204,11 +204,22 @@ export async function deleteMandate(tx: Transaction, id: Id): Promise<void> {
   await tx.rows(sql`delete from emandates where account_id = ${tx.account} and emandate_id = ${id}`)
 }
 
-/** Locks the mandates of a customer's methods that nobody has signed. */
+/** Keeps the customer of a method that is removed with the mandates that nobody has signed for it, so that anonymising still reaches them. */
+export async function keepCustomerOfUnsigned(
+  tx: Transaction,
+  { id, customerId, emandateId }: { id: Id; customerId: CustomerId; emandateId: Id | null },
+): Promise<void> {
+  await tx.rows(sql`
+    update emandates set customer_id = ${customerId}
+     where account_id = ${tx.account} and signed_at is null and (emandate_id = ${emandateId} or payment_method_id = ${id})`)
+}
+
+/** Locks the mandates of a customer's methods, those he has no more too, that nobody has signed. */
 export const lockUnsignedMandatesOf = (tx: Transaction, customer: CustomerId) =>
   tx.rows<Mandate>(sql`
     select ${columns(tx.account)} from emandates e
      where e.account_id = ${tx.account} and e.signed_at is null
-       and exists (select 1 from payment_methods m where m.account_id = ${tx.account} and m.customer_id = ${customer}
-                      and (m.emandate_id = e.emandate_id or m.payment_method_id = e.payment_method_id))
+       and (e.customer_id = ${customer}
+            or exists (select 1 from payment_methods m where m.account_id = ${tx.account} and m.customer_id = ${customer}
+                          and (m.emandate_id = e.emandate_id or m.payment_method_id = e.payment_method_id)))
      order by e.emandate_id for update of e`)

@@ -262,8 +262,16 @@ export async function unlinkMandate(tx: Transaction, context: RequestContext, me
   await recordMethod(tx, context, 'payment_method.updated', method.id)
 }
 
+/** Told of a locked method of a customer who stays, before it is deleted. */
+export type OnMethodRemoved = (tx: Transaction, method: StoredMethod) => Promise<void>
+
 /** Deletes a locked method that is not primary and that nothing open names by request. */
-export async function removeMethod(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
+export async function removeMethod(
+  tx: Transaction,
+  context: RequestContext,
+  method: StoredMethod,
+  onMethodRemoved: OnMethodRemoved,
+): Promise<void> {
   const { id, isPrimary } = method
   if (isPrimary)
     throw conflict('payment_method_primary', `Payment method ${id} is primary; make another one primary first.`)
@@ -279,6 +287,7 @@ export async function removeMethod(tx: Transaction, context: RequestContext, met
     throw conflict('payment_method_in_batch', `Payment method ${id} is in a batch that is not completed.`)
   if (uses.tries)
     throw conflict('payment_method_pending', `Payment method ${id} has a try whose outcome is not known; wait for it.`)
+  await onMethodRemoved(tx, method)
   await forget(tx, context, method)
 }
 

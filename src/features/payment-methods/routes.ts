@@ -22,6 +22,7 @@ import {
   editBankAccount,
   makePrimary,
   type OnMethodChanged,
+  type OnMethodRemoved,
   openNumber,
   removeMethod,
 } from './actions.ts'
@@ -49,6 +50,7 @@ interface Deps extends GatewayDeps, LinkDeps {
   db: Database
   links: Links
   onMethodChanged: OnMethodChanged
+  onMethodRemoved: OnMethodRemoved
 }
 
 const shownMandate = (links: Links, account: AccountId, { emandateId }: Pick<StoredMethod, 'emandateId'>) =>
@@ -194,7 +196,7 @@ const bankAccounts = (deps: Deps): Operation[] => [
   }),
 ]
 
-const changes = ({ onMethodChanged }: Deps): Operation[] => [
+const changes = ({ onMethodChanged, onMethodRemoved }: Deps): Operation[] => [
   writeOperation({
     id: 'setPrimaryPaymentMethod',
     method: 'PUT',
@@ -215,7 +217,7 @@ const changes = ({ onMethodChanged }: Deps): Operation[] => [
     summary: 'Delete a payment method that is not primary and not named by anything open',
     refusals: { 409: 'The payment method is primary, or is named by something open' },
     write: async (tx, context, _input, method) => {
-      await removeMethod(tx, context, method)
+      await removeMethod(tx, context, method, onMethodRemoved)
       return noContent()
     },
   }),
