@@ -386,6 +386,11 @@ describe('sums', () => {
     ['another customer', 'update settlements set customer_id = customer_id + 1', /settlement #.*: customer says \d/],
     ['a tax that is gone', 'delete from settlement_taxes', /settlement #.*: taxes says 0, should say 1/],
     [
+      'the number of a tax',
+      `update settlement_taxes set tax_number = 'T-2'`,
+      /settlement #.*: tax VAT at 0.15 says .*\(T-2\), should say .*\(T-1\)/,
+    ],
+    [
       'an invoice that is owed no longer',
       `update invoices set cancelled_at = now(), cancelled_on = '2027-01-20'`,
       /settlement #.*: invoice says \d+, should say one that is issued and not cancelled/,

@@ -106,12 +106,14 @@ function checkFacts(
     basis === 'amount' ? settleAmount(invoice, amountMinor) : settleGivenBack(invoice, amountMinor - sumMinor(taxes))
   again.taxes.forEach((tax, place) => {
     const stored = taxes[place]!
-    if (stored.amountMinor === tax.amountMinor && stored.name === tax.name) return
+    if (stored.amountMinor === tax.amountMinor && labelOf(stored) === labelOf(tax)) return
     report({
       ...about,
       what: `tax ${tax.name} at ${decimalText(tax.rate)}`,
-      stored: `${amountText(stored.amountMinor, currency)} ${stored.name}`,
-      expected: `${amountText(tax.amountMinor, currency)} ${tax.name}`,
+      stored: `${amountText(stored.amountMinor, currency)} ${labelOf(stored)}`,
+      expected: `${amountText(tax.amountMinor, currency)} ${labelOf(tax)}`,
     })
   })
 }
+
+const labelOf = ({ name, taxNumber }: TaxAmount): string => (taxNumber === null ? name : `${name} (${taxNumber})`)
