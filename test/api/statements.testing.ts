@@ -113,7 +113,10 @@ const STATUSES = [
 const PRICE = { price: ONE, term: 1, termType: 'months', qtyFrom: 1n, qtyTill: null }
 const PRICED = { currency: 'USD', terms: [PRICE], brackets: [PRICE] }
 /** A row of a bulk statement that can be written in any form, days and numbers in binary too. */
-const ROW_OF_NULLS = new Proxy({}, { get: (_, name) => (name === 'units' || name === 'total' ? ONE : null) })
+const ROW_OF_NULLS = new Proxy(
+  {},
+  { get: (_, name) => (name === 'taxes' ? [] : name === 'units' || name === 'total' ? ONE : null) },
+)
 
 function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   const any = () => anything(isFull, status)

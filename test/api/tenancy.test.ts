@@ -24,7 +24,7 @@ mine.foreignIds = theirs.ids
 /** Parameters of paths that name a record of an account. */
 const SHARED_PARAMS = new Set(['countryID', 'countryStateID'])
 /** On add the service gives rules their identifiers; one that is sent is ignored like every computed field. */
-const COMPUTED_ON_ADD = new Set(['addTaxSetting rules.0.taxRuleID'])
+const COMPUTED_ON_ADD = new Set(['addTaxSetting rules.0.taxRuleID', 'addBatchPayment PaymentApplied.0.allocationID'])
 const aboutRecords = operations.filter(({ pathParams }) =>
   pathParams.some((name) => !SHARED_PARAMS.has(name) && theirs.ids.has(name)),
 )

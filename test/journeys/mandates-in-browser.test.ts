@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('the signing page in a browser (needs chromium)', (
     expect(asked.status, asked.text).toBe(201)
     const { Token, Url } = asked.body as { Token: string; Url: string }
     const state = async () => (await owner.get(`/v1/emandate?Token=${Token}`)).body.MandateState as string
-    return { client: owner, token: Token, url: address + Url, state }
+    return { client: owner, token: Token, url: address + new URL(Url).pathname, state }
   }
 
   async function pdfOf({ client, token }: { client: TestClient; token: string }): Promise<Buffer> {
