@@ -7,12 +7,15 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts && npm rebuild --ignore-scripts=false
 COPY scripts/build.js scripts/build.js
 COPY src src
+# The pages of the reference are made of these.
+COPY openapi.json openapi.json
+COPY web/docs web/docs
 RUN npm run build
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /opt/perennial
-RUN install -d -o node -g node -m 0700 /data
+RUN install -d -o node -g node -m 0700 /data /backups
 COPY package.json LICENSE ./
 COPY bin bin
 COPY db/migrations db/migrations

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /**
@@ -15,8 +16,18 @@ const DATABASE = [
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
 const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']
 
+/** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */
+const PATIENCE = {
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 30_000 } },
+}
+/** As many as there are cores: left to itself, Vitest takes one less, and of two cores only one would work. */
+const EACH_CORE = { isolate: false, maxWorkers: availableParallelism() }
+
 export default defineConfig({
   test: {
+    teardownTimeout: 60_000,
     projects: [
       {
         test: {
@@ -28,33 +39,31 @@ export default defineConfig({
             ...EMBEDDED,
             '**/node_modules/**',
           ],
-          isolate: false,
-          // Generated cases take seconds where the machine has other work.
-          testTimeout: 30_000,
+          ...EACH_CORE,
+          ...PATIENCE,
         },
       },
-      { test: { name: 'rules', include: WITHOUT_DATABASE, isolate: false } },
+      { test: { name: 'rules', include: WITHOUT_DATABASE, ...EACH_CORE, ...PATIENCE } },
       {
         test: {
           name: 'database',
           include: DATABASE,
           exclude: [...WITHOUT_DATABASE, ...EMBEDDED],
-          // Each file has a database and a service of its own; loading the program anew for each would take half of the time.
-          isolate: false,
           globalSetup: ['test/support/database-server.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Each file has a database and a service of its own; loading the program anew for each would take half of the time.
+          ...EACH_CORE,
+          ...PATIENCE,
         },
       },
       {
         test: {
           name: 'embedded',
           include: EMBEDDED,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // They mostly wait for processes: three at a time, after all else, which wants the cores for itself. The limits are for
-          // machines with much other work: a test that hangs ends, one that is slow passes.
+          // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
           maxWorkers: 3,
+          ...PATIENCE,
+          // Some kill a service fifty times.
+          testTimeout: 900_000,
           sequence: { groupOrder: 1 },
         },
       },

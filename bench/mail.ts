@@ -18,8 +18,12 @@ const SLOWER_MOST = 1.5
 const QUIET_MS = 5_000
 const PAUSE_MS = 5
 
-/** A mail server in a thread of its own: it is sent how many mails to await, and answers when they have arrived. */
-const RECEIVER = `
+/**
+ * A mail server in a thread of its own: it is sent how many mails to await, and answers when they have arrived. It stands for another machine, so
+ * it takes what CPU the others leave.
+ */
+export const RECEIVER = `
+if (process.platform === 'linux') require('node:os').setPriority(19)
 const { parentPort } = require('node:worker_threads')
 const { SMTPServer } = require('smtp-server')
 let awaited = 0
@@ -34,7 +38,8 @@ const server = new SMTPServer({
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.server.address().port))
 parentPort.on('message', (count) => (awaited = count))`
 
-const messageOf = <T>(receiver: Worker): Promise<T> => new Promise((resolve) => receiver.once('message', resolve))
+export const messageOf = <T>(receiver: Worker): Promise<T> =>
+  new Promise((resolve) => receiver.once('message', resolve))
 
 /** The one mail of the account that was sent, as often as is wished, each under an identifier of its own. */
 export const COPY = `
@@ -69,7 +74,7 @@ async function readUntil(service: Service, end: Promise<unknown>): Promise<{ ms:
   return { ms, memory }
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Reads while a bare mailer draws and sends as many mails. */
 async function readBesideBareMailer(service: Service, receiver: Worker, given: { port: number; count: number }) {
@@ -118,6 +123,14 @@ export async function writeOneMail({ port, authorization }: Service): Promise<vo
   await call(shop, 'POST', '/v1/invoices', { customerID, Charges })
 }
 
+/** Settings of a service that sends its mail to a port of this machine. */
+export const settingsOfMailer = (port: number) => ({
+  BOOTSTRAP_ACCOUNT_MODE: 'test',
+  SMTP_URL: `smtp://127.0.0.1:${port}`,
+  MAIL_FROM: 'mailer@example.com',
+  PUBLIC_URL: 'https://pay.example',
+})
+
 async function prepare(service: Service, receiver: Worker): Promise<void> {
   receiver.postMessage(1, [])
   const arrived = messageOf(receiver)
@@ -128,12 +141,7 @@ async function prepare(service: Service, receiver: Worker): Promise<void> {
 export async function benchMail({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
   const receiver = new Worker(RECEIVER, { eval: true })
   const port = await messageOf<number>(receiver)
-  const service = await startService({
-    BOOTSTRAP_ACCOUNT_MODE: 'test',
-    SMTP_URL: `smtp://127.0.0.1:${port}`,
-    MAIL_FROM: 'mailer@example.com',
-    PUBLIC_URL: 'https://pay.example',
-  })
+  const service = await startService(settingsOfMailer(port))
   const count = isSmoke ? 20 : MAILS
   try {
     await tellMachine(service.connection)

@@ -1,11 +1,17 @@
 import { parseArgs } from 'node:util'
+import { benchBackup } from './backup.ts'
 import { benchBillingRun } from './billing-run.ts'
 import { benchCollect } from './collect.ts'
+import { benchCredit } from './credit.ts'
 import { benchDeepPage } from './deep-page.ts'
+import { benchSearch } from './search.ts'
+import { benchSince } from './since.ts'
+import { benchIgnoredNames } from './ignored-names.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
 import { benchMail } from './mail.ts'
 import { benchMailKill } from './mail-kill.ts'
+import { benchRunBesideMail } from './mail-run.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchMandates } from './mandates.ts'
 import { benchNeighbours } from './neighbours.ts'
@@ -14,6 +20,8 @@ import { benchPage } from './page.ts'
 import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
+import { benchExports } from './exports.ts'
+import { benchReports } from './reports.ts'
 import { benchResultFiles } from './result-files.ts'
 import { benchSeed } from './seed.ts'
 import { benchSepa } from './sepa.ts'
@@ -44,13 +52,20 @@ const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLIO
 const programs: Record<string, () => Promise<void>> = {
   start: () => benchStart({ times, isSmoke }),
   read: () => benchRead({ times, isSmoke }),
+  search: () => benchSearch({ count: countOr(20_000), times, isSmoke }),
+  since: () => benchSince({ count: countOr(20_000), times, isSmoke }),
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
   write: () => benchWrite({ times, isSmoke }),
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
-  mail: () => benchMail({ times: Math.min(times, 3), isSmoke }),
+  reports: () => benchReports({ count: countOr(10_000), times, isSmoke }),
+  backup: () => benchBackup({ count: Number(given ?? (isSmoke ? 500 : 300_000)), times: Math.min(times, 3), isSmoke }),
+  exports: () => benchExports({ count: Number(given ?? (isSmoke ? 4_000 : 100_000)), times, isSmoke }),
+  credit: () => benchCredit({ times: Math.min(times, 3), isSmoke }),
+  'ignored-names': () => benchIgnoredNames({ times, isSmoke }),
+  mail: () => (given === 'run' ? benchRunBesideMail : benchMail)({ times: Math.min(times, 3), isSmoke }),
   'mail-kill': () => benchMailKill({ times: Number(given ?? (isSmoke ? 2 : 50)) }),
   webhooks: () => benchWebhooks({ times, isSmoke }),
   'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),

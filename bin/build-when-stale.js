@@ -16,10 +16,19 @@ function newestSource(folder) {
   return newest
 }
 
+/** Returns when what the build makes of sources and of the reference's own files was last changed. */
+const newest = (root) =>
+  Math.max(
+    newestSource(join(root, 'src')),
+    ...['openapi.json', 'web/docs', 'web/docs/style.css', 'web/docs/search.js'].map((path) =>
+      modifiedAt(join(root, path)),
+    ),
+  )
+
 /** Answers false when the sources could not be built; what is wrong with them has been told on stderr. */
 export function buildWhenStale(root) {
   const sources = join(root, 'src')
-  if (!existsSync(sources) || modifiedAt(join(root, 'dist', 'main.js')) >= newestSource(sources)) return true
+  if (!existsSync(sources) || modifiedAt(join(root, 'dist', 'main.js')) >= newest(root)) return true
   const build = [join(root, 'scripts', 'build.js')]
   return spawnSync(process.execPath, build, { stdio: ['ignore', 2, 2] }).status === 0
 }

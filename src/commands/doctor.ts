@@ -1,4 +1,5 @@
 import { checkDatabase, readMark } from '../platform/checkup/database.ts'
+import { checkCopies } from '../platform/checkup/copies.ts'
 import type { Finding } from '../platform/checkup/finding.ts'
 import { checkFolder } from '../platform/checkup/folder.ts'
 import { checkMachine } from '../platform/checkup/machine.ts'
@@ -29,6 +30,7 @@ async function examine(root: string, env: Readonly<Record<string, string | undef
     ...findings,
     ...checkMachine(root, Date.now()),
     ...checkFolder(config),
+    ...(await checkCopies(config, Date.now())),
     ...checkOwnSeal(config, Date.now()),
     ...(await checkDatabase(config, root)),
     await checkAddress(config, await readMark(config)),

@@ -45,6 +45,9 @@ export function buildProgram(deps: ProgramDeps): Command {
   addServing(program, run)
   addBilling(program, run)
   addChecking(program, run, deps)
+  addTransfer(program, run)
+  addBackup(program, run)
+  addInvoices(program, run)
   addAccounts(program, run)
   addKeys(program, run)
   addEncryption(program, run)
@@ -134,6 +137,64 @@ function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
     .addOption(json())
     .action((options: { account?: Id; json?: boolean }) =>
       run(options, async (context) => (await import('./verify.ts')).verifyCommand(context, options.account)),
+    )
+}
+
+function addTransfer(program: Command, run: Runner): void {
+  program
+    .command('export')
+    .argument('<file>', 'where to; it must not be there yet')
+    .description(
+      'write the whole database into a file, while the service runs, for "import"; the encryption key is not in it',
+    )
+    .addOption(json())
+    .action((file: string, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./transfer.ts')).exportCommand(context, file)),
+    )
+  program
+    .command('import')
+    .argument('<file>', 'what "export" wrote')
+    .description('take an export into an empty database, of any version of PostgreSQL from 15 on, and verify it')
+    .addOption(json())
+    .action((file: string, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./transfer.ts')).importCommand(context, file)),
+    )
+}
+
+function addBackup(program: Command, run: Runner): void {
+  program
+    .command('backup')
+    .description(
+      'copy the database into a file, while the service runs, for "restore"; one on a server (DATABASE_URL) as "export" does',
+    )
+    .argument('<file>', 'where to; it must not be there yet')
+    .option('--with-key', 'with the encryption key, so that whoever has the file can read every secret')
+    .addOption(json())
+    .action((file: string, options: { withKey?: boolean; json?: boolean }) => {
+      const wish = { file, withKey: options.withKey === true }
+      return run(options, async (context) => (await import('./backup.ts')).backupCommand(context, wish))
+    })
+  program
+    .command('restore')
+    .description('put a backup into an empty DATA_DIR')
+    .argument('<file>', 'what "backup" wrote')
+    .addOption(json())
+    .action((file: string, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./backup.ts')).restoreCommand(context, file)),
+    )
+}
+
+const INVOICES_MAX = 1000
+
+function addInvoices(program: Command, run: Runner): void {
+  program
+    .command('invoices')
+    .description('list the newest invoices of an account, the newest first')
+    .addOption(account())
+    .addOption(new Option('--count <number>', 'how many').argParser(countValue(INVOICES_MAX)).default(20))
+    .addOption(json())
+    .action((options: { account?: Id; count: number; json?: boolean }) =>
+      run(options, async (context) => (await import('./invoices.ts')).listInvoicesCommand(context, options)),
     )
 }
 

@@ -3,11 +3,11 @@ import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { buildApp } from '../app.ts'
 import { demoClient, type DemoClient, type Send } from '../demo/client.ts'
-import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE } from '../demo/catalogue.ts'
+import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE, STAIRSTEP_NAME } from '../demo/catalogue.ts'
 import { liveStory } from '../demo/story.ts'
 import { createAccount } from '../features/accounts/actions.ts'
 import { listAllAccounts } from '../features/accounts/queries.ts'
-import { addMonths, type IsoDate } from '../kernel/calendar.ts'
+import { addDays, addMonths, type IsoDate } from '../kernel/calendar.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../kernel/zone.ts'
 import { sendsMail } from '../platform/config.ts'
@@ -36,8 +36,7 @@ interface Seeded {
   subscriptions: number
   invoices: number
   failed: number
-  /** An invoice with much to explain. */
-  longestInvoice: number
+  shown: Shown
   /** Demos that were there before. */
   others: AccountId[]
 }
@@ -86,7 +85,7 @@ async function seed(context: CommandContext, opened: OpenDatabase, wish: SeedOpt
       subscriptions: subscriptions.length,
       invoices: invoices.length,
       failed: failed.length,
-      longestInvoice: longestInvoice(invoices),
+      shown: shownOf(invoices, await client.all('/v1/credits')),
       others: before.filter(({ name }) => name === DEMO_NAME).map((other) => other.id),
     }
   } catch (error) {
@@ -98,18 +97,47 @@ async function seed(context: CommandContext, opened: OpenDatabase, wish: SeedOpt
   }
 }
 
+/** Records that show something, by their identifiers; null where a demo of few customers has none. */
+interface Shown {
+  /** The newest of the invoices with the most lines. */
+  longestInvoice: number
+  /** The newest open one, which can be paid on its page. */
+  openInvoice: number | null
+  /** In German, with reverse charge. */
+  germanInvoice: number | null
+  /** With a stairstep. */
+  stairstepInvoice: number | null
+  /** Made for an invoice, and sent. */
+  creditNote: number | null
+}
+
 interface ListedInvoice {
   invoiceID: number
   isDraft: boolean
-  Charges: unknown[]
+  Status: string
+  Customer: { Locale: string | null }
+  Taxes: { Category: string | null }[]
+  Charges: { Line: string | null }[]
 }
 
-/** Returns the identifier of the newest of the issued invoices with the most lines. */
-const longestInvoice = (invoices: readonly ListedInvoice[]): number =>
-  invoices.reduce<ListedInvoice>(
-    (best, invoice) => (!invoice.isDraft && invoice.Charges.length >= best.Charges.length ? invoice : best),
-    { invoiceID: 0, isDraft: false, Charges: [] },
-  ).invoiceID
+/** Returns the newest records of a demo that show something. */
+function shownOf(listed: readonly ListedInvoice[], notes: readonly { creditNoteID: number; isSent: boolean }[]): Shown {
+  const invoices = listed.filter(({ isDraft, Status }) => !isDraft && Status !== 'Cancelled')
+  const longest = invoices.reduce<ListedInvoice | undefined>(
+    (best, invoice) => (invoice.Charges.length >= (best?.Charges.length ?? 0) ? invoice : best),
+    undefined,
+  )
+  const newest = (isIt: (invoice: ListedInvoice) => boolean) => invoices.findLast(isIt)?.invoiceID ?? null
+  return {
+    longestInvoice: longest?.invoiceID ?? 0,
+    openInvoice: newest(({ Status }) => Status === 'Due' || Status === 'Past Due'),
+    germanInvoice: newest(
+      ({ Customer, Taxes }) => Customer.Locale === 'de' && Taxes.some(({ Category }) => Category === 'AE'),
+    ),
+    stairstepInvoice: newest(({ Charges }) => Charges.some(({ Line }) => Line === STAIRSTEP_NAME)),
+    creditNote: notes.findLast(({ isSent }) => isSent)?.creditNoteID ?? null,
+  }
+}
 
 /** Makes a client of the interface within this process: requests are answered as over a socket. */
 async function clientWithin(
@@ -151,25 +179,43 @@ async function clientWithin(
 }
 
 function print(seeded: Seeded, { customers, seed: number }: SeedOptions, { config }: CommandContext): void {
-  const { account, secret, firstDay, lastDay, subscriptions, invoices, failed, longestInvoice, others } = seeded
+  const { account, secret, firstDay, lastDay, subscriptions, invoices, failed, shown, others } = seeded
   const address = config.publicUrl ?? `http://127.0.0.1:${config.port}`
-  const call = `curl -u "${account}:${secret}" "${address}`
   if (others.length > 0)
     printLine(`There was a demo before (account ${others.join(', ')}); it stays as it is, and this is another one.`)
   printLine(`Account   ${account} (test, ${DEMO_CURRENCY}): ${DEMO_NAME}, ${firstDay} to ${lastDay}, seed ${number}
           ${customers} customers, ${subscriptions} subscriptions, ${invoices} invoices, ${failed} failed
 API key   ${secret}
           Keep it: it is shown this once.
+Live on   npm run perennial -- clock advance --account ${account} --to ${addMonths(lastDay, 1)}
 
-Try, while the service runs (npm start):
-  ${call}/v1/customers?comp_status=Suspended"
-  ${call}/v1/subscriptions?comp_Status=Trial"
-  ${call}/v1/invoices/${longestInvoice}/explanation"
-Live on:  npm run perennial -- clock advance --account ${account} --to ${addMonths(lastDay, 1)}`)
+Try, while the service runs (npm start), after: p() { curl -su ${account}:${secret} "${address}/v1/$1"; }
+${showing(shown, account, lastDay).join('\n')}`)
+}
+
+/** Returns lines that can be typed, each with what it shows. */
+function showing(shown: Shown, account: AccountId, lastDay: IsoDate): string[] {
+  const [from, to] = [addMonths(`${lastDay.slice(0, 8)}01`, -1), addDays(`${lastDay.slice(0, 8)}01`, -1)]
+  const { longestInvoice, openInvoice, germanInvoice, stairstepInvoice, creditNote } = shown
+  const pdf = (path: string, id: number | null, name: string) =>
+    id === null ? null : `p ${path}/${id}/pdf > ${name}.pdf`
+  const lines: (readonly [command: string | null, shows: string])[] = [
+    [`npm run -s perennial -- invoices --account ${account}`, 'the newest invoices'],
+    [pdf('invoices', germanInvoice, 'german'), 'a German invoice with reverse charge'],
+    [pdf('invoices', stairstepInvoice, 'stairs'), 'the step of a stairstep'],
+    [pdf('credits', creditNote, 'credit'), 'a credit note as it was sent'],
+    [openInvoice === null ? null : `p invoices/${openInvoice}/link`, 'the page on which an invoice is paid'],
+    [`p invoices/${longestInvoice}/explanation`, 'every amount of an invoice'],
+    [`p "reports/tax?from=${from}&to=${to}"`, 'taxes of last month, and why none'],
+    ['p "customers?comp_status=Suspended"', 'who did not pay'],
+  ]
+  const made = lines.filter((line): line is readonly [string, string] => line[0] !== null)
+  const widest = Math.max(...made.map(([command]) => command.length))
+  return made.map(([command, shows]) => `  ${command.padEnd(widest)}  # ${shows}`)
 }
 
 const seededAsJson = (
-  { account, secret, firstDay, lastDay, subscriptions, invoices, failed, longestInvoice }: Seeded,
+  { account, secret, firstDay, lastDay, subscriptions, invoices, failed, shown }: Seeded,
   { customers, seed: number }: SeedOptions,
 ) => ({
   AccountID: account,
@@ -181,5 +227,9 @@ const seededAsJson = (
   Subscriptions: subscriptions,
   Invoices: invoices,
   Failed: failed,
-  tellingInvoiceID: longestInvoice,
+  tellingInvoiceID: shown.longestInvoice,
+  openInvoiceID: shown.openInvoice,
+  germanInvoiceID: shown.germanInvoice,
+  stairstepInvoiceID: shown.stairstepInvoice,
+  creditNoteID: shown.creditNote,
 })

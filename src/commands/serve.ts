@@ -20,6 +20,7 @@ import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 import { mailingOf } from './mailing.ts'
+import { nightlyCopiesOf } from './nightly-copy.ts'
 import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 
@@ -51,6 +52,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
       drawing: serving.drawing,
       ownSeal,
       mailing: mailingOf(config, { envelope, drawing: serving.drawing }),
+      copies: nightlyCopiesOf(context, opened),
       onRunFinished: serving.runFinished,
     })
     if (options.worker) worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
@@ -85,6 +87,7 @@ const appOf = async (
       bounds: connectionBounds(config),
       rateLimitPerMinute: config.rateLimitPerMinute,
       hasMailServer: sendsMail(config),
+      backupDir: config.backupDir,
       version,
       root,
     },

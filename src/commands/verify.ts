@@ -29,13 +29,17 @@ interface Outcome extends Verification {
  * Verifies one account, or every account if `account` is undefined, each in a snapshot of its own. Exit code 1 when there is a difference.
  */
 export async function verifyCommand(context: CommandContext, account: AccountId | undefined): Promise<number> {
-  const outcomes = await withDatabase(context, async (db) => {
-    const found: Outcome[] = []
-    for (const id of await accountsOf(db, account)) found.push(await verifyOne(context, db, id))
-    return found
-  })
-  if (context.isJson) printJson(outcomes.map(outcomeAsJson))
-  return outcomes.some(({ differences }) => differences > 0) ? EXIT.failed : EXIT.done
+  const { code, json } = await withDatabase(context, (db) => verifyDatabase(context, db, account))
+  if (context.isJson) printJson(json)
+  return code
+}
+
+/** Verifies an open database as the command does. Returns the exit code, and what is printed where JSON is wanted. */
+export async function verifyDatabase(context: CommandContext, db: Database, account: AccountId | undefined) {
+  const outcomes: Outcome[] = []
+  for (const id of await accountsOf(db, account)) outcomes.push(await verifyOne(context, db, id))
+  const code = outcomes.some(({ differences }) => differences > 0) ? EXIT.failed : EXIT.done
+  return { code, json: outcomes.map(outcomeAsJson) }
 }
 
 async function accountsOf(db: Database, named: AccountId | undefined): Promise<AccountId[]> {

@@ -9,6 +9,7 @@ import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { mailingOf } from './mailing.ts'
+import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
@@ -28,7 +29,9 @@ export async function workCommand(context: CommandContext): Promise<number> {
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
     drawing = makeDrawing({ root: context.root, log })
     const mailing = mailingOf(context.config, { envelope, drawing })
-    const duties = workerDuties({ hasMailServer: sendsMail(context.config), mailing, drawing, ownSeal, ...calling })
+    const copies = nightlyCopiesOf(context, opened)
+    const hasMailServer = sendsMail(context.config)
+    const duties = workerDuties({ hasMailServer, mailing, drawing, ownSeal, copies, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')

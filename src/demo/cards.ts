@@ -1,4 +1,3 @@
-import { decimal, decimalText, subtract } from '../kernel/decimal.ts'
 import { type Life, note } from './life.ts'
 
 /** Cards of the customers of the demo: numbers of the sandbox, which decide what becomes of each charge. */
@@ -53,29 +52,23 @@ export function replaceCard(life: Life, days: number): void {
 /** The least that a payment has to be for something of it to be given back. */
 const REFUNDED_MIN = 50
 
-/** Gives a fifth of the newest payment by card back, out of goodwill: a credit note takes its place on the invoice. */
+/** Gives a fifth of the newest payment by card back, out of goodwill: its invoice is credited, and the credit note sent. */
 export function giveBack(life: Life, days: number): void {
-  life.after(days, async ({ client, today }, { customerID, prospect }) => {
+  life.after(days, async ({ client }, { customerID, prospect }) => {
     const payments = await client.get(`/v1/customers/${customerID}/payments?status=Allocated`)
     const payment = payments.findLast(
       ({ Method, Amount, Allocations, Ref }: Record<string, any>) =>
         Method === 'credit_card' && Amount >= REFUNDED_MIN && Allocations.length === 1 && Ref.startsWith('Invoices '),
     )
     if (!payment) return
-    const [allocation] = payment.Allocations
+    const { paymentID, Allocations } = payment
     const Amount = Math.floor(payment.Amount / 5)
-    const amountApplied = Number(decimalText(subtract(decimal(allocation.amountApplied), decimal(Amount))))
-    const { paymentID } = payment
-    await client.put(`/v1/payments/${paymentID}`, { ...payment, Allocations: [{ ...allocation, amountApplied }] })
-    await client.post('/v1/credits', {
-      customerID,
+    const { creditNoteID } = await client.post(`/v1/invoices/${Allocations[0].invoiceID}/credit`, {
       Amount,
-      CurrencyCode: prospect.currency,
-      CreditNumber: `GOODWILL-${paymentID}`,
-      Date: today,
-      Memo: 'For the days on which calls broke off',
-      Allocations: [{ invoiceID: allocation.invoiceID, amountApplied: Amount }],
+      Reason: prospect.body['Locale'] === 'de' ? 'Für die Tage mit Störungen' : 'For the days on which calls broke off',
+      isFreePayments: true,
     })
+    await client.put(`/v1/credits/${creditNoteID}/send`)
     await client.post(`/v1/payments/${paymentID}/refund`, { Amount })
   })
 }

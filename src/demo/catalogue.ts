@@ -94,6 +94,9 @@ interface ExtraTerms {
   brackets: Brackets
 }
 
+/** Name of the extra that is sold by steps. */
+export const STAIRSTEP_NAME = 'Numbers'
+
 const EXTRAS: Record<Extra, ExtraTerms> = {
   seats: {
     code: 'SEAT',
@@ -144,7 +147,7 @@ const EXTRAS: Record<Extra, ExtraTerms> = {
   },
   numbers: {
     code: 'NUM',
-    name: 'Numbers',
+    name: STAIRSTEP_NAME,
     about: 'More telephone numbers, in blocks',
     type: 'quantity',
     scheme: 'stairstep',
@@ -195,7 +198,13 @@ const ACCOUNT = {
   Country: 'IE',
   VatNo: 'IE9700125TH',
   BankDetails: 'Please pay into the account of Brightquay Telecom and name the number of the invoice.',
-  Terms: 'Payable within 14 days without deduction.',
+  Terms: 'Payable without deduction by the due date.',
+  Texts: {
+    de: {
+      Terms: 'Zahlbar ohne Abzug bis zum Fälligkeitstag.',
+      BankDetails: 'Bitte überweisen Sie auf das Konto von Brightquay Telecom und nennen Sie die Nummer der Rechnung.',
+    },
+  },
   PaymentTermDays: 14,
   numDaysBeforeToInv: 0,
 }
@@ -209,17 +218,18 @@ const placeOf = (country: string, state?: string) => {
   return { countryID: found.countryId, countryStateID: part.countryStateId }
 }
 
-/** Taxes as the demo needs them to show rules by country, by state, and two on one invoice; nobody should file them. */
+/** Taxes as the demo needs them to show rules by country, by state, for firms of the EU (reverse charge), and two on one invoice; nobody should file them. */
 const TAXES = [
   {
     Name: 'VAT',
     rules: [
       { Perc: 0.23, ...placeOf('IE'), TaxNumber: 'IE9700125TH' },
       { Perc: 0.2, ...placeOf('GB') },
-      { Perc: 0.19, ...placeOf('DE') },
-      { Perc: 0.2, ...placeOf('FR') },
-      { Perc: 0.21, ...placeOf('NL') },
-      { Perc: 0.21, ...placeOf('ES') },
+      { Perc: 0.19, ...placeOf('DE'), AppliesTo: 'consumer' },
+      { Perc: 0.2, ...placeOf('FR'), AppliesTo: 'consumer' },
+      { Perc: 0.21, ...placeOf('NL'), AppliesTo: 'consumer' },
+      { Perc: 0.21, ...placeOf('ES'), AppliesTo: 'consumer' },
+      { Perc: 0, Area: 'EU', AppliesTo: 'business', Category: 'AE' },
     ],
   },
   {

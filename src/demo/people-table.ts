@@ -14,6 +14,8 @@ export interface Land {
   phone?: (digits: string) => string
   /** How tax numbers look; absent where the account needs none. */
   taxNumber?: (digits: string) => string
+  /** Language of its papers and mails, where it is not that of the account. */
+  locale?: string
   /** The house number stands behind the street. */
   isNumberLast: boolean
 }
@@ -40,6 +42,7 @@ export const LANDS: readonly Land[] = [
   {
     code: 'DE',
     currency: 'EUR',
+    locale: 'de',
     given: ['Anke', 'Birgit', 'Jana', 'Katrin', 'Silke', 'Dirk', 'Holger', 'Jens', 'Matthias', 'Torsten'],
     family: ['Albrecht', 'Brandt', 'Ebert', 'Fiedler', 'Hartwig', 'Kessler', 'Lindner', 'Paulsen', 'Reuter', 'Winkler'],
     cities: [

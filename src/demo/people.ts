@@ -1,5 +1,6 @@
 import { assert } from '../kernel/assert.ts'
 import { findCountry } from '../kernel/countries.ts'
+import { vatNumberStatus } from '../kernel/vat-numbers.ts'
 import type { Draw } from './draw.ts'
 import { FIRM_WORDS, type Land, LANDS, TRADES } from './people-table.ts'
 
@@ -7,8 +8,6 @@ import { FIRM_WORDS, type Land, LANDS, TRADES } from './people-table.ts'
 
 /** Shares of countries that customers come from, out of a hundred. */
 const SHARES = { IE: 22, GB: 18, DE: 15, US: 14, FR: 9, NL: 8, ES: 5, CA: 4, JP: 3, ZA: 2 } as const
-/** Countries that tax firms of their own by themselves: those are invoiced without tax. */
-const TAXED_AT_HOME = new Set(['DE', 'FR', 'NL', 'ES'])
 const MANAGERS = ['Maeve Corrigan', 'Luka Petrovic', 'Priya Raman'] as const
 const FOUND_BY = ['Search', 'Recommendation', 'Trade fair', 'Newsletter', 'Partner'] as const
 
@@ -59,10 +58,23 @@ function person(draw: Draw, land: Land, domain: string): Person {
   }
 }
 
-function nameOfLand({ code }: Land): string {
+function countryOf({ code }: Land) {
   const country = findCountry(code)
   assert(country, 'the demo names countries that there are')
-  return country.name
+  return country
+}
+
+/** More than there are numbers between two whose digits check. */
+const NUMBERS_TRIED_MAX = 20_000
+
+/** Returns the first tax number from some digits on whose digits check: only such a one makes its firm a business. */
+function taxNumber(land: Land, from: string): string | undefined {
+  const { countryId } = countryOf(land)
+  for (let tried = 0; tried < NUMBERS_TRIED_MAX; tried += 1) {
+    const text = land.taxNumber?.(String((Number(from) + tried) % 10 ** from.length).padStart(from.length, '0'))
+    if (text === undefined || vatNumberStatus(text, countryId) === 'valid') return text
+  }
+  return undefined
 }
 
 function address(draw: Draw, land: Land): Record<string, unknown> {
@@ -74,7 +86,7 @@ function address(draw: Draw, land: Land): Record<string, unknown> {
     ...(draw.chance(15) ? { Address2: `Unit ${draw.between(1, 9)}` } : {}),
     City,
     ZipCode,
-    Country: nameOfLand(land),
+    Country: countryOf(land).name,
     ...(state === undefined ? {} : { State: state }),
   }
 }
@@ -96,6 +108,7 @@ const common = (draw: Draw, land: Land, number: number) => ({
   ...address(draw, land),
   Reference: `BQ-${1000 + number}`,
   CurrencyCode: land.currency,
+  ...(land.locale === undefined ? {} : { Locale: land.locale }),
   PaymentMethod: draw.weighted({ eft: 5, credit_card: 4, debit_order: 2, cheque: 1 }),
 })
 
@@ -105,7 +118,7 @@ function firm(draw: Draw, land: Land, number: number): Pick<Prospect, 'body' | '
   const trade = draw.pick(words)
   const domain = `${addressable(`${root} ${trade}`, '-')}.example`
   const people = Array.from({ length: draw.chance(60) ? 1 : 2 }, () => person(draw, land, domain))
-  const VatNo = land.taxNumber?.(digits(draw))
+  const VatNo = land.taxNumber && taxNumber(land, digits(draw))
   const CustomFields = [
     { Key: 'Industry', Value: industry },
     { Key: 'Account manager', Value: draw.pick(MANAGERS) },
@@ -117,7 +130,7 @@ function firm(draw: Draw, land: Land, number: number): Pick<Prospect, 'body' | '
     Name: `${root} ${trade} ${draw.pick(land.legalForms)}`,
     Email: `accounts@${domain}`,
     ...(people[0]?.phone ? { Tel: people[0].phone } : {}),
-    ...(VatNo === undefined ? {} : { VatNo, isWaiveTaxes: TAXED_AT_HOME.has(land.code) }),
+    ...(VatNo === undefined ? {} : { VatNo }),
     ...(draw.chance(15) ? { PaymentTermDays: 30 } : {}),
     CustomFields,
   }

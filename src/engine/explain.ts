@@ -128,7 +128,13 @@ export interface CreditExplanation {
 }
 
 /** Explains a line of a credit note: the unused part of its charge, and the amount it was cut to if less was left. */
-export function explainCredit(line: CreditLine, digits: number, currency: string): CreditExplanation {
+export function explainCredit(
+  line: CreditLine,
+  digits: number,
+  currency: string,
+  isByCaller = false,
+): CreditExplanation {
+  const isCorrection = isUsage(line) && !isByCaller
   const unused = daysOf(line)
   const part = BigInt(unused?.days ?? 1)
   const whole = BigInt(unused?.wholeDays ?? 1)
@@ -144,7 +150,7 @@ export function explainCredit(line: CreditLine, digits: number, currency: string
   // Usage gives back the difference to what is due now: what stood of its charge, less what still stands.
   const stoodMinor = wantedMinor - line.creditedBeforeMinor
   const ofUsage = `${minorText(stoodMinor, digits)} − ${minorText(stoodMinor - line.netMinor, digits)} = ${amount}`
-  const formula = isUsage(line) ? ofUsage : ofUnused
+  const formula = isCorrection ? ofUsage : ofUnused
   return {
     facts: {
       from: unused?.from ?? null,
@@ -157,7 +163,7 @@ export function explainCredit(line: CreditLine, digits: number, currency: string
       creditedBeforeMinor: line.creditedBeforeMinor,
     },
     formula,
-    sentence: isUsage(line)
+    sentence: isCorrection
       ? correctionSentence(line.name, unused, `${amount} ${currency}`)
       : creditSentence(line.name, unused, `${formula} ${currency}`),
   }

@@ -7,8 +7,8 @@ import {
   countRecurringDue,
   nextRecurringInvoice,
   planNextRecurring,
-  planRecurringBeforeGap,
   planRecurringDue,
+  planRecurringThroughGaps,
   recurringStatus,
   type RecurringTerms,
   resumeRecurring,
@@ -62,13 +62,31 @@ describe('what is due', () => {
 describe('gaps and changes', () => {
   test('periods that begin in a gap are dropped whole, those before it stay due', () => {
     const terms = monthly('2027-01-01')
-    const before = planRecurringBeforeGap(terms, first('2027-01-01'), '2027-02-01', '2027-04-10')
-    expect(starts(before)).toEqual(['2027-01-01'])
-    expect(resumeRecurring(terms, before.cursor, '2027-04-10')).toEqual({
-      nextFrom: '2027-05-01',
-      lastFrom: '2027-01-01',
-    })
-    expect(resumeRecurring(terms, before.cursor, '2027-04-01').nextFrom).toBe('2027-04-01')
+    const through = (until: string, dueBy = until) =>
+      planRecurringThroughGaps(terms, first('2027-01-01'), [{ from: '2027-02-01', until }], dueBy, dueBy)
+    expect(starts(through('2027-04-10'))).toEqual(['2027-01-01'])
+    expect(through('2027-04-10').cursor).toEqual({ nextFrom: '2027-05-01', lastFrom: '2027-01-01' })
+    expect(starts(through('2027-04-01'))).toEqual(['2027-01-01', '2027-04-01'])
+  })
+
+  test('billed later, what a return would have brought is due, then what fell due since; a day inside the gap brings only what began before', () => {
+    const gaps = [
+      { from: '2027-02-10', until: '2027-04-10' },
+      { from: '2027-05-20', until: '2027-07-01' },
+    ]
+    const through = (dueBy: string) =>
+      planRecurringThroughGaps(monthly('2027-01-01'), first('2027-01-01'), gaps, dueBy, '2027-08-15')
+    expect(starts(through('2027-02-05'))).toEqual(['2027-01-01', '2027-02-01'])
+    expect(starts(through('2027-03-05'))).toEqual(['2027-01-01', '2027-02-01'])
+    expect(through('2027-03-05').cursor.nextFrom).toBe('2027-03-01')
+    expect(starts(through('2027-08-15'))).toEqual([
+      '2027-01-01',
+      '2027-02-01',
+      '2027-05-01',
+      '2027-07-01',
+      '2027-08-01',
+    ])
+    expect(through('2027-08-15').periods.every(({ invoiceDate }) => invoiceDate === '2027-08-15')).toBe(true)
   })
 
   test('what was invoiced ahead is not invoiced again after a gap', () => {

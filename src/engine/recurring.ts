@@ -92,14 +92,30 @@ export function countRecurringDue(
   return count
 }
 
-/** Plans the periods that fell due, and were not invoiced, before a time in which the customer was not billed. `resumeRecurring` goes on from there. */
-export const planRecurringBeforeGap = (
+/**
+ * Plans everything due on or before a day, oldest first, through times in which the customer was not billed: periods that began before one are
+ * invoiced, those that begin in it are dropped. `until` is the day of the return.
+ */
+export function planRecurringThroughGaps(
   terms: RecurringTerms,
-  cursor: RecurringCursor,
-  gapFrom: IsoDate,
+  given: RecurringCursor,
+  gaps: readonly { from: IsoDate; until: IsoDate }[],
+  dueBy: IsoDate,
   today: IsoDate,
-): { periods: PlannedPeriod[]; cursor: RecurringCursor } =>
-  planWhile(terms, cursor, today, ({ period }) => period.from < gapFrom)
+): { periods: PlannedPeriod[]; cursor: RecurringCursor } {
+  const periods: PlannedPeriod[] = []
+  let cursor = given
+  for (const { from, until } of gaps) {
+    if (from > dueBy) break
+    const isBefore = ({ period, scheduledOn }: PlannedPeriod) => period.from < from && scheduledOn <= dueBy
+    const before = planWhile(terms, cursor, today, isBefore)
+    periods.push(...before.periods)
+    if (until > dueBy) return { periods, cursor: before.cursor }
+    cursor = resumeRecurring(terms, before.cursor, until)
+  }
+  const due = planRecurringDue(terms, cursor, dueBy, today)
+  return { periods: [...periods, ...due.periods], cursor: due.cursor }
+}
 
 /**
  * Goes on after a time that is not billed, at the first renewal of its own on or after a day. Rule: periods that begin in between are

@@ -33,6 +33,11 @@ export const invoiceBalances = (
   return { actualBalanceMinor, balanceMinor: actualBalanceMinor - invoice.pendingMinor }
 }
 
+/** Rule: an invoice is written off when nothing is left to pay of it, pending payments not counted, and bad debt is part of why. */
+export const isWrittenOff = (
+  invoice: Readonly<Record<'totalMinor' | 'negativeMinor' | 'paidMinor' | 'pendingMinor' | 'writtenOffMinor', bigint>>,
+): boolean => invoice.writtenOffMinor > 0n && invoiceBalances(invoice).actualBalanceMinor <= 0n
+
 export type InvoiceStatus = 'Cancelled' | 'Draft' | 'Paid' | 'Pending' | 'Past Due' | 'Due'
 
 /** Rule: Cancelled; Draft; Paid when nothing is owed; Pending when pending payments cover it; Past Due after its due date; else Due. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decimal } from '../kernel/decimal.ts'
 import { rateOf } from '../kernel/money.ts'
-import { matchTaxes, taxInvoice, taxMatcher, type TaxRule } from './tax.ts'
+import { matchTaxes, type Place, taxInvoice, taxMatcher, type TaxRule } from './tax.ts'
 
 const amounts = fc.array(fc.bigInt({ min: -(10n ** 9n), max: 10n ** 9n }), { minLength: 1, maxLength: 30 })
 const rates = fc.array(
@@ -44,19 +44,63 @@ test('no line carries more than one minor unit more or less than its own tax', (
 })
 
 const rule = (settingId: bigint, countryId: number | null, countryStateId: number | null): TaxRule => ({
+  id: settingId,
   settingId,
   settingName: `Tax ${settingId}`,
   rate: decimal('0.1'),
   countryId,
   countryStateId,
+  area: null,
+  appliesTo: 'all',
   taxNumber: null,
+  category: 'S',
+  reasonCode: null,
+  reason: null,
+})
+
+/** The matcher of before rules had an area or were for some customers only. */
+function matchedBefore(rules: readonly TaxRule[], place: Place): TaxRule[] {
+  const fitOf = (one: TaxRule): number => {
+    if (one.countryId === null) return 1
+    if (one.countryId !== place.countryId) return 0
+    if (one.countryStateId === null) return 2
+    return one.countryStateId === place.countryStateId ? 3 : 0
+  }
+  const best = new Map<bigint, TaxRule>()
+  for (const one of rules) {
+    const found = best.get(one.settingId)
+    if (fitOf(one) > 0 && (found === undefined || fitOf(one) > fitOf(found))) best.set(one.settingId, one)
+  }
+  return [...best.values()].toSorted((a, b) => (a.settingId < b.settingId ? -1 : 1))
+}
+
+test('rules without the fields of areas and of whom they are for match as they always did', () => {
+  // Without Monaco, which counts as France since then.
+  const country = fc.constantFrom(null, 276, 250, 840, 710, 826)
+  const state = fc.constantFrom(null, 1, 2, 3)
+  const someRules = fc.array(
+    fc
+      .tuple(fc.bigInt({ min: 1n, max: 4n }), country, state)
+      .map(([setting, countryId, stateId]) => rule(setting, countryId, countryId === null ? null : stateId)),
+    { maxLength: 20 },
+  )
+  const somePlace = fc.record({ countryId: country, countryStateId: state, isBusiness: fc.boolean() })
+  fc.assert(
+    fc.property(someRules, somePlace, country, (rules, place, homeCountryId) => {
+      expect(matchTaxes({ rules, homeCountryId }, place)).toEqual(matchedBefore(rules, place))
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 test('a kept answer for a place is the answer of the rules', () => {
-  const rules = [rule(2n, 840, 6), rule(1n, null, null), rule(2n, 840, null), rule(1n, 710, null)]
+  const list = [rule(2n, 840, 6), rule(1n, null, null), rule(2n, 840, null), rule(1n, 710, null)]
+  const rules = { rules: [...list, { ...rule(1n, null, null), appliesTo: 'business' as const }], homeCountryId: null }
   const match = taxMatcher(rules)
   for (const place of [840, 710, null].flatMap((countryId) =>
-    [6, 7, null].map((countryStateId) => ({ countryId, countryStateId })),
+    [6, 7, null].flatMap((countryStateId) =>
+      [true, false].map((isBusiness) => ({ countryId, countryStateId, isBusiness })),
+    ),
   )) {
     expect(match(place)).toEqual(matchTaxes(rules, place))
     expect(match(place)).toBe(match(place))

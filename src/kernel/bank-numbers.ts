@@ -11,7 +11,7 @@ export const compactNumber = (text: string): string =>
   text.replace(/\s+/g, '').replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 
 /** Returns the remainder by 97 of the digits that a text stands for, letters counting as 10 to 35 (ISO 7064, MOD 97-10). */
-function remainderBy97(text: string): number {
+export function remainderBy97(text: string): number {
   let remainder = 0
   for (const character of text) {
     const value = Number.parseInt(character, 36)

@@ -18,6 +18,8 @@ export interface Account {
   lockDate: IsoDate | null
   /** The only address that mail of a test account goes to; null: none leaves. */
   testMailTo: string | null
+  /** Has texts by language, which invoices that are issued take first. */
+  hasTexts: boolean
   /** Counts what documents freeze. */
   version: number
 }
@@ -49,6 +51,9 @@ export function momentOf(account: Pick<Account, 'clockAt' | 'timeZone'>, realClo
   return { now, today: dateIn(now, account.timeZone) }
 }
 
+/** Writes a line of level warn into the log: facts without anything that a caller sent, and what happened. */
+export type Warn = (facts: Readonly<Record<string, unknown>>, message: string) => void
+
 /** Context of a request: everything that a handler knows beside its input. */
 export interface RequestContext {
   account: Account
@@ -56,10 +61,12 @@ export interface RequestContext {
   caller: Caller
   /** Actor of the change as events name it: "key 3". */
   actor: string
-  /** Mail leaves the house; left out: it stays readable in the outbox. */
+  /** A mail server is set, so that mail is dated when it leaves; left out: there is none, and mail stays readable in the outbox. */
   hasMailServer?: boolean
   /** The address of the service as its callers know it; left out: links are relative. */
   publicUrl?: string | undefined
+  /** Left out: nothing is logged. */
+  warn?: Warn
 }
 
 /** Makes the context of work in the background, in an account and at a moment. */

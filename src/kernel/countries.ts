@@ -82,6 +82,12 @@ export function findCountry(text: string): Country | undefined {
 let countriesById: Map<number, Country> | undefined
 const statesByCountry = new Map<number, readonly CountryState[]>()
 
+/** Returns the country of an ISO 3166-1 number. */
+export function findCountryById(countryId: number): Country | undefined {
+  countriesById ??= new Map(COUNTRIES.map((country) => [country.countryId, country]))
+  return countriesById.get(countryId)
+}
+
 function readStates(country: Country): CountryState[] {
   const line = SUBDIVISION_TABLE[country.code]
   if (line === undefined) return []
@@ -100,8 +106,7 @@ function readStates(country: Country): CountryState[] {
 export function statesOf(countryId: number): readonly CountryState[] {
   const known = statesByCountry.get(countryId)
   if (known) return known
-  countriesById ??= new Map(COUNTRIES.map((country) => [country.countryId, country]))
-  const country = countriesById.get(countryId)
+  const country = findCountryById(countryId)
   if (!country) return []
   const states = readStates(country)
   statesByCountry.set(countryId, states)
@@ -115,7 +120,7 @@ export function statesOf(countryId: number): readonly CountryState[] {
 export function findState(countryId: number, text: string): CountryState | undefined {
   const states = statesOf(countryId)
   const code = text.trim().toUpperCase()
-  const prefix = `${COUNTRIES.find((country) => country.countryId === countryId)?.code ?? ''}-`
+  const prefix = `${findCountryById(countryId)?.code ?? ''}-`
   const local = code.startsWith(prefix) ? code.slice(prefix.length) : code
   const byCode = states.find((state) => state.code === local)
   if (byCode) return byCode

@@ -122,6 +122,19 @@ const VARIABLES = {
     },
     readDomains,
   ),
+  backupDir: optional(
+    {
+      name: 'BACKUP_DIR',
+      about:
+        'Folder, of this installation alone, into which the worker copies the database each night; unset: no copy.',
+    },
+    readPath,
+  ),
+  backupKeep: withDefault(
+    '7',
+    { name: 'BACKUP_KEEP', about: 'How many of the nightly copies are kept; older ones are deleted.' },
+    wholeNumber(1, 3660),
+  ),
   encryptionKeys: optional(
     {
       name: 'ENCRYPTION_KEY',

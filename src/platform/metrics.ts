@@ -24,6 +24,8 @@ export interface MetricsDeps {
   db: Pick<Database, 'poolState'>
   /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
   readFigures(): Promise<Figure[]>
+  /** Asks for the age of the newest nightly copy in seconds, infinite where there is none; left out: none is made. */
+  readCopyAge?: () => Promise<number>
   clock: SteadyClock
   version: string
 }
@@ -68,6 +70,12 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
     metric: 'perennial_due_records',
     help: 'Records of accounts on real time that are due and not done, by kind; 10000 means that many or more',
     label: 'kind',
+  },
+  records_failing: {
+    metric: 'perennial_records_failing',
+    help: 'Subscriptions and recurring invoices of which what is due cannot be billed, by the mode of their account; 10000 means that many or more',
+    label: 'mode',
+    always: ['live', 'test'],
   },
   accounts_to_schedule: {
     metric: 'perennial_accounts_to_schedule',
@@ -128,11 +136,12 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
   },
 }
 
-export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): Metrics {
+export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, ignored, invoiced, failed, runSeconds } = counters(registers)
-  const { pool, memory, info, up } = gauges(registers)
+  const { pool, memory, info, up, copyAge } = gauges(registers)
+  copyAge.remove()
   const setFigures = figureGauges(registers)
   let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
 
@@ -173,6 +182,8 @@ export function makeMetrics({ db, readFigures, clock, version }: MetricsDeps): M
       pool.set({ state: 'idle' }, idle)
       pool.set({ state: 'waited_for' }, waiting)
       memory.set(process.memoryUsage.rss())
+      // A folder that does not answer is as good as an empty one.
+      if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
       const found = await figures()
       up.set(found ? 1 : 0)
       setFigures(found)
@@ -232,6 +243,11 @@ const gauges = (registers: Registry[]) => ({
   up: new Gauge({
     name: 'perennial_database_up',
     help: 'Whether the database answered just now: 1, or 0, and then its figures are missing',
+    registers,
+  }),
+  copyAge: new Gauge({
+    name: 'perennial_backup_age_seconds',
+    help: 'Age of the newest nightly copy in BACKUP_DIR; +Inf where there is none',
     registers,
   }),
 })

@@ -76,3 +76,22 @@ describe('a large piece of work', () => {
     expect(new Set(done.map(({ turn }) => turn)).size).toBe(2)
   })
 })
+
+describe('background work', () => {
+  test('leaves the event loop to requests while they come, and rests no more a second after the last one', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    let nowMs = 0
+    const turns = new Turns(() => nowMs)
+    await turns.leaveToRequests(25)
+    turns.note(1n)
+    nowMs = 999
+    let isOver = false
+    const left = turns.leaveToRequests(25).then(() => (isOver = true))
+    await vi.advanceTimersByTimeAsync(24)
+    expect(isOver).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    await left
+    nowMs = 1000
+    await turns.leaveToRequests(25)
+  })
+})

@@ -1,9 +1,13 @@
+import { setTimeout as rest } from 'node:timers/promises'
 import type { AccountId } from '../kernel/ids.ts'
 
 /** Turns of the event loop for large pieces of work, while several accounts want it. */
 
 /** Accounts whose requests come within this time share the event loop: a large piece of work of one must not keep the other waiting. */
 const TOGETHER_MS = 1000
+
+/** Requests came within this time: background work leaves the event loop to them now and then. */
+const CALLED_MS = 1000
 
 /** A piece that took less needs no rest after it; a timer waits a millisecond at least. */
 const REST_MS_MIN = 0.5
@@ -20,6 +24,7 @@ export class Turns {
   /** The account of the newest request, and when it came after another's. */
   #newest: AccountId | undefined
   #togetherMs = -TOGETHER_MS
+  #requestMs = -CALLED_MS
   /** Pieces that wait, by account, in the order of the accounts' turns. */
   readonly #waiting = new Map<AccountId, (() => void)[]>()
   #isTaken = false
@@ -31,9 +36,15 @@ export class Turns {
 
   /** Notes a request of an account. */
   note(account: AccountId): void {
+    this.#requestMs = this.#nowMs()
     if (account === this.#newest) return
     this.#newest = account
-    this.#togetherMs = this.#nowMs()
+    this.#togetherMs = this.#requestMs
+  }
+
+  /** Leaves the event loop to requests for some milliseconds, between two pieces of background work; returns at once where none came of late. */
+  async leaveToRequests(ms: number): Promise<void> {
+    if (this.#nowMs() - this.#requestMs < CALLED_MS) await rest(ms)
   }
 
   /** Returns whether requests of several accounts come at present. An account that is alone needs no turns, which cost it time. */

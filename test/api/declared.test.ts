@@ -205,7 +205,9 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
 /** Each way of being wrong in turn: the path, then header, query and body. */
 async function sendWrong(operation: DocumentedOperation): Promise<number> {
   const own = pathOf(operation, world) ?? operation.path
-  const isMade = operation.method === 'GET' || ['settleRefundByHand', 'deleteBatchPayment'].includes(operation.id)
+  const isMade =
+    operation.method === 'GET' ||
+    ['settleRefundByHand', 'settleCaptureSaleByHand', 'deleteBatchPayment'].includes(operation.id)
   const recipe = isMade ? await RECIPES[operation.id]?.(world) : undefined
   const made = Array.from({ length: 12 }, () => pathOf(operation, world) ?? operation.path)
   const paths = recipe ? [recipe.path] : made

@@ -154,6 +154,7 @@ describe('statements', () => {
 const ACROSS_ACCOUNTS: Record<string, string> = {
   account_exists: 'a first start asks whether there is any account',
   count_due: 'the metrics of the deployment',
+  count_unsettled_capture_sales: 'the doctor asks whether sales wait for a person',
   delete_old_bank_references: 'housekeeping of the whole database',
   delete_old_billing_runs: 'housekeeping of the whole database',
   delete_old_capture_sessions: 'housekeeping of the whole database',
@@ -176,6 +177,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_accounts_to_settle: 'the worker asks whose debits count as settled without a booking',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',
   list_accounts_with_mail: 'the worker asks whose mail is to be sent',
+  list_accounts_with_places_to_find: 'the worker asks whose old invoices have no country yet',
   list_accounts_with_refunds_to_ask: 'the worker asks whose gateways are to be asked about refunds',
   list_accounts_with_sandbox_reports: 'the worker asks whose sandbox has something to report',
   list_all_accounts: 'the command line lists the accounts of the deployment',
@@ -184,6 +186,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_capture_sales_to_ask: 'the worker asks which charges of capture sessions gateways owe an answer about',
   list_capture_sessions_to_give_back: 'the worker asks what nobody has taken over in time',
   list_emandates_without_pdf: 'the worker asks which signed mandates have no paper yet',
+  list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_schedule_zones: 'the worker asks in which zones days begin',
   list_unfinished_runs: 'the worker asks which runs nobody works on',
@@ -193,6 +196,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_webhooks_to_serve: 'the worker asks to which endpoints something is due',
   seal_list: 'identifiers are drawn for all accounts together, so their blocks are sealed together',
   service_figures: 'the metrics of the deployment',
+  sum_ledger_days: 'the worker sums the ledger of all accounts by day, some entries at a time',
   verification_state: 'the metrics of the deployment',
 }
 

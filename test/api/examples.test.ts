@@ -4,7 +4,7 @@ import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
 import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
-import { addResultFile, newSession } from './world.ts'
+import { addResultFile, CARD, newSession, newSilentSale } from './world.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -41,11 +41,13 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   GatewayToken: { id: 'addGateway' },
   BatchToken: { id: 'addBatch' },
   SessionToken: { id: 'createCaptureSession' },
+  captureSaleID: { id: 'createCaptureSession' },
   resultFileID: { id: 'addResultFile' },
   lineID: { id: 'answerResultLine' },
   paymentMethodID: { id: 'addBankAccount' },
   taxSettingID: { id: 'addTaxSetting' },
   webhookID: { id: 'addWebhook' },
+  exportID: { id: 'addExport' },
 }
 const WORDS: Record<string, string> = { kind: 'renewal', versionno: '1' }
 
@@ -56,6 +58,9 @@ const STATES: Record<string, Record<string, Body>> = {
   recordUsage: { addComponent: { Type: 'metered' } },
   recordUsageInBulk: { addComponent: { Type: 'metered' } },
 }
+
+/** Fields of examples that name another record of its kind than the first, by its number. */
+const NUMBERS: Record<string, Record<string, number>> = { changePackage: { packageID: 2 } }
 
 /** Requests that must have happened before an example. */
 const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
@@ -106,13 +111,19 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     // The gateway of the document takes no cards; the sandbox does.
     const [{ GatewayToken }] = await reader.must('GET', '/v1/gateways', undefined)
     const body = { ...(byId.get('createCaptureSession')?.example as Body), GatewayToken }
-    const token = (byId.get('completeCaptureSession')?.example as Body | undefined)?.['SessionToken']
-    reader.made.set(`createCaptureSession ${JSON.stringify(token)}`, await newSession(reader, body, true))
+    reader.made.set('createCaptureSession 1', await newSession(reader, body, CARD))
+  },
+  settleCaptureSaleByHand: async (reader) => {
+    reader.made.set('createCaptureSession 1', await newSilentSale(reader.client))
   },
   answerResultLine: async (reader) => {
     const { resultFileID, lineIDs } = await addResultFile(reader.client, 1)
     reader.made.set('addResultFile 1', resultFileID)
     reader.made.set('answerResultLine 1', lineIDs[0])
+  },
+  addExport: async (reader) => {
+    await reader.must('PUT', '/v1/glcodes', byId.get('editGlCodes')?.example)
+    await reader.must('POST', '/v1/invoices', await reader.filled(byId.get('addInvoice')?.example))
   },
   deleteCurrency: (reader) => reader.must('POST', '/v1/currencies', byId.get('addCurrency')?.example),
 }
@@ -136,10 +147,10 @@ async function addLineToBatch(reader: Reader) {
   reader.made.set('addBatch 1', BatchToken)
 }
 
-const subscriptionOf = async (reader: Reader) => `/v1/subscriptions/${await reader.identifier('subscriptionID', 1)}`
+const subscriptionOf = async (reader: Reader) => `/v1/subscriptions/${await reader.identifier('subscriptionID')}`
 const addMetered = async (reader: Reader) =>
   reader.must('PUT', `${await subscriptionOf(reader)}/components/modify`, {
-    componentUsage: [{ componentID: await reader.identifier('componentID', 1) }],
+    componentUsage: [{ componentID: await reader.identifier('componentID') }],
   })
 
 /** Somebody who reads the document with a new account. */
@@ -148,7 +159,7 @@ class Reader {
   readonly states: Record<string, Body>
   readonly made = new Map<string, unknown>()
 
-  constructor(client: TestClient, states: Record<string, Body>) {
+  constructor(client: TestClient, states: Record<string, Body> = {}) {
     this.client = client
     this.states = states
   }
@@ -159,29 +170,29 @@ class Reader {
     return reply.body
   }
 
-  /** The identifier of the record that an example calls `number`, made once: by the document's own example. */
-  async identifier(name: string, number: unknown): Promise<unknown> {
+  /** The identifier of the record that an example names, made once: by the document's own example. */
+  async identifier(name: string, number = 1): Promise<unknown> {
     const { id, answered = name } = MAKERS[name] ?? {}
     const operation = byId.get(id ?? '')
     if (!operation) throw new Error(`no operation is known that makes a record for ${name}`)
-    const key = `${id} ${JSON.stringify(number)}`
+    const key = `${id} ${number}`
     if (!this.made.has(key)) {
       const body = { ...(await this.filled(operation.example as Body)), ...this.states[operation.id] }
       // A second record of a kind needs a code of its own.
-      const codes = number === 1 ? {} : { packageCode: `PRO-${String(number)}` }
+      const codes = number === 1 ? {} : { packageCode: `PRO-${number}` }
       this.made.set(key, (await this.must('POST', await this.path(operation), { ...body, ...codes }))[answered])
     }
     return this.made.get(key)
   }
 
   /** An example with the identifiers of records that are really there. */
-  async filled(value: unknown): Promise<any> {
-    if (Array.isArray(value)) return Promise.all(value.map((entry) => this.filled(entry)))
+  async filled(value: unknown, numbers: Record<string, number> = {}): Promise<any> {
+    if (Array.isArray(value)) return Promise.all(value.map((entry) => this.filled(entry, numbers)))
     if (typeof value !== 'object' || value === null) return value
     const found: Body = {}
     for (const [name, inner] of Object.entries(value)) {
-      if (name === 'ids') found[name] = [await this.identifier(name, 1)]
-      else found[name] = name in MAKERS ? await this.identifier(name, inner) : await this.filled(inner)
+      if (name === 'ids') found[name] = [await this.identifier(name)]
+      else found[name] = name in MAKERS ? await this.identifier(name, numbers[name]) : await this.filled(inner, numbers)
     }
     return found
   }
@@ -189,7 +200,7 @@ class Reader {
   async path(operation: DocumentedOperation): Promise<string> {
     let path = operation.path
     for (const name of operation.pathParams)
-      path = path.replace(`{${name}}`, String(WORDS[name] ?? (await this.identifier(name, 1))))
+      path = path.replace(`{${name}}`, String(WORDS[name] ?? (await this.identifier(name))))
     return path
   }
 }
@@ -198,9 +209,9 @@ describe('each example is taken as the document says', () => {
   test.each(operations.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
     '%s',
     async (id, operation) => {
-      const reader = new Reader(await service.newAccount(), STATES[id] ?? {})
+      const reader = new Reader(await service.newAccount(), STATES[id])
       await BEFORE[id]?.(reader)
-      const body = await reader.filled(operation.example)
+      const body = await reader.filled(operation.example, NUMBERS[id])
       const reply = await reader.client.request(operation.method, await reader.path(operation), body, {
         prefer: 'handling=strict',
       })

@@ -195,7 +195,7 @@ async function attack(world: World, mine: readonly DocumentedOperation[], owner:
 
 test(
   'no wrong request ends in a 5xx, in an undeclared answer, or in a change of data when it is refused',
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     const foreign = await makeWorld(service, operations, 'foreign')
     const worlds = await Promise.all(

@@ -58,6 +58,7 @@ const VALUES: Record<string, () => unknown> = {
   countryID: () => 710,
   StartDate: () => '2027-01-01',
   InvoiceDate: () => '2027-01-01',
+  SupplyDate: () => '2027-01-01',
   EndDate: () => '2028-01-01',
   Now: () => '2027-01-02T00:00:00Z',
   UntilDate: () => '2027-01-01',
@@ -72,6 +73,8 @@ const VALUES: Record<string, () => unknown> = {
   Types: () => ['webhook.*', 'invoice.issued'],
   // What they may name depends on customer and currency; recipes do.
   Allocations: () => [],
+  Methods: () => ({ eft: '1800' }),
+  Datev: () => ({ Consultant: 29_098, Client: 55_003, AutomaticAccounts: ['4400'], Chart: '04' }),
   GatewayType: () => 'manual',
   CurrencyCodes: () => ['USD'],
   Settings: () => ({ CutOff: '16:00' }),
@@ -101,6 +104,7 @@ const VALUES: Record<string, () => unknown> = {
   debit_MaxAmt: () => 200,
   RedirectUrl: () => 'https://example.org/signed',
   AuthDomain: () => 'shop.example',
+  DatevKey: () => '3',
 }
 
 /** Fields that a right body of these operations does not carry, or carries otherwise. */
@@ -117,6 +121,12 @@ const OMITTED = new Set([
   'firstProrataSyncDate',
   'taxRuleID',
   'countryStateID',
+  // Why a tax is none, which does not go with a rate over 0; and the relief of a bad debt alone.
+  'Category',
+  'ReasonCode',
+  'Area',
+  'AppliesTo',
+  'TaxReliefDate',
   'CollectionMethod',
   'page',
   'page_size',
@@ -124,7 +134,13 @@ const OMITTED = new Set([
 const BY_OPERATION: Record<string, () => Record<string, unknown>> = {
   addCurrency: () => ({ CurrencyCode: FRESH_CURRENCIES[(counter += 1) % FRESH_CURRENCIES.length] }),
   deleteCurrency: () => ({ CurrencyCode: 'JPY' }),
+  // Any invoice: it may have less left.
+  addCredit: () => ({ invoiceID: undefined }),
+  addAdjustment: () => ({ invoiceID: undefined, Reason: undefined }),
+  editAdjustment: () => ({ Reason: undefined }),
+  creditInvoice: () => ({ Amount: 1, Lines: undefined, isWhole: undefined, Refund: undefined, Date: undefined }),
   editGateway: () => ({ GatewayType: undefined }),
+  addExport: () => ({ Format: 'csv', From: '2027-01-01', To: '2027-12-31', isLock: false }),
   editAccount: () => ({ CurrencyCode: undefined }),
 }
 
@@ -134,8 +150,8 @@ export const valueOf = (name: string): unknown => VALUES[name]?.()
 function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   const own = VALUES[name]
   if (own) return own()
-  if (schema.description?.startsWith('Calendar date')) return '2027-02-01'
-  if (schema.description?.startsWith('Instant')) return '2027-01-02T00:00:00Z'
+  if (/\bCalendar date\b/.test(schema.description ?? '')) return '2027-02-01'
+  if (/\bInstant\b/.test(schema.description ?? '')) return '2027-01-02T00:00:00Z'
   const known = world.ids.get(name)
   if (known?.length && schema.format === 'uuid') return known[world.random(known.length)]
   if (known?.length && (schema.type === 'integer' || schema.type?.includes('integer')))
@@ -143,6 +159,8 @@ function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   if (schema.enum) return schema.enum[0]
   if (schema.examples) return schema.examples[0]
   const types = ([] as string[]).concat(schema.type ?? [])
+  // Texts by language have no names of their own.
+  if (types.includes('object') && !schema.properties) return { en: unique('Text ') }
   if (types.includes('object')) return objectSample(schema, world)
   if (types.includes('array')) {
     const entry = sampleOf(schema.items ?? {}, name === 'ids' ? 'customerID' : name, world)
@@ -153,10 +171,15 @@ function sampleOf(schema: JsonSchema, name: string, world: World): unknown {
   return 1
 }
 
+/** Codes of records whose identifier is sent beside them: one of both is enough. */
+const IDENTIFIED: Record<string, string> = { packageCode: 'packageID', ComponentCode: 'componentID' }
+
 function objectSample(schema: JsonSchema, world: World): Record<string, unknown> {
   const found: Record<string, unknown> = {}
-  for (const [name, inner] of Object.entries(schema.properties ?? {}))
-    if (!OMITTED.has(name)) found[name] = sampleOf(inner, name, world)
+  const { properties = {} } = schema
+  const isIdentified = (name: string) => Object.hasOwn(properties, IDENTIFIED[name] ?? '')
+  for (const [name, inner] of Object.entries(properties))
+    if (!OMITTED.has(name) && !isIdentified(name)) found[name] = sampleOf(inner, name, world)
   return found
 }
 

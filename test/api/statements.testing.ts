@@ -82,11 +82,13 @@ function hear({ text, values }: Statement): void {
 const collecting = (isFull: boolean, status: string | null) => ({
   account: ACCOUNT,
   afterCommit: () => {},
+  savepoint: (work: () => Promise<unknown>) => work(),
   send: hear,
   rows: async (statement: Statement) => {
     hear(statement)
     return [anything(isFull, status)]
   },
+  portions: hear,
 })
 
 const STATUSES = [
@@ -123,8 +125,10 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield Array.from({ length: 8 }, any)
   yield [any(), any()]
   yield [ACCOUNT, '1', any(), any(), 1, '2027-01-01']
-  yield [ACCOUNT, any(), { fromId: 0n, skip: 0 }, 1, '2027-01-01']
-  yield [ACCOUNT, { status }, { fromId: 0n, skip: 0 }, 1, '2027-01-01']
+  for (const isNewestFirst of [false, true]) {
+    yield [ACCOUNT, any(), { fromId: 0n, skip: 0, isNewestFirst }, 1, '2027-01-01']
+    yield [ACCOUNT, { status }, { fromId: 0n, skip: 0, isNewestFirst }, 1, '2027-01-01']
+  }
   yield [ACCOUNT, [any()], [any()], [any()], [any()]]
   yield [ACCOUNT, [any()]]
   yield [ACCOUNT, [any()], false]
@@ -134,7 +138,8 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [[ROW_OF_NULLS], any()]
   yield [ACCOUNT, [ROW_OF_NULLS], '2027-01-01']
   yield [ACCOUNT, [ROW_OF_NULLS], [ROW_OF_NULLS], '2027-01-01']
-  for (const list of Object.keys(COUNTED_LISTS)) yield [ACCOUNT, list, { page: 100, size: 200 }]
+  for (const list of Object.keys(COUNTED_LISTS))
+    for (const isNewestFirst of [false, true]) yield [ACCOUNT, list, { page: 100, size: 200, isNewestFirst }]
 }
 
 async function call(exported: Function, given: unknown[]): Promise<void> {

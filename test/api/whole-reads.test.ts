@@ -70,7 +70,16 @@ const toggling: Database = {
   ...service.db,
   snapshot: (...given) => {
     const inner = service.db.snapshot(...given)
-    return { ...inner, rows: withWriter((statement) => inner.rows(statement)), end: () => inner.end() }
+    return {
+      rows: withWriter((statement) => inner.rows(statement)),
+      async *portions<Row>(statement: Statement, size: number) {
+        for await (const rows of inner.portions<Row>(statement, size)) {
+          yield rows
+          await toggle()
+        }
+      },
+      end: () => inner.end(),
+    }
   },
   lookup: (id) => {
     const inner = service.db.lookup(id)
@@ -91,7 +100,14 @@ const piecemeal: Database = {
   ...service.db,
   snapshot: (id) => {
     const inner = service.db.snapshot(id)
-    return { ...inner, rows: withWriter(service.db.reader(id).rows), end: () => inner.end() }
+    const rows = withWriter(service.db.reader(id).rows)
+    return {
+      rows,
+      async *portions<Row>(statement: Statement) {
+        yield await rows<Row>(statement)
+      },
+      end: () => inner.end(),
+    }
   },
   lookup: (id) => ({ rows: withWriter(service.db.reader(id).rows) }),
 }

@@ -106,10 +106,26 @@ async function seed(service: TestService, client: TestClient): Promise<void> {
         TermType: 'months',
         StartDate: '2027-06-01',
       })
+    if (n > 7) {
+      const note = { customerID, Amount: 5, CurrencyCode: 'USD', Date: '2027-01-01', CreditNumber: `World ${n}` }
+      await mustPost(client, '/v1/credits', { ...note, Allocations: [] })
+    }
     if (n === 6) await client.put(`/v1/customers/${customerID}/suspend`)
     if (n === 7) await client.put(`/v1/customers/${customerID}/archive`)
   }
   await addResultFile(client, 14)
+  const names = [
+    'receivable',
+    'clearing',
+    'cash',
+    'revenue',
+    'tax',
+    'bad_debt',
+    'interest',
+    'opening_balance',
+    'unsettled',
+  ]
+  await client.put('/v1/glcodes', Object.fromEntries(names.map((name) => [name, name])))
   await mustPost(client, '/v1/billingruns', {})
 }
 
@@ -442,20 +458,49 @@ const sessionWish = {
   Description: 'Prepared',
 }
 
-/** Begins a session, and enters a card in its frame where that is wished. Returns its token. */
-export async function newSession({ client }: Pick<World, 'client'>, body: object, isCaptured = false): Promise<string> {
+/** A card that the sandbox stores and charges. */
+export const CARD = '4242424242424242'
+
+/** Begins a session, and enters a card in its frame where one is given. Returns its token. */
+export async function newSession({ client }: Pick<World, 'client'>, body: object, card?: string): Promise<string> {
   const { SessionToken, HashToken } = await mustPost(client, '/v1/widgets/capturepaymethod/create', body)
-  if (!isCaptured) return SessionToken
-  const form = 'number=4242424242424242&expiry=12/30&givenName=Ada&familyName=Lovelace'
+  if (card === undefined) return SessionToken
+  const form = `number=${card}&expiry=12/30&givenName=Ada&familyName=Lovelace`
   const headers = { origin: 'http://localhost:80', 'content-type': 'application/x-www-form-urlencoded' }
   const { status } = await client.request('POST', `/w/${HashToken}`, form, headers)
   if (status !== 303) throw new Error(`the frame answered ${status}`)
   return SessionToken
 }
 
+/** Begins a sale that the sandbox charges without an answer, and of which it says nothing for 25 hours. Returns its identifier. */
+export async function newSilentSale(client: TestClient): Promise<number> {
+  const gateways = (await client.get('/v1/gateways')).body as {
+    gatewayID: number
+    GatewayType: string
+    GatewayToken: string
+  }[]
+  const sandbox = gateways.find(({ GatewayType }) => GatewayType === 'sandbox')
+  const faulty = (Fault: string) => client.put(`/v1/gateways/${sandbox?.gatewayID}`, { Settings: { Fault } })
+  const GatewayToken = sandbox?.GatewayToken
+  const sale = { ...sessionWish, SaleType: 'VaultSale', Amount: 49.91, GatewayToken }
+  await newSession({ client }, sale, '4000000000000077')
+  await faulty('refused')
+  const { Now } = (await client.get('/v1/clock')).body
+  await client.put('/v1/clock', { Now: new Date(Date.parse(Now) + 90_000_000).toISOString() })
+  await faulty('none')
+  return (await client.get('/v1/widgets/capturepaymethod/sales')).body.at(-1).captureSaleID
+}
+
 const ofSession = (verb: 'get' | 'build') => async (world: World) => ({
   path: `/v1/widgets/capturepaymethod/${verb}/${await newSession(world, await sessionBody(world))}`,
 })
+
+/** An invoice that no export has. */
+async function newToExport({ client, ids }: World) {
+  const [customerID] = ids.get('customerID') ?? []
+  await mustPost(client, '/v1/invoices', { customerID, Charges: [{ UnitCostEx: 10 }] })
+  return { path: '/v1/exports', body: { Format: 'csv', From: '2027-01-01', To: '2027-12-31', CurrencyCode: 'USD' } }
+}
 
 /** Operations whose right request needs a state that the records of a world are not in. */
 export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
@@ -531,6 +576,11 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     await beSilent(world)
     return { path: `${path}/refunds/${refundID}/result`, body: { Success: false } }
   },
+  addExport: newToExport,
+  deleteExport: async (world) => {
+    const { path, body } = await newToExport(world)
+    return { path: `${path}/${(await mustPost(world.client, path, body)).exportID}` }
+  },
   addResultFile: ({ client }) => newResultFile(client, 1),
   answerResultLine: async ({ client }) => {
     const { resultFileID, lineIDs } = await addResultFile(client, 1)
@@ -566,9 +616,13 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     body: await sessionBody(world),
   }),
   completeCaptureSession: async (world) => {
-    const SessionToken = await newSession(world, await sessionBody(world), true)
+    const SessionToken = await newSession(world, await sessionBody(world), CARD)
     const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
     return { path: '/v1/widgets/capturepaymethod/complete', body: { customerID, SessionToken } }
+  },
+  settleCaptureSaleByHand: async (world) => {
+    const captureSaleID = await newSilentSale(world.client)
+    return { path: `/v1/widgets/capturepaymethod/sales/${captureSaleID}/result`, body: { Success: false } }
   },
   getCaptureSession: ofSession('get'),
   buildCaptureSession: ofSession('build'),
@@ -597,10 +651,19 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     body: { Date: '2027-01-01', Reason: 'bounced' },
   }),
   editCredit: newCredit,
+  // One of which nothing is credited yet.
+  creditInvoice: async (world) => ({
+    path: `${(await newCollectable(world)).path}/credit`,
+    body: { Amount: 1, Reason: 'Prepared' },
+  }),
   listAdjustments: async () => ({ path: '/v1/adjustment/list?type=all' }),
   getAdjustment: async (world) => ({ path: `/v1/adjustment/get?${(await newAdjustment(world)).name}` }),
   editAdjustment: async (world) => ({ path: '/v1/adjustment/edit', body: (await newAdjustment(world)).body }),
   deleteAdjustment: async (world) => ({ path: `/v1/adjustment/delete?${(await newAdjustment(world)).name}` }),
+  skipRecurringInvoice: async (world) => ({
+    path: `${(await newRecurringInvoice(world)).path}/skip`,
+    body: { Until: '2026-01-01', Reason: 'A tax that was wrong' },
+  }),
   reactivateRecurringInvoice: async (world) => {
     const { path } = await newRecurringInvoice(world)
     await world.client.delete(path)

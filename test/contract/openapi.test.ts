@@ -86,7 +86,7 @@ describe('the OpenAPI document', () => {
     expect(open.map(({ place }) => place)).toEqual([])
   })
 
-  test('every example fits its schema', { timeout: 30_000 }, () => {
+  test('every example fits its schema', () => {
     for (const operation of described) {
       const { requestBody } = document.paths[operation.path][operation.method.toLowerCase()]
       const media = [requestBody, ...Object.values<any>(operation.responses)].flatMap((part) =>
@@ -141,7 +141,7 @@ describe('the OpenAPI document', () => {
   })
 
   test.each([
-    ['listCustomers', '200', ['Link']],
+    ['listCustomers', '200', ['Link', 'Total-Count', 'Perennial-Until']],
     ['getCustomer', '200', ['ETag']],
     ['addCustomer', '201', ['ETag', 'Location', 'Idempotency-Replayed']],
     ['editCustomer', '204', ['ETag', 'Idempotency-Replayed']],

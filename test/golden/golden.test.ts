@@ -4,6 +4,7 @@ import { addBankDays, type BankCalendar, bankDayOnOrAfter, isBankDay } from '../
 import { addDays, daysBetween, type TermType } from '../../src/kernel/calendar.ts'
 import { add, decimal, decimalText, ONE, ZERO } from '../../src/kernel/decimal.ts'
 import { amountOf, decimalToMinor, minorText } from '../../src/kernel/money.ts'
+import type { TaxArea } from '../../src/kernel/tax.ts'
 import { dateIn, midnightOf } from '../../src/kernel/zone.ts'
 import { recomputeCharge } from '../../src/engine/explain.ts'
 import { nextRenewalOnOrAfter, periodContaining, renewalOf } from '../../src/engine/subscription/period.ts'
@@ -108,24 +109,37 @@ describe('the taxes of an invoice', () => {
 const numberOrNull = (cell: string | undefined): number | null =>
   cell === undefined || cell === '-' ? null : Number(cell)
 
+const isArea = (text: string | undefined): text is TaxArea => text === 'EU' || text === 'nonEU'
+
 function ruleOf(text: string): TaxRule {
   const [head, rate] = text.split('=')
-  const [setting, place] = head!.split(':')
+  const [setting, place, subject] = head!.split(':')
   const [country, state] = place === '*' ? [] : place!.split('/')
   return {
+    id: 1n,
     settingId: BigInt(setting!),
     settingName: `Tax ${setting}`,
     rate: decimal(rate!),
-    countryId: numberOrNull(country),
-    countryStateId: numberOrNull(state),
+    ...(isArea(country)
+      ? { countryId: null, countryStateId: null, area: country }
+      : { countryId: numberOrNull(country), countryStateId: numberOrNull(state), area: null }),
+    appliesTo: subject === 'business' || subject === 'consumer' ? subject : 'all',
     taxNumber: null,
+    category: 'S',
+    reasonCode: null,
+    reason: null,
   }
 }
 
 describe('the tax rules of a place', () => {
   test.each(rowsOf('taxmatching'))('%s', (_, row) => {
-    const place = { countryId: numberOrNull(row['country']), countryStateId: numberOrNull(row['state']) }
-    const found = matchTaxes(listOf(row['rules']!, ', ').map(ruleOf), place)
+    const place = {
+      countryId: numberOrNull(row['country']),
+      countryStateId: numberOrNull(row['state']),
+      isBusiness: row['who'] === 'business',
+    }
+    const rules = listOf(row['rules']!, ', ').map(ruleOf)
+    const found = matchTaxes({ rules, homeCountryId: numberOrNull(row['home']) }, place)
     const texts = found.map(({ settingId, rate }) => `${settingId}=${decimalText(rate)}`)
     expect(texts).toEqual(listOf(row['found']!, ', '))
   })

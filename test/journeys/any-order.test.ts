@@ -4,6 +4,7 @@ import { addPackage, checkBooks, day, invoicesOf, moveTo, readSubscription, subs
 import { addDays } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
+import { assertInTime } from '../support/in-time.ts'
 
 /** Whatever a customer does and in whatever order: no day is charged twice, nothing is billed while it is not billed, nothing is left due. */
 
@@ -106,7 +107,7 @@ test('no day is charged twice and no gap is billed, whatever happens in whatever
     expect(await moveTo(client, today)).toMatchObject({ Invoices: 0, Failed: [] })
     expect(await invoicesOf(client)).toEqual(before)
   })
-  await fc.assert(property, { numRuns: 12, interruptAfterTimeLimit: 12_000 })
+  await assertInTime(property, { numRuns: 12, limitMs: 12_000 })
 })
 
 test('many subscriptions of one customer keep to themselves', async () => {

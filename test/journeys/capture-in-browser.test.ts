@@ -36,7 +36,7 @@ for (const type of ['ready', 'result', 'error'])
 
 const toldOf = (page: Page): Promise<string[]> => page.evaluate('told')
 const untilTold = (page: Page, what: string) =>
-  page.waitForFunction((one) => (globalThis as any).told.includes(one), what, { timeout: 10_000 })
+  page.waitForFunction((one) => (globalThis as any).told.includes(one), what)
 
 /** Makes a server of somebody else's pages, by path. */
 async function hostOf(pages: Map<string, string>): Promise<Server> {
@@ -180,7 +180,7 @@ describe.skipIf(!hasBrowser)('the capture widget in a browser (needs chromium)',
     const answers: string[] = []
     page.on('console', (message) => message.type() === 'error' && answers.push(message.text()))
     await page.goto(at)
-    await expect.poll(() => answers.join('\n'), { timeout: 10_000 }).toMatch(/frame-ancestors/)
+    await expect.poll(() => answers.join('\n')).toMatch(/frame-ancestors/)
     for (const frame of page.frames()) expect(await frame.getByLabel('Card number').count()).toBe(0)
     expect(await state()).toBe('open')
   })

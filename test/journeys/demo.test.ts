@@ -1,27 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { demoClient, type Send } from '../../src/demo/client.ts'
-import { liveStory } from '../../src/demo/story.ts'
-import { addMonths, type IsoDate } from '../../src/kernel/calendar.ts'
-import { midnightOf } from '../../src/kernel/zone.ts'
+import { STAIRSTEP_NAME } from '../../src/demo/catalogue.ts'
+import { reconcileMonths } from '../../src/features/reports/reconciliation.testing.ts'
 import { startTestService } from '../support/app.ts'
+import { demo } from './demo.testing.ts'
 
 /** The story of the demo, on days that were chosen for being awkward. */
 
 const service = await startTestService()
 
-async function demo(lastDay: IsoDate, wish: { seed: number; customers: number }) {
-  const firstDay = addMonths(lastDay, -12)
-  const account = await service.newAccount({ currency: 'EUR', clockAt: midnightOf(firstDay, 'Europe/Dublin') })
-  const send: Send = (method, path, body) => account.request(method, path, body)
-  const client = demoClient(send)
-  const moment = `${lastDay}T15:00:00.000Z`
-  const outcome = await liveStory(
-    client,
-    { ...wish, firstDay, lastDay, now: moment },
-    { lived: () => {}, lastDayComes: () => {} },
-  )
-  return { outcome, client, firstDay, moment }
-}
+/** The long story, which several tests look at; it is lived once. */
+let long: ReturnType<typeof demo> | undefined
+const longStory = () => (long ??= demo(service, '2027-11-21', { seed: 1, customers: 60 }))
 
 describe('the story of the demo', () => {
   test.each([
@@ -33,7 +22,7 @@ describe('the story of the demo', () => {
   ])(
     'is lived through up to %s with seed %i, without a refusal or a record that cannot be billed',
     async (day, seed) => {
-      const { outcome, client, moment } = await demo(day, { seed, customers: 14 })
+      const { outcome, client, moment } = await demo(service, day, { seed, customers: 14 })
       expect(outcome.failed).toEqual([])
       expect(await client.all('/v1/customers')).toHaveLength(14)
       expect(await client.get('/v1/clock')).toEqual({ Now: moment })
@@ -44,7 +33,7 @@ describe('the story of the demo', () => {
   )
 
   test('shows cards that are charged and declined, retries, suspensions, customers who are back, and refunds', async () => {
-    const { client } = await demo('2027-11-21', { seed: 1, customers: 60 })
+    const { client } = await longStory()
     const payments = await client.all('/v1/payments')
     const tried = payments.filter(({ Method, Ref }) => Method === 'credit_card' && Ref?.startsWith('Invoices '))
     expect(tried.filter(({ Status }) => Status === 'Allocated').length).toBeGreaterThan(50)
@@ -57,9 +46,37 @@ describe('the story of the demo', () => {
     )
   })
 
+  test('shows papers in German, reverse charge, a stairstep, and credit notes that were made for an invoice and sent', async () => {
+    const { client } = await longStory()
+    const invoices = await client.all('/v1/invoices')
+    const isReversed = ({ Taxes }: Record<string, any>) =>
+      Taxes.some(({ Category }: { Category: string }) => Category === 'AE')
+    const reversed = invoices.filter(isReversed)
+    expect(reversed.some(({ Customer }) => Customer.Locale === 'de')).toBe(true)
+    expect(reversed.every(({ Customer }) => Customer.isCompany && Customer.VatNoStatus === 'valid')).toBe(true)
+    const lines = invoices.flatMap(({ Charges }) => Charges.map(({ Line }: { Line: string }) => Line))
+    expect(lines).toContain(STAIRSTEP_NAME)
+    const notes = await client.all('/v1/credits')
+    expect(notes.some(({ isSent, Reason, invoiceID }) => isSent && Reason !== null && invoiceID !== null)).toBe(true)
+  })
+
+  test('has taxes of every month that come to the ledger; taxed and untaxed sales of October together are those of the customers', async () => {
+    const { account, client, firstDay } = await demo(service, '2027-11-21', { seed: 1, customers: 20 })
+    await reconcileMonths(account, `${firstDay.slice(0, 8)}01`, 13)
+    const october = '/v1/reports/tax?from=2027-10-01&to=2027-10-31&currency=EUR'
+    const rates = await client.get(october)
+    const sales = await client.get(`${october}&by=customer`)
+    const cents = (rows: readonly Record<string, number>[], field: string): number =>
+      rows.reduce((sum, row) => sum + Math.round((row[field] as number) * 100), 0)
+    const taxed = rates.filter(({ Category }: { Category: string | null }) => Category === 'S')
+    expect(cents(taxed, 'NetBase')).toBeGreaterThan(0)
+    expect(cents(rates, 'NetBase')).toBeGreaterThan(cents(taxed, 'NetBase'))
+    expect(cents(rates, 'NetBase')).toBe(cents(sales, 'NetTurnover'))
+  })
+
   test('is the same for the same seed and days, number by number, and another for another', async () => {
     const told = async (seed: number) => {
-      const { client } = await demo('2027-06-30', { seed, customers: 6 })
+      const { client } = await demo(service, '2027-06-30', { seed, customers: 6 })
       const invoices = await client.all('/v1/invoices')
       return invoices.map(({ invoiceNum, InvoiceDate, Name, Total, CurrencyCode, Charges }) => ({
         told: [invoiceNum, InvoiceDate, Name, Total, CurrencyCode],

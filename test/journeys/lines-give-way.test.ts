@@ -3,15 +3,17 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../support/app.ts'
 import { differencesOf } from '../support/shop.ts'
 import { expectPlaces, linedSteps, newLinedWorld } from './lines-give-way.testing.ts'
+import { assertInTime } from '../support/in-time.ts'
 
 /**
  * Whatever is debited, paid, credited, corrected, built, settled and cancelled, and in whatever order: lines give way as a model of a few lines has
- * it, no invoice has more allocated to it than its total, and the books hold. LINES_RUNS sets how many random histories are lived.
+ * it, no invoice has more allocated to it than its total, and the books hold. LINES_RUNS sets how many random histories are lived, LINES_SECONDS
+ * for how long at most, LINES_SEED which; the seed is told when one fails.
  */
 
 const service = await startTestService()
 const RUNS = Number(process.env['LINES_RUNS'] ?? 10)
-const LIMIT_MS = 20_000
+const LIMIT_MS = Number(process.env['LINES_SECONDS'] ?? 20) * 1000
 
 test(
   'lines give way as the model has it, after each step',
@@ -29,7 +31,12 @@ test(
         throw new Error(`after\n  ${world.log.join('\n  ')}\n${(error as Error).message}`, { cause: error })
       }
     })
-    await fc.assert(property, { numRuns: RUNS, interruptAfterTimeLimit: LIMIT_MS })
+    const given = process.env['LINES_SEED']
+    await assertInTime(property, {
+      numRuns: RUNS,
+      limitMs: LIMIT_MS,
+      ...(given ? { seed: Number(given) } : {}),
+    })
   },
-  3 * LIMIT_MS,
+  300_000 + 2 * LIMIT_MS,
 )

@@ -20,6 +20,8 @@ interface Given {
   /** The service's: true until a caller changes it. */
   isOfService: boolean
   parts: Part[]
+  /** Invoices that a credit note corrects: those it was allocated to when it was made. */
+  settled?: readonly number[]
 }
 
 const TOTAL = 11500
@@ -107,7 +109,9 @@ const give = step('give', async (world, { isCredit, parts, over }: MoneyWish) =>
   if (reply.status !== 201) return 'refused'
   takePlaces(world, parts)
   const id = isCredit ? reply.body.creditNoteID : reply.body.paymentID
-  world.givens.push({ id, kind: isCredit ? 'credit' : 'payment', amount, state: 'received', isOfService: false, parts })
+  const settled = parts.map(({ invoice }) => invoice)
+  const made = { id, amount, state: 'received', isOfService: false, parts } as const
+  world.givens.push(isCredit ? { ...made, kind: 'credit', settled } : { ...made, kind: 'payment' })
 })
 
 const giveByItself = step('give by itself', async (world, amount: number) => {
@@ -195,8 +199,22 @@ const end = step('end', async (world, { at, isPaid }: { at: number; isPaid: bool
   if (!given) return 'nothing'
   await acting(world.service, world.client, (tx, context) => endLine(tx, context, BigInt(given.id), isPaid))
   given.state = isPaid ? 'received' : 'failed'
-  if (!isPaid) given.parts = []
+  if (isPaid) return
+  const lost = given.parts.map(({ invoice }) => invoice)
+  given.parts = []
+  for (const invoice of new Set(lost)) payByNotesOf(world, invoice)
 })
+
+/** Gives an invoice that lost money what is unallocated of the notes that correct it, the oldest first. */
+function payByNotesOf(world: LinedWorld, invoice: number): void {
+  for (const note of world.givens.filter(({ settled }) => settled?.includes(invoice))) {
+    const left = note.amount - sum(note.parts.map(({ amount }) => amount))
+    const part = { invoice, amount: Math.min(left, freeOf(world, invoice) + placesOf(world, invoice)) }
+    if (part.amount === 0) continue
+    takePlaces(world, [part])
+    note.parts.push(part)
+  }
+}
 
 const cancel = step('cancel', async (world, at: number) => {
   const invoice = at % world.invoices.length

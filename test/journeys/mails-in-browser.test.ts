@@ -41,6 +41,5 @@ describe.skipIf(!hasBrowser)('mails in a browser (needs chromium)', () => {
       expect(asked).toEqual([])
       await page.close()
     },
-    120_000,
   )
 })

@@ -12,7 +12,7 @@ import { bankOf, collected, returned, statement } from './bank.testing.ts'
  */
 
 const server = await startMailServer()
-const { service, work, sender } = await startMailing(server.url, { publicUrl: ORIGIN })
+const { service, work, sender } = await startMailing(server, { publicUrl: ORIGIN })
 
 /** The firm's account is not that of its customer. */
 const FIRM = { ...CREDITOR, CreditorName: 'Acme & Sons', CreditorIBAN: 'DE75512108001245126199' }
@@ -174,4 +174,4 @@ test('a mandate signed on a page, an invoice by mail, its debit by file that com
     Pending: 0,
   })
   expect(await differencesOf(service, client)).toEqual([])
-}, 60_000)
+})

@@ -202,9 +202,13 @@ function refusalsOfEdit(
   const refusals = refusalsOf(books, edited, before, wanted)
   const isOtherCurrency = edited.currency !== present.currency
   const isChanged = edited.amount !== present.amount || edited.dated !== present.dated || isOtherCurrency
-  if (isChanged && (isLocked(books, present.dated) || isLocked(books, edited.dated))) refusals.push('books_locked')
+  // Of a bad debt whose books are closed the amount may fall: that is money that came in.
+  const isRecovered =
+    present.kind === 'bad_debt' && edited.amount < present.amount && edited.dated === present.dated && !isOtherCurrency
+  if (isChanged && !isRecovered && (isLocked(books, present.dated) || isLocked(books, edited.dated)))
+    refusals.push('books_locked')
   if (isChanged && present.isFailed) refusals.push('payment_fixed')
-  if (isChanged && present.credits) refusals.push('service_made')
+  if (isChanged && present.credits) refusals.push('note_closed')
   if (present.isFailed && wanted.length > 0) refusals.push('payment_failed')
   if (isOtherCurrency && (ask === 'auto' ? before.length > 0 : wanted.length > 0)) refusals.push('currency_allocated')
   return refusals

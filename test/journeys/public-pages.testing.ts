@@ -303,6 +303,63 @@ const FRAMES: PageRow[] = [
   ...accountRows('ZAR', { en: 'Branch code', de: 'Filialnummer' }),
 ]
 
+const SALE = { SaleType: 'VaultSale', Amount: 49, Description: 'Managed hosting, two servers in Frankfurt' }
+const SALE_ONLY = { ...SALE, VaultingType: 'VaultNone', SaleType: 'SaleOnly' }
+
+/** Makes a sale, sends a card for it, and leads to its page or to one below that. */
+const sale =
+  (number: string, sold: object = SALE, below = '', act?: Opened['act']): PageRow['open'] =>
+  async (world) => {
+    const begun = await sessionPage(world, sold)
+    await begun.frame.post({ ...CARD, number })
+    return { path: begun.path + below, ...(act && { act }) }
+  }
+
+const SALES: PageRow[] = [
+  {
+    name: 'a sale to enter a card for',
+    shows: { en: 'Pay $49.00', de: '49,00 $ zahlen' },
+    open: async (world) => ({ path: (await sessionPage(world, SALE)).path }),
+  },
+  {
+    name: 'a sale whose card was declined',
+    shows: { en: 'The card was refused', de: 'Die Karte wurde abgelehnt' },
+    open: async (world) => ({
+      path: (await sessionPage(world, SALE_ONLY)).path,
+      act: (page) => enterCard(page, CARDS.poor),
+    }),
+  },
+  {
+    name: 'a sale that the bank wants confirmed',
+    shows: { en: 'Please confirm the payment', de: 'Bitte bestätigen Sie die Zahlung' },
+    open: sale(CARDS.confirm, SALE_ONLY),
+  },
+  {
+    name: 'a sale that was not confirmed yet',
+    shows: { en: 'No confirmation has arrived', de: 'noch keine Bestätigung' },
+    open: sale(CARDS.confirm, SALE, '', (page) => page.locator('#go-on').click()),
+  },
+  {
+    name: 'the bank of the sandbox',
+    shows: { en: 'No real money moves', de: 'kein echtes Geld' },
+    open: sale(CARDS.confirm, SALE, '/bank'),
+  },
+  {
+    name: 'the bank of the sandbox, when it was answered',
+    shows: { en: 'Your answer has arrived', de: 'Ihre Antwort ist angekommen' },
+    open: sale(CARDS.confirm, SALE, '/bank', (page) => page.locator('button[value=confirm]').click()),
+  },
+  {
+    name: 'a sale that waits for its outcome',
+    shows: { en: 'is being checked', de: 'wird geprüft' },
+    // Nobody waits here until it looks again by itself.
+    open: sale(CARDS.byAmount, { ...SALE, Amount: 49.91 }, '', (page) =>
+      page.evaluate('for (let id = setTimeout(() => {}); id > 0; id -= 1) clearTimeout(id)'),
+    ),
+  },
+  { name: 'a sale that was paid', shows: { en: 'was paid', de: 'wurden bezahlt' }, open: sale(CARDS.good, SALE_ONLY) },
+]
+
 async function mandatePage({ service }: World, body: object, path = '/widget/emandate') {
   const client = await service.newAccount({ name: 'Brightquay Hosting', currency: 'EUR' })
   const added = await client.post(path, body)
@@ -411,6 +468,7 @@ export const PAGE_ROWS: readonly PageRow[] = [
   ...NEW_CARDS,
   ...REMINDERS,
   ...FRAMES,
+  ...SALES,
   ...MANDATES,
   ...REFUSALS,
 ]

@@ -4,6 +4,7 @@ import { addCustomer, addTax, asPreview, day, differencesOf, invoicesOf, moveTo 
 import { addDays, type IsoDate } from '../../src/kernel/calendar.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
+import { assertInTime } from '../support/in-time.ts'
 
 /** Whatever happens to a recurring invoice: its periods never overlap, follow each other while it runs, and previews come true. */
 
@@ -118,8 +119,8 @@ test('previews come true, no period is billed twice, none is left out while it r
     await checkPeriods(it)
     expect(await differencesOf(service, client)).toEqual([])
   })
-  await fc.assert(property, {
+  await assertInTime(property, {
     numRuns: Number(process.env['LIVES'] ?? 12),
-    interruptAfterTimeLimit: Number(process.env['LIVES_MS'] ?? 12_000),
+    limitMs: Number(process.env['LIVES_MS'] ?? 12_000),
   })
 }, 300_000)

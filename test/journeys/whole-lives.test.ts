@@ -17,6 +17,7 @@ import {
   starts,
   wait,
 } from './lives.testing.ts'
+import { assertInTime } from '../support/in-time.ts'
 
 /** Whatever happens to a subscription with seats and usage, over HTTP and a real database, its days and its money add up. */
 
@@ -180,9 +181,9 @@ async function live(start: Start, acts: readonly Act[]): Promise<void> {
 }
 
 test('previews come true, no day is charged twice or left out, no credit exceeds its charge, running again makes nothing', async () => {
-  await fc.assert(fc.asyncProperty(starts, histories, live), {
+  await assertInTime(fc.asyncProperty(starts, histories, live), {
     ...(process.env['LIVES_SEED'] ? { seed: Number(process.env['LIVES_SEED']) } : {}),
     numRuns: Number(process.env['LIVES'] ?? 12),
-    interruptAfterTimeLimit: Number(process.env['LIVES_MS'] ?? 15_000),
+    limitMs: Number(process.env['LIVES_MS'] ?? 15_000),
   })
 }, 900_000)

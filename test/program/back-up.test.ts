@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, chownSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, chownSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -17,6 +17,17 @@ function blocksOf(heading: string): string[] {
   return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
 }
 
+/** A folder with the program under the name that the document calls it by. */
+function folderOfPerennial(): string {
+  const folder = testFolder()
+  writeFileSync(
+    join(folder, 'perennial'),
+    `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'bin', 'perennial.js')}" "$@"\n`,
+    { mode: 0o755 },
+  )
+  return folder
+}
+
 /** Runs a block of the document; the two lines for systemd are done by what was handed over, everything else by a shell. */
 async function follow(
   block: string,
@@ -28,7 +39,7 @@ async function follow(
     else if (piece === 'systemctl start perennial') await systemd.start?.()
     else if (piece.trim() !== '')
       execFileSync('sh', ['-eu', '-c', piece], {
-        env: { ...env, PATH: env['PATH'] ?? process.env['PATH'] },
+        env: { ...env, PATH: `${folderOfPerennial()}:${env['PATH'] ?? process.env['PATH']}` },
         stdio: 'pipe',
       })
   }
@@ -93,7 +104,7 @@ async function expectRestored(service: Serving, first: Serving, story: Story): P
   expect(next.body.invoiceID).toBeGreaterThan(story.invoice.invoiceID)
 }
 
-test('the embedded database: what was copied while the service stood still is all there after a restore', async () => {
+test('the embedded database: what was backed up while the service runs is all there after a restore', async () => {
   const folder = testFolder()
   const [DATA_DIR, BACKUPS] = [join(folder, 'data'), join(folder, 'backups')]
   mkdirSync(BACKUPS)

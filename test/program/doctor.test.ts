@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
-import { runProgram, serve, testFolder } from './program.ts'
+import { serveForeignShop } from './foreign-shop.ts'
+import { call, runProgram, serve, testFolder } from './program.ts'
 
 /** Findings of the doctor in healthy surroundings, and for each illness that can be made without harm. */
 
@@ -283,4 +284,33 @@ test('for people it is one line a check', async () => {
   const lines = out.trimEnd().split('\n')
   expect(lines[0]).toMatch(/^fail {2}PORT: must be a whole number from 0 to 65535, not "x" – /)
   for (const line of lines) expect(line).toMatch(/^(ok {2}|warn|fail) {2}\S.*: /)
+})
+
+test('sales of the capture widget that wait for a person are counted, with the way to settle them', async () => {
+  const { env, first, rows, account } = await serveForeignShop()
+  const [gateway] = (await call(first, first, '/v1/gateways')).body
+  const begun = await call(first, first, '/v1/widgets/capturepaymethod/create', {
+    VaultingType: 'VaultGateway',
+    SaleType: 'VaultSale',
+    Amount: 49,
+    ExpiresIn: '01:00:00',
+    isVaultOnlyOnSuccess: true,
+    CurrencyCode: 'USD',
+    GatewayToken: gateway.GatewayToken,
+    AuthDomain: 'shop.example',
+  })
+  const id = begun.body.iframeCapturePayID
+  const silentFor = (hours: number) =>
+    rows(
+      `insert into capture_sales (account_id, capture_session_id, gateway_id, currency, amount_minor, begun_at, silent_since, state, next_ask_at)
+       select $1, $2, $3, 'USD', 4900, now(), now() - $4::integer * interval '1 hour', 'open', now()
+       on conflict (account_id, capture_session_id) where state = 'open' do update set silent_since = excluded.silent_since`,
+      [account, id, gateway.gatewayID, hours],
+    )
+  await silentFor(23)
+  expect(of((await doctor(env)).said, 'capture widget')).toEqual([])
+  await silentFor(25)
+  expect(of((await doctor(env)).said, 'capture widget')).toMatchObject([
+    { State: 'warn', Says: expect.stringMatching(/^1 sale waits/), Mend: expect.stringContaining('/sales') },
+  ])
 })

@@ -38,6 +38,7 @@ test.each([
   'import-customers.ts',
   'receive-webhooks.ts',
   'capture-card.ts',
+  'sign-mandate.ts',
   'first-invoice.sh',
   'card.sh',
   'debit.sh',

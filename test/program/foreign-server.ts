@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
+import { surroundingsOfOlder } from '../support/older-postgres.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { testFolder } from './program.ts'
 
@@ -13,10 +14,15 @@ export interface ForeignServer {
   stop(): Promise<void>
 }
 
-/** A server that somebody else runs: here the embedded one of the test's own process. Its address shows a password, which nobody asks for. */
-export async function foreignServer(): Promise<ForeignServer> {
+/** A server that somebody else runs: here the embedded one of the test's own process, of an older major version where one is named. Its address shows a password, which nobody asks for. */
+export async function foreignServer(older?: string): Promise<ForeignServer> {
+  const dataDir = older === undefined ? join(testFolder(), 'server') : testFolder()
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
-  const server = await startEmbeddedPostgres({ dataDir: join(testFolder(), 'server'), log: silent })
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log: silent,
+    ...(older === undefined ? {} : surroundingsOfOlder(older, dataDir)),
+  })
   const admin = new pg.Client(server.connection)
   admin.on('error', () => {})
   await admin.connect()

@@ -7,9 +7,9 @@ export type Row = Record<string, any>
 
 /**
  * Serves a test account from a database that is somebody else's and stays up, whatever is killed: so that a lock of the test can hold processes at
- * the place at which they are killed.
+ * the place at which they are killed. `more` are settings beside its own.
  */
-export async function serveForeignShop() {
+export async function serveForeignShop(more: Readonly<Record<string, string>> = {}) {
   const { admin, url, host, port } = await foreignServer()
   await admin.query('create role billing login superuser')
   await admin.query('create database billing owner billing')
@@ -18,6 +18,7 @@ export async function serveForeignShop() {
     DATA_DIR: testFolder(),
     LOG_LEVEL: 'warn',
     BOOTSTRAP_ACCOUNT_MODE: 'test',
+    ...more,
   }
   const first = await serve(env, ['--no-worker'])
   const clients: pg.Client[] = []

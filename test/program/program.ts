@@ -101,10 +101,10 @@ export async function serve(env: Env, args: readonly string[] = []): Promise<Ser
   return { ...running, address: told.Address, account: told.AccountID, key: told.ApiKey }
 }
 
-/** A folder for one test, in memory when there is room for it; gone afterwards. */
-export function testFolder(): string {
+/** A folder for one test, in memory when there is room for it; gone afterwards. One that several tests share hands in its own `atEnd`. */
+export function testFolder(atEnd: (remove: () => void) => void = onTestFinished): string {
   const path = mkdtempSync(join(roomyParent(), 'perennial-program-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  atEnd(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

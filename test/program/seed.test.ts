@@ -46,6 +46,16 @@ test('the demo is a year of billing ending today: invoices in every month, none 
   const { body: explained } = await call(service, credentials, `/v1/invoices/${told.tellingInvoiceID}/explanation`)
   expect(explained.Lines.length).toBeGreaterThan(2)
 
+  const table = await runProgram(['invoices', '--account', String(told.AccountID), '--count', '5'], env)
+  const [head, ...rows] = table.out.trimEnd().split('\n')
+  expect(head).toMatch(/^Number +Date +Customer +Total +Status +invoiceID$/)
+  const newest = invoices.toSorted((a: any, b: any) => b.invoiceID - a.invoiceID).slice(0, 5)
+  expect(rows.map((row) => row.split(/ {2,}/).at(-1))).toEqual(newest.map(({ invoiceID }: any) => String(invoiceID)))
+  for (const [index, { Name, Total, Status, InvoiceDate }] of newest.entries())
+    for (const part of [Name, String(Total), Status, InvoiceDate.slice(0, 10)]) expect(rows[index]).toContain(part)
+  const [first] = JSON.parse((await runProgram(['invoices', '--account', String(told.AccountID), '--json'], env)).out)
+  expect(first).toMatchObject({ invoiceID: newest[0].invoiceID, Status: newest[0].Status })
+
   const again = await runProgram(['billing', 'run', '--account', String(told.AccountID), '--json'], env)
   expect(JSON.parse(again.out)).toMatchObject([{ Done: 0, Invoices: 0, Failed: 0 }])
 })
@@ -62,6 +72,10 @@ test('a second demo is an account of its own and says so; the first stays as it 
     ),
   )
   expect(second.out).toMatch(/2 customers, .* 0 failed\nAPI key {3}test_/)
+  const shown = second.out.trimEnd().split('\n\n').at(-1)?.split('\n').slice(1) ?? []
+  expect(shown.length).toBeLessThanOrEqual(8)
+  for (const line of shown) expect(line).toMatch(/^ {2}(p|npm run -s perennial) .+ # .+$/)
+  expect(shown.join('\n')).toMatch(/p invoices\/\d+\/explanation +# every amount/)
   const credentials = { account: first.AccountID, key: first.ApiKey }
   expect((await call(service, credentials, '/v1/invoices?page_size=200')).body).toHaveLength(first.Invoices)
   expect((await call(service, credentials, '/v1/customers')).body).toHaveLength(3)

@@ -15,6 +15,7 @@ import { type Connection, type Database, openDatabase } from '../../src/platform
 import { networksFromText } from '../../src/platform/outbound/networks.ts'
 import { makeOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
+import { settleUpdates } from '../../src/platform/database/updates.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
 import { envelopeUnder } from '../../src/platform/envelope/open.ts'
@@ -96,6 +97,8 @@ export async function startTestService(
   const connection = options.connection ?? (await createTestDatabase())
   const db = openTestDatabase(connection)
   const realClock = options.now ?? Date.now
+  // As every start of the service does.
+  await settleUpdates(db)
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY))
   const adapters = makeAdapters({ db, envelope }, ...(options.adapters ?? []))
   const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })

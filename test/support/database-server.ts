@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -8,7 +8,7 @@ import { migrate } from '../../src/platform/database/migrations.ts'
 import { prepareRoles } from '../../src/platform/database/roles.ts'
 import { NOT_DURABLE } from '../../src/platform/postgres/settings.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
-import { olderPostgres } from './older-postgres.ts'
+import { surroundingsOfOlder } from './older-postgres.ts'
 
 /**
  * Starts one embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
@@ -35,17 +35,6 @@ function quickFolder(): string {
   return tmpdir()
 }
 
-/**
- * Returns the programs and settings that an older version needs. 15 leaves its folder and comes back by the path, so the folder is opened up (with something else in it
- * it keeps its mode), and it knows no "all" in the map of users, so the socket alone says who may connect.
- */
-function surroundingsOfOlder(major: string, folder: string) {
-  const rules = join(folder, 'hba')
-  writeFileSync(rules, 'local all all trust\n')
-  chmodSync(folder, 0o755)
-  return { programs: olderPostgres(major), settings: { ...SETTINGS, hba_file: rules } }
-}
-
 const SETTINGS = { ...NOT_DURABLE, max_connections: 200 }
 
 export default async function setup(project: TestProject) {
@@ -58,7 +47,7 @@ export default async function setup(project: TestProject) {
     dataDir,
     log: silent,
     settings: SETTINGS,
-    ...(older === undefined ? {} : surroundingsOfOlder(older, dataDir)),
+    ...(older === undefined ? {} : surroundingsOfOlder(older, dataDir, SETTINGS)),
   })
   const { host, port, user } = postgres.connection
   const admin = new pg.Client({ host, port, user, database: 'postgres' })

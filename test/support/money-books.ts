@@ -20,11 +20,11 @@ given as (
     from negative_adjustments n where n.account_id = $1),
 owed as (
   select 'invoice' as kind, i.invoice_id as id, i.customer_id, i.currency, i.total_minor as amount_minor, i.paid_minor, i.pending_minor,
-         i.negative_minor, i.issued_at is not null and i.cancelled_at is null as is_open, i.invoice_date as dated
+         i.negative_minor, i.written_off_minor, i.credited_minor, i.issued_at is not null and i.cancelled_at is null as is_open, i.invoice_date as dated
     from invoices i where i.account_id = $1
   union all
   select 'positive_adjustment', p.positive_adjustment_id, p.customer_id, p.currency, p.amount_minor, p.paid_minor, p.pending_minor,
-         p.negative_minor, true, p.dated
+         p.negative_minor, null, null, true, p.dated
     from positive_adjustments p where p.account_id = $1),
 joined as (
   select a.*, g.customer_id as given_customer, g.currency as given_currency, g.is_failed, o.customer_id as owed_customer,
@@ -64,6 +64,16 @@ select format('%s %s: paid, pending, negative are %s, should be %s', o.kind, o.i
                     sum(amount_minor) filter (where counts = 'pending') as pending, sum(amount_minor) filter (where counts = 'negative') as negative
                from joined group by 1, 2) s on s.owed_kind = o.kind and s.owed_id = o.id
  where (o.paid_minor, o.pending_minor, o.negative_minor) <> (coalesce(s.paid, 0), coalesce(s.pending, 0), coalesce(s.negative, 0))
+union all
+select format('invoice %s: credited and written off are %s, should be %s', o.id, row(o.credited_minor, o.written_off_minor)::text,
+              row(coalesce(s.credited, 0), coalesce(d.bad, 0))::text)
+  from owed o
+  left join (select invoice_id, sum(gross_minor) as credited from settlements
+              where account_id = $1 and ended_on is null and basis <> 'relief' group by 1) s on s.invoice_id = o.id
+  left join (select a.owed_id, sum(a.amount_minor) as bad from a
+               join negative_adjustments n on n.account_id = $1 and n.negative_adjustment_id = a.given_id and n.kind = 'bad_debt'
+              where a.given_kind = 'negative_adjustment' and a.owed_kind = 'invoice' group by 1) d on d.owed_id = o.id
+ where o.kind = 'invoice' and (o.credited_minor, o.written_off_minor) <> (coalesce(s.credited, 0), coalesce(d.bad, 0))
 union all
 select format('%s %s: its open amount is below nothing', kind, id) from owed
  where amount_minor - paid_minor - pending_minor - negative_minor < 0
@@ -107,7 +117,9 @@ with taxes as (
     from invoices i where i.account_id = $1 and i.issued_at is not null),
 notes as (
   select n.*, coalesce((select sum(x.amount_minor) from credit_note_taxes x
-                         where x.account_id = $1 and x.credit_note_id = n.negative_adjustment_id), 0) as tax_minor
+                         where x.account_id = $1 and x.credit_note_id = n.negative_adjustment_id), 0) as tax_minor,
+         coalesce((select sum(r.amount_minor) from bad_debt_recoveries r
+                    where r.account_id = $1 and r.negative_adjustment_id = n.negative_adjustment_id), 0) as recovered_minor
     from negative_adjustments n where n.account_id = $1),
 moves as (
   select 'invoice' as record_type, invoice_id as id, 'receivable' as debit, 'revenue' as credit, '' as tax, invoice_date as dated,
@@ -133,7 +145,10 @@ moves as (
     from payments where account_id = $1 and failed_on is not null
   union all
   select 'negative_adjustment', negative_adjustment_id, case kind when 'bad_debt' then 'bad_debt' else 'revenue' end, 'unapplied', '', dated,
-         amount_minor - tax_minor from notes
+         amount_minor + recovered_minor - tax_minor from notes
+  union all
+  select 'negative_adjustment', negative_adjustment_id, 'unapplied', 'bad_debt', '', dated, amount_minor
+    from bad_debt_recoveries where account_id = $1
   union all
   select 'negative_adjustment', n.negative_adjustment_id, 'tax', 'unapplied', x.name || ' ' || x.rate, n.dated, x.amount_minor
     from notes n join credit_note_taxes x on x.account_id = $1 and x.credit_note_id = n.negative_adjustment_id

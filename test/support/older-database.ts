@@ -42,15 +42,20 @@ export async function withClient(connection: Connection, work: (client: pg.Clien
 /** Names of tables and columns before a migration, with the names under which the same is found today. */
 export type NamedToday = Record<string, { table: string; columns: Record<string, string> }>
 
-/** Copies the rows of a service's database into one of an older schema, as far as it has their tables and columns. */
+/** Copies the rows of a service's database into one of an older schema, as far as it has their tables and columns; tables that went since stay empty. */
 export async function copyRows(from: pg.Client, to: pg.Client, namedToday: NamedToday = {}): Promise<void> {
   await to.query('set session_replication_role = replica')
   const { rows: tables } = await to.query<{ name: string; columns: string[] }>(`
     select table_name as name, array_agg(column_name::text order by ordinal_position) as columns from information_schema.columns
      where table_schema = 'perennial' and is_generated = 'NEVER' and table_name in (select tablename from pg_tables where schemaname = 'perennial')
        and table_name <> 'migrations' group by table_name`)
+  const { rows: ofToday } = await from.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'perennial'`,
+  )
+  const isThere = new Set(ofToday.map(({ name }) => name))
   for (const { name, columns } of tables) {
     const today = namedToday[name] ?? { table: name, columns: {} }
+    if (!isThere.has(today.table)) continue
     const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
     const { rows } = await from.query<{ all: string }>(
       `select coalesce(json_agg(r), '[]')::text as all from (select ${wanted.join(', ')} from ${today.table}) r`,

@@ -44,6 +44,7 @@ export function probeServer(
       isAutoApply: true,
       lockDate: null,
       testMailTo: null,
+      hasTexts: false,
       version: 1,
     } satisfies Account,
     keyId: 1n,

@@ -61,7 +61,8 @@
       else if (message.type === 'result') finish(message.result)
     }
 
-    frame.name = channel
+    // The frame posts to this origin alone, where the eMandate names none.
+    frame.name = channel + ' ' + location.origin
     frame.title = container.getAttribute('aria-label') || 'eMandate'
     frame.setAttribute('sandbox', 'allow-scripts allow-same-origin allow-forms')
     frame.setAttribute('referrerpolicy', 'no-referrer')

@@ -37,17 +37,21 @@ export const LEDGER_EVENTS = [
   'allocation_made',
   'allocation_ended',
   'tax_taken_back',
+  'bad_debt_tax_relieved',
+  'bad_debt_recovered',
 ] as const
 export type LedgerEvent = (typeof LEDGER_EVENTS)[number]
 
-/** Type of the record that an entry is about; allocations and settlements have entries of their own. */
-export type LedgerRecordType =
-  | 'invoice'
-  | 'payment'
-  | 'negative_adjustment'
-  | 'positive_adjustment'
-  | 'allocation'
-  | 'settlement'
+/** Types of the record that an entry is about; allocations and settlements have entries of their own. */
+export const LEDGER_RECORD_TYPES = [
+  'invoice',
+  'payment',
+  'negative_adjustment',
+  'positive_adjustment',
+  'allocation',
+  'settlement',
+] as const
+export type LedgerRecordType = (typeof LEDGER_RECORD_TYPES)[number]
 
 /** A tax by what the tax report groups it by. */
 export interface PostedTax {
@@ -93,6 +97,8 @@ export const POSTING_RULES: Readonly<Record<LedgerEvent, Sides>> = {
   allocation_made: { debit: 'unapplied', credit: 'receivable' },
   allocation_ended: { debit: 'receivable', credit: 'unapplied' },
   tax_taken_back: { debit: 'tax', credit: 'revenue' },
+  bad_debt_tax_relieved: { debit: 'tax', credit: 'bad_debt' },
+  bad_debt_recovered: { debit: 'unapplied', credit: 'bad_debt' },
 }
 
 interface About {
@@ -197,12 +203,27 @@ export interface PostedNegative {
   amountMinor: bigint
   /** Taxes of a credit note that the service made; none for one of a caller, whose amount is gross. */
   taxes: readonly TaxAmount[]
+  /** Parts of a bad debt that came in after its books were closed: its amount is what is left. */
+  recovered?: readonly Recovery[]
 }
 
-/** Returns the entries of a negative adjustment: a credit note takes back revenue and its taxes, a bad debt is written off gross. */
-export function postingsOfNegative({ id, kind, dated, amountMinor, taxes }: PostedNegative): Posting[] {
+/** Part of a bad debt that came in after its books were closed, on the day on which its amount was lowered. */
+export interface Recovery {
+  amountMinor: bigint
+  dated: IsoDate
+}
+
+/**
+ * Returns the entries of a negative adjustment: a credit note takes back revenue and its taxes, a bad debt is written off gross, and what of it
+ * was recovered is taken back on its day.
+ */
+export function postingsOfNegative({ id, kind, dated, amountMinor, taxes, recovered = [] }: PostedNegative): Posting[] {
   const about: About = { recordType: 'negative_adjustment', recordId: id }
-  if (kind === 'bad_debt') return entry('bad_debt_written_off', about, amountMinor, dated)
+  if (kind === 'bad_debt')
+    return [
+      ...entry('bad_debt_written_off', about, amountMinor + sumMinor(recovered), dated),
+      ...recovered.flatMap((part) => entry('bad_debt_recovered', about, part.amountMinor, later(part.dated, dated))),
+    ]
   const taxMinor = sumMinor(taxes)
   return [
     ...entry('credit_note_made', about, amountMinor - taxMinor, dated),
@@ -250,19 +271,26 @@ export function postingsOfAllocation({ id, dated, amountMinor, endedOn }: Posted
   ]
 }
 
+/** Basis from which a settlement follows: a gross amount of a note, lines of the invoice, the net that the service gives back, or a gross amount of bad debt. */
+export type SettlementBasis = 'amount' | 'lines' | 'given_back' | 'relief'
+
 export interface PostedSettlement {
   id: Id
+  basis: SettlementBasis
   /** The allocation whose share it was before there were settlements, under which its entries stand; null for any other. */
   oldAllocationId: Id | null
   /** Amounts that it takes back of each tax; the shares of an old one may stand on different days. */
   taxes: readonly (TaxAmount & { dated: IsoDate })[]
 }
 
-/** Returns the entries of a settlement of a caller's note, whose gross amount was posted to revenue: the taxes that it takes back of the invoice. */
-export const postingsOfSettlement = ({ id, oldAllocationId, taxes }: PostedSettlement): Posting[] =>
+/**
+ * Returns the entries of a settlement: the taxes that it takes back of the invoice. Of a caller's note the gross amount was posted to revenue, of a
+ * bad debt to bad_debt.
+ */
+export const postingsOfSettlement = ({ id, basis, oldAllocationId, taxes }: PostedSettlement): Posting[] =>
   taxes.flatMap((tax) =>
     entry(
-      'tax_taken_back',
+      basis === 'relief' ? 'bad_debt_tax_relieved' : 'tax_taken_back',
       oldAllocationId === null
         ? { recordType: 'settlement', recordId: id }
         : { recordType: 'allocation', recordId: oldAllocationId },

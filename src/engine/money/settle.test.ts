@@ -170,6 +170,17 @@ describe('the bounds of a settlement', () => {
     expect(settleAmount(isBehind, 4n).taxes.map(({ amountMinor }) => amountMinor)).toEqual([3n, 1n])
   })
 
+  test('lines of more net than is left take all of the tax, so that their gross is over what is left', () => {
+    // 0.04 and two taxes of 0.01, whose net is settled: of what is left, 0.02, all is tax.
+    const isNetDone: SettlingInvoice = {
+      ...invoiceOf(4n, taxOf('0.15', 1n, 'GST'), taxOf('0.19', 1n, 'PST')),
+      settledMinor: 4n,
+    }
+    for (const settle of [settleLines, settleGivenBack])
+      expect(settle(isNetDone, 1n)).toMatchObject({ grossMinor: 3n, taxes: [{ amountMinor: 1n }, { amountMinor: 1n }] })
+    expect(settled(isNetDone, byAmount(2n))).toEqual([[2n, 1n, 1n]])
+  })
+
   test('an amount after much tax takes none, and never gives some back', () => {
     const isAhead = { ...SMALL, settledMinor: 200n, taxes: [{ ...SMALL.taxes[0]!, settledMinor: 100n }] }
     expect(settleAmount(isAhead, 100n)).toMatchObject({ netMinor: 100n, taxes: [{ amountMinor: 0n }] })

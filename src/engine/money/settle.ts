@@ -61,10 +61,12 @@ export const settleGivenBack = (invoice: SettlingInvoice, netMinor: bigint): Set
     invoice.taxes.map(({ rate }) => rateOf(netMinor, rate)),
   )
 
-// More net than is left cannot leave as little tax as gross, whatever is raised: with all of the tax its gross is over what is left.
+// A tax raised by lines raises the gross with it, so tax left over gross left cannot be mended by a part: lines of more net than is left take all of the
+// tax, and their gross is then over what is left, which callers refuse or cut.
 function settleNet(invoice: SettlingInvoice, netMinor: bigint, wanted: readonly bigint[]): Settling {
-  const bounded = atMostLeft(invoice, wanted)
-  const taxes = raise(invoice, bounded, netMinor + sum(bounded))
+  const left = invoice.taxes.map(leftOf)
+  const netLeftMinor = invoice.totalMinor - invoice.settledMinor - sum(left)
+  const taxes = netMinor > netLeftMinor ? left : atMostLeft(invoice, wanted)
   return settlingOf(invoice, netMinor + sum(taxes), taxes)
 }
 

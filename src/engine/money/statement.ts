@@ -11,6 +11,7 @@ export const MOVEMENT_TYPES = [
   'payment_failed',
   'credit_note',
   'bad_debt',
+  'bad_debt_recovered',
   'refund',
   'opening_balance',
   'interest',

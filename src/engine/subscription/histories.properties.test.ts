@@ -325,7 +325,7 @@ test('whatever happens, credits stay inside charges, no day is charged twice, an
     }),
     { numRuns: 400 },
   )
-}, 60_000)
+})
 
 test('no day of package or component is left out where nothing is suspended, left out or free', () => {
   fc.assert(
@@ -338,7 +338,7 @@ test('no day of package or component is left out where nothing is suspended, lef
     }),
     { numRuns: 200 },
   )
-}, 60_000)
+})
 
 test('a run that is late charges what daily runs charge', () => {
   const told = ({ book }: Life) =>
@@ -354,7 +354,7 @@ test('a run that is late charges what daily runs charge', () => {
     }),
     { numRuns: 50 },
   )
-}, 60_000)
+})
 
 test('the preview is the next invoice that is made', () => {
   fc.assert(
@@ -370,7 +370,7 @@ test('the preview is the next invoice that is made', () => {
     }),
     { numRuns: 50 },
   )
-}, 60_000)
+})
 
 test('without components it is the package alone, with and without a suspension', () => {
   const rows = (invoices: readonly PlannedInvoice[]) =>
@@ -391,4 +391,4 @@ test('without components it is the package alone, with and without a suspension'
       expect(plan.state.cursor).toEqual(resumed.cursor)
     }),
   )
-}, 60_000)
+})

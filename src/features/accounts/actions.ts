@@ -1,7 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { RealClock } from '../../kernel/context.ts'
 import { insertKey } from '../api-keys/queries.ts'
 import { newSecret, secretHash } from '../api-keys/secret.ts'
@@ -9,7 +9,7 @@ import { KeyRecordOut } from '../api-keys/wire.ts'
 import { addSandbox } from '../gateways/actions.ts'
 import { insertCurrency } from '../currencies/queries.ts'
 import { insertEvents } from '../events/queries.ts'
-import { anyAccountExists, drawAccountId, insertAccount } from './queries.ts'
+import { anyAccountExists, drawAccountId, insertAccount, lockFirstAccount } from './queries.ts'
 import { NewAccountOut } from './wire.ts'
 
 export interface AccountWish {
@@ -23,18 +23,23 @@ export interface AccountWish {
   secret?: string
 }
 
-/** Makes an account with its default currency and one full key; the key's value is returned here and never again. */
+/**
+ * Makes an account with its default currency and one full key; the key's value is returned here and never again. Nothing is made where the `check`
+ * in its transaction throws.
+ */
 export async function createAccount(
   db: Database,
   realClock: RealClock,
   wish: AccountWish,
   actor: string,
+  check?: (tx: Transaction) => Promise<void>,
 ): Promise<{ id: AccountId; secret: string }> {
   const id = await drawAccountId(db.unscoped, wish.idStart ?? 1)
   const secret = wish.secret ?? newSecret(wish.mode)
   const createdAt = instantOf(realClock())
   const happenedAt = wish.clockAt ?? createdAt
   await db.transaction(id, async (tx) => {
+    await check?.(tx)
     await insertAccount(tx, {
       id,
       mode: wish.mode,
@@ -76,12 +81,22 @@ export async function createAccount(
   return { id, secret }
 }
 
-/** Makes the first account of an empty database; undefined when there is one already. */
+class NotFirst extends Error {}
+
+/** Makes the first account of an empty database; undefined when there is one already, or another process makes it at this moment. */
 export async function createFirstAccount(
   db: Database,
   realClock: RealClock,
   wish: AccountWish,
 ): Promise<{ id: Id; secret: string } | undefined> {
   if (await anyAccountExists(db.unscoped)) return undefined
-  return createAccount(db, realClock, wish, 'first start')
+  try {
+    return await createAccount(db, realClock, wish, 'first start', async (tx) => {
+      await lockFirstAccount(tx)
+      if (await anyAccountExists(tx)) throw new NotFirst()
+    })
+  } catch (error) {
+    if (error instanceof NotFirst) return undefined
+    throw error
+  }
 }

@@ -20,6 +20,14 @@ test('the first account has the identifier that accounts begin at, and the next 
   await db.close()
 })
 
+test('services that start together on an empty database make one first account', async () => {
+  const { db } = await database()
+  const made = await Promise.all([1, 2, 3, 4].map(() => createFirstAccount(db, Date.now, WISH)))
+  expect(made.filter((one) => one !== undefined)).toHaveLength(1)
+  expect(await createFirstAccount(db, Date.now, WISH)).toBeUndefined()
+  await db.close()
+})
+
 test('another start later holds for what is made from then on, and a lower one moves nothing back', async () => {
   const { db, make } = await database()
   expect([await make(1), await make(1), await make(70), await make(1), await make(71), await make(72)]).toEqual([

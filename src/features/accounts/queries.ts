@@ -3,6 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Account } from '../../kernel/context.ts'
+import type { AccountTexts } from './texts.ts'
 
 /** Everything an account can be set to, beside the facts that each request carries. */
 export interface AccountSettings extends Account {
@@ -21,6 +22,7 @@ export interface AccountSettings extends Account {
   locale: string
   notes: string | null
   terms: string | null
+  texts: AccountTexts | null
   mailFrom: string | null
   /** The colour that pages and mails show of it: # and six digits. */
   colour: string | null
@@ -30,10 +32,11 @@ export interface AccountSettings extends Account {
 const FACTS = fragment`
   a.account_id as "id", a.mode, a.time_zone as "timeZone", a.currency, a.clock_at as "clockAt",
   a.payment_term_days as "paymentTermDays", a.lead_days as "leadDays", a.is_auto_apply as "isAutoApply",
-  a.lock_date as "lockDate", a.test_mail_to as "testMailTo", a.version`
+  a.lock_date as "lockDate", a.test_mail_to as "testMailTo",
+  a.texts is not null as "hasTexts", a.version`
 
 const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPage", a.address1, a.address2, a.city, a.state, a.country,
-  a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms,
+  a.zip_code as "zipCode", a.vat_number as "vatNumber", a.bank_details as "bankDetails", a.locale, a.notes, a.terms, a.texts,
   a.mail_from as "mailFrom", a.colour, c.next_invoice_number as "nextInvoiceNumber"`
 
 export const getAccount = (db: Queryable, account: AccountId) =>
@@ -80,7 +83,8 @@ export const updateAccount = (tx: Transaction, account: AccountId, to: AccountSe
     update accounts set name = ${to.name}, time_zone = ${to.timeZone}, currency = ${to.currency}, email = ${to.email}, tel = ${to.tel},
       web_page = ${to.webPage}, address1 = ${to.address1}, address2 = ${to.address2}, city = ${to.city}, state = ${to.state},
       country = ${to.country}, zip_code = ${to.zipCode}, vat_number = ${to.vatNumber}, bank_details = ${to.bankDetails},
-      locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms}, payment_term_days = ${to.paymentTermDays},
+      locale = ${to.locale}, notes = ${to.notes}, terms = ${to.terms},
+      texts = ${to.texts === null ? null : JSON.stringify(to.texts)}::jsonb, payment_term_days = ${to.paymentTermDays},
       lead_days = ${to.leadDays}, is_auto_apply = ${to.isAutoApply}, lock_date = ${to.lockDate}, mail_from = ${to.mailFrom},
       colour = ${to.colour}, test_mail_to = ${to.testMailTo}, version = ${to.version}
     where account_id = ${account}`)
@@ -105,15 +109,18 @@ export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, co
   return row.next
 }
 
-/** Takes the next number of the account's own sequence of credit notes; the counter stays locked until the commit. */
-export const takeCreditNumber = async (tx: Transaction, account: AccountId): Promise<bigint> =>
-  (
-    await oneRow<{ next: bigint }>(
-      tx,
-      sql`update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
-          returning next_credit_number - 1 as "next"`,
-    )
-  ).next
+/** Takes the next number of the account's own sequence of credit notes, which a caller may have given; the counter stays locked until the commit. */
+export const takeCreditNumber = (tx: Transaction, account: AccountId) =>
+  oneRow<{ next: bigint; isTaken: boolean }>(
+    tx,
+    sql`with counted as (
+          update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
+          returning next_credit_number - 1 as next)
+        select next, exists (
+                 select 1 from negative_adjustments n
+                  where n.account_id = ${account} and n.kind = 'credit_note' and n.ref_key = 'cn-' || counted.next) as "isTaken"
+          from counted`,
+  )
 
 /** Keeps what documents issued so far show of the account, before an edit changes it. */
 export const insertAccountVersion = (tx: Transaction, account: AccountId, version: number, document: object) =>
@@ -126,9 +133,9 @@ export const updateClock = (tx: Transaction, account: AccountId, clockAt: Instan
 
 /** Finds the face that pages show of an account. */
 export const getLook = (db: Queryable, account: AccountId) =>
-  oneRow<{ name: string; colour: string | null; locale: string; hasLogo: boolean }>(
+  oneRow<{ name: string; colour: string | null; locale: string; country: string | null; hasLogo: boolean }>(
     db,
-    sql`select name, colour, locale,
+    sql`select name, colour, locale, country,
                exists (select 1 from account_logos where account_id = ${account}) as "hasLogo"
           from accounts where account_id = ${account}`,
   )
@@ -167,6 +174,9 @@ export const listAllAccounts = (db: Queryable) =>
 
 export const anyAccountExists = async (db: Queryable): Promise<boolean> =>
   (await oneRow<{ exists: boolean }>(db, sql`select account_exists() as "exists"`)).exists
+
+/** Waits until no other transaction makes the first account, to its commit. */
+export const lockFirstAccount = (tx: Transaction) => tx.rows(sql`select pg_advisory_xact_lock(7305861200413)`)
 
 export const listScheduleZones = (db: Queryable) =>
   db.rows<{ timeZone: string }>(sql`select time_zone as "timeZone" from list_schedule_zones()`)

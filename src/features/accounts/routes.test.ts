@@ -40,6 +40,7 @@ describe('GET /v1/account', () => {
       Locale: 'en',
       Notes: null,
       Terms: null,
+      Texts: null,
       PaymentTermDays: 0,
       numDaysBeforeToInv: 0,
       NextInvoiceNum: 1,
@@ -135,6 +136,19 @@ describe('PUT /v1/account', () => {
       'terms',
     ])
     expect((await client.get(PATH)).body).toEqual(before)
+  })
+
+  test('a changed LockDate leaves an event with the day before and after', async () => {
+    const client = await service.newAccount({ clockAt: '2027-03-10T12:00:00.000Z' })
+    const days: (string | null)[] = ['2027-01-31', '2027-01-31', '2027-02-28', null]
+    for (const LockDate of days) expect((await client.put(PATH, { LockDate })).status).toBe(204)
+    const changed = (await eventsOf(client)).filter(({ type }) => type === 'account.lock_date_changed')
+    const [january, february] = ['2027-01-31', '2027-02-28'].map((day) => expect.stringContaining(day))
+    expect(changed.map(({ record }) => record)).toEqual([
+      { From: null, To: january },
+      { From: january, To: february },
+      { From: february, To: null },
+    ])
   })
 
   test('NextInvoiceNum can only be raised, and an event tells the gap', async () => {

@@ -1,8 +1,15 @@
 import { invalid, missing } from '../../kernel/fault.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { noContent, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  lookupOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
@@ -38,6 +45,11 @@ async function presentLogo(db: Queryable, account: AccountId): Promise<Logo> {
 const logoRecord = (logo: Logo | undefined): string =>
   LogoRecordOut.write({ MediaType: logo?.mediaType ?? null, Bytes: logo?.content.length ?? null })
 
+async function answerAccount(db: Queryable, { account }: RequestContext): Promise<Answer> {
+  const found = await getAccountSettings(db, account.id)
+  return { status: 200, body: AccountOut.write(accountToWire(found)), etag: accountEtag(found) }
+}
+
 const settings = ({ forgetAccount }: Deps): Operation[] => [
   lookupOperation({
     id: 'getAccount',
@@ -46,10 +58,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     tag,
     summary: 'Read the settings of the account',
     success: { status: 200, schema: AccountOut.schema },
-    read: async (db, { account }) => {
-      const found = await getAccountSettings(db, account.id)
-      return { status: 200, body: AccountOut.write(accountToWire(found)), etag: accountEtag(found) }
-    },
+    read: answerAccount,
   }),
   writeOperation({
     id: 'editAccount',
@@ -59,6 +68,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     summary: 'Change settings of the account: only what is sent',
     body: AccountIn,
     success: { status: 204 },
+    representation: { schema: AccountOut.schema, headers: ['ETag'], read: answerAccount },
     refusals: { 409: 'NextInvoiceNum would be lowered, or TestMailTo of a live account' },
     record: (tx) => lockAccountSettings(tx, tx.account),
     etag: accountEtag,
@@ -77,7 +87,7 @@ const logo: Operation[] = [
     method: 'GET',
     path: '/v1/account/logo',
     tag,
-    summary: 'The logo of the account',
+    summary: 'Download the logo of the account',
     success: { status: 200, media: LOGO_TYPES },
     refusals: { 404: 'The account has no logo' },
     read: async (db, { account }) => {

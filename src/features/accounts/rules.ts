@@ -35,6 +35,7 @@ export const frozenOfAccount = (a: AccountSettings) => ({
   locale: a.locale,
   notes: a.notes,
   terms: a.terms,
+  texts: a.texts,
   // No document shows it; the event of an issue writes its dates in it.
   timeZone: a.timeZone,
 })
@@ -47,7 +48,7 @@ export function checkNotLocked(
   lockDate: IsoDate | null,
   days: readonly IsoDate[],
   what: string,
-  field: 'Date' | 'InvoiceDate' = 'Date',
+  field: 'Date' | 'InvoiceDate' | 'TaxReliefDate' | 'Refund.Date' = 'Date',
 ): void {
   const locked = days.find((day) => lockDate !== null && day <= lockDate)
   if (locked !== undefined)

@@ -1,7 +1,9 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { dateWithOffset } from '../../kernel/zone.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
 import {
@@ -13,7 +15,14 @@ import {
   updateNextInvoiceNumber,
 } from './queries.ts'
 import { checkAccount, frozenOfAccount } from './rules.ts'
-import { type AccountBody, accountFromWire, AccountOut, accountToWire, RaisedNumberOut } from './wire.ts'
+import {
+  type AccountBody,
+  accountFromWire,
+  AccountOut,
+  accountToWire,
+  ChangedLockDateOut,
+  RaisedNumberOut,
+} from './wire.ts'
 
 /** Changing the settings of an account. */
 
@@ -55,6 +64,7 @@ export async function editAccount(
     edited.version = present.version + 1
   }
   await raiseInvoiceNumber(tx, context, present.nextInvoiceNumber, edited.nextInvoiceNumber)
+  await recordLockDate(tx, context, present, edited)
   await updateAccount(tx, tx.account, edited)
   const record = AccountOut.write(accountToWire(await getAccountSettings(tx, tx.account)))
   await recordEvent(tx, context, { type: 'account.updated', recordId: tx.account, record })
@@ -73,4 +83,17 @@ async function raiseInvoiceNumber(tx: Transaction, context: RequestContext, from
   await updateNextInvoiceNumber(tx, tx.account, to)
   const record = RaisedNumberOut.write({ From: from, To: to })
   await recordEvent(tx, context, { type: 'account.invoice_number_raised', recordId: tx.account, record })
+}
+
+/** Records which days were closed and which are from now on: who opens books that were closed leaves a trace. */
+async function recordLockDate(
+  tx: Transaction,
+  context: RequestContext,
+  { lockDate: from, timeZone }: AccountSettings,
+  { lockDate: to }: AccountSettings,
+): Promise<void> {
+  if (to === from) return
+  const shown = (day: IsoDate | null) => (day === null ? null : dateWithOffset(day, timeZone))
+  const record = ChangedLockDateOut.write({ From: shown(from), To: shown(to) })
+  await recordEvent(tx, context, { type: 'account.lock_date_changed', recordId: tx.account, record })
 }

@@ -15,6 +15,8 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { AccountSettings } from './queries.ts'
+import type { AccountTexts } from './texts.ts'
+import { accountTexts, outAccountTexts } from './texts-wire.ts'
 
 const INVOICE_NUMBER_MAX = 999_999_999_999
 const PAYMENT_TERM_DAYS_MAX = 3650
@@ -41,6 +43,7 @@ export const AccountOut = outObject(
     Locale: outText(),
     Notes: orNull(outText()),
     Terms: orNull(outText()),
+    Texts: orNull(outAccountTexts()),
     PaymentTermDays: outInteger(),
     numDaysBeforeToInv: outInteger(),
     NextInvoiceNum: outId('The number that the next issued invoice gets'),
@@ -62,6 +65,10 @@ export const NewAccountOut = outObject({
 })
 
 /** The record of the event of a raised NextInvoiceNum. */
+export const ChangedLockDateOut = outObject({
+  From: orNull(outDate('Calendar date')),
+  To: orNull(outDate('Calendar date')),
+})
 export const RaisedNumberOut = outObject({ From: outId(), To: outId() })
 
 /** The record of the event of a changed logo; nulls where it was taken away. */
@@ -87,6 +94,7 @@ export const accountToWire = (a: AccountSettings): ShapeOf<typeof AccountOut> =>
   Locale: a.locale,
   Notes: a.notes,
   Terms: a.terms,
+  Texts: a.texts,
   PaymentTermDays: a.paymentTermDays,
   numDaysBeforeToInv: a.leadDays,
   NextInvoiceNum: a.nextInvoiceNumber,
@@ -126,6 +134,7 @@ const inputs = {
   Locale: optional(languageTag()),
   Notes: optional(longText()),
   Terms: optional(longText()),
+  Texts: optional(accountTexts()),
   PaymentTermDays: optional(whole(0, PAYMENT_TERM_DAYS_MAX)),
   numDaysBeforeToInv: optional(whole(0, LEAD_DAYS_MAX)),
   NextInvoiceNum: optional(whole(1, INVOICE_NUMBER_MAX)),
@@ -138,6 +147,10 @@ const inputs = {
 
 export const AccountIn = objectOf(inputs, { name: 'AccountInput', ignored: ['AccountID', 'Mode'] })
 export type AccountBody = BodyOf<typeof inputs>
+
+/** Returns texts by language; null where there are none at all. */
+const textsFrom = (texts: AccountTexts | null): AccountTexts | null =>
+  texts === null || Object.keys(texts).length === 0 ? null : texts
 
 /** Reads the settings of a body: absent keeps, null clears or goes back to the default. Checks come before. */
 export function accountFromWire(body: AccountBody, present: AccountSettings): AccountSettings {
@@ -161,6 +174,7 @@ export function accountFromWire(body: AccountBody, present: AccountSettings): Ac
     locale: to(body.Locale, present.locale, 'en'),
     notes: to(body.Notes, present.notes, null),
     terms: to(body.Terms, present.terms, null),
+    texts: textsFrom(to(body.Texts, present.texts, null)),
     paymentTermDays: to(body.PaymentTermDays, present.paymentTermDays, 0),
     leadDays: to(body.numDaysBeforeToInv, present.leadDays, 0),
     nextInvoiceNumber: body.NextInvoiceNum == null ? present.nextInvoiceNumber : BigInt(body.NextInvoiceNum),

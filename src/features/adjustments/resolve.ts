@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../kernel/context.ts'
+import type { Moment, RequestContext } from '../../kernel/context.ts'
 import { conflict, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -23,7 +23,8 @@ import {
   removePositive,
 } from '../money/positive-adjustments.ts'
 import { resolveGivens } from '../money/resolve-givens.ts'
-import { resolveAsked } from '../money/resolve.ts'
+import type { OwedDocument } from '../money/open-queries.ts'
+import { resolveAsked, resolveCredited } from '../money/resolve.ts'
 import {
   type AddBody,
   type AdjustmentKind,
@@ -72,8 +73,24 @@ export async function lockedOwner(tx: Transaction, id: CustomerId): Promise<Cust
   return customer
 }
 
+/** Adds problems of the relief: only of bad debt, neither before its date nor in the future. */
+function checkRelief(
+  { AdjustmentType, Date: dated, TaxReliefDate }: Partial<CommonBody>,
+  { today }: Moment,
+  problems: Problems,
+): void {
+  if (TaxReliefDate == null) return
+  const refuse = (code: string, why: string) =>
+    problems.add(code, 'TaxReliefDate', `TaxReliefDate ${TaxReliefDate} ${why}.`)
+  if (AdjustmentType !== undefined && AdjustmentType !== 'bad_debt')
+    refuse('relief_of_bad_debt', `was sent for ${AdjustmentType}; only bad_debt takes it`)
+  if (TaxReliefDate > today) refuse('relief_in_future', `is after today, ${today}`)
+  if (dated !== undefined && TaxReliefDate < dated) refuse('relief_before_date', `is before Date ${dated}`)
+}
+
 /** Adds problems of either body: the kind fits the type; a positive one has a due date that is not before its date. */
-function checkCommon(body: Partial<CommonBody>, problems: Problems): void {
+function checkCommon(body: Partial<CommonBody>, moment: Moment, problems: Problems): void {
+  checkRelief(body, moment, problems)
   const { Type, AdjustmentType, Date: dated, DueDate } = body
   if (Type !== undefined && AdjustmentType !== undefined && typeOf(AdjustmentType) !== Type)
     problems.add('kind_mismatch', 'AdjustmentType', `AdjustmentType ${AdjustmentType} is no ${Type} adjustment.`)
@@ -86,11 +103,28 @@ function checkCommon(body: Partial<CommonBody>, problems: Problems): void {
     problems.add('due_before_date', 'DueDate', `DueDate ${DueDate} is before Date ${dated}.`)
 }
 
+/** Adds problems of fields that only a credit note has. */
+function checkOfCreditNote(
+  { AdjustmentType, invoiceID, Reason }: Pick<Partial<AddBody>, 'AdjustmentType' | 'invoiceID' | 'Reason'>,
+  problems: Problems,
+): void {
+  if (AdjustmentType === undefined || AdjustmentType === 'credit_note') return
+  for (const [field, value] of Object.entries({ invoiceID, Reason }))
+    if (value != null)
+      problems.add(
+        'kind_mismatch',
+        field,
+        `${field} belongs to a credit_note; AdjustmentType ${AdjustmentType} was sent.`,
+      )
+}
+
 /** The amount and the allocations that a body asks for, read against the record's currency; undefined where they are wrong. */
 interface Fields {
   amountMinor: bigint | undefined
   asked: Asked | undefined
   askedOfPositive: PositiveAsked | undefined
+  /** Invoice for which a credit note is to be made. */
+  forInvoice: OwedDocument | null
 }
 
 /** Reads the body of a new adjustment against its customer's currency. */
@@ -98,12 +132,15 @@ export async function resolveAdded(
   tx: Transaction,
   body: Partial<AddBody>,
   customer: Customer | undefined,
+  moment: Moment,
   problems: Problems,
 ): Promise<Fields> {
-  checkCommon(body, problems)
+  checkCommon(body, moment, problems)
+  checkOfCreditNote(body, problems)
   const currency = customer?.currency
   const amountMinor = amountIn(problems, 'Amount', body.Amount, currency)
-  if (body.Type !== 'negative') return { amountMinor, asked: undefined, askedOfPositive: undefined }
+  if (body.Type !== 'negative') return { amountMinor, asked: undefined, askedOfPositive: undefined, forInvoice: null }
+  const forInvoice = await resolveCredited(tx, body.invoiceID, problems)
   const wish = {
     isAuto: body.AutoApply === true,
     order: 'by_date' as const,
@@ -111,7 +148,7 @@ export async function resolveAdded(
   }
   const record = { currency, present: null }
   const asked = await resolveAsked(tx, wish, record, linkedNames('Allocations'), problems)
-  return { amountMinor, asked, askedOfPositive: undefined }
+  return { amountMinor, asked, askedOfPositive: undefined, forInvoice }
 }
 
 /** Reads the body of an edit against the record. */
@@ -119,11 +156,13 @@ export async function resolveEdited(
   tx: Transaction,
   body: Partial<EditBody>,
   present: AdjustmentRecord | undefined,
+  moment: Moment,
   problems: Problems,
 ): Promise<Fields> {
-  checkCommon(body, problems)
+  checkCommon(body, moment, problems)
+  checkOfCreditNote(body, problems)
   const amountMinor = amountIn(problems, 'Amount', body.Amount, present?.currency)
-  const nothing = { amountMinor, asked: undefined, askedOfPositive: undefined }
+  const nothing = { amountMinor, asked: undefined, askedOfPositive: undefined, forInvoice: null }
   if (!present) return nothing
   const record = { currency: present.currency, present: present.allocations }
   const names = linkedNames('LinkedAllocations')
@@ -144,7 +183,7 @@ export async function addAdjustment(
   context: RequestContext,
   body: AddBody,
   customer: Customer,
-  { amountMinor, asked }: Fields,
+  { amountMinor, asked, forInvoice }: Fields,
 ): Promise<AdjustmentRecord> {
   const common = {
     customerId: customer.id,
@@ -159,7 +198,8 @@ export async function addAdjustment(
     return addPositive(tx, context, { ...common, kind, dueDate: body.DueDate as NewPositive['dueDate'] })
   }
   const kind = body.AdjustmentType as NewNegative['kind']
-  return addNegative(tx, context, { ...common, kind, invoiceId: null, subscriptionId: null }, asked as Asked)
+  const added = { ...common, kind, reason: body.Reason ?? null, forInvoice }
+  return addNegative(tx, context, added, asked as Asked, body.TaxReliefDate)
 }
 
 /** Throws a conflict where the kind changes: a refund stays a refund, a credit note a credit note. */
@@ -177,14 +217,16 @@ export async function editAdjustment(
   { amountMinor, asked, askedOfPositive }: Fields,
 ): Promise<AdjustmentRecord> {
   checkKind(present.kind, body.AdjustmentType)
-  const edit = { dated: body.Date, amountMinor: amountMinor as bigint, ref: body.Ref ?? null, memo: body.Memo ?? null }
+  const edit = { dated: body.Date, amountMinor: amountMinor as bigint, ref: body.Ref ?? null }
   if (isPositive(present)) {
     const dueDate = body.DueDate as NewPositive['dueDate']
-    return editPositive(tx, context, present, { ...edit, dueDate }, askedOfPositive as PositiveAsked)
+    const positive = { ...edit, memo: body.Memo ?? null, dueDate }
+    return editPositive(tx, context, present, positive, askedOfPositive as PositiveAsked)
   }
   const { kind, currency, ref } = present
   const kept = kind === 'credit_note' && edit.ref === null ? ref : edit.ref
-  return editNegative(tx, context, present, { ...edit, currency, ref: kept }, asked as Asked)
+  const negative = { ...edit, currency, ref: kept, memo: body.Memo, reason: body.Reason }
+  return editNegative(tx, context, present, negative, asked as Asked, body.TaxReliefDate)
 }
 
 export const removeAdjustment = (tx: Transaction, context: RequestContext, present: AdjustmentRecord) =>

@@ -247,6 +247,16 @@ describe('positive adjustments', () => {
 })
 
 describe('negative adjustments', () => {
+  test('a conflict names the list as it was sent', async () => {
+    const { client, customerID, invoices } = await shop()
+    for (const name of ['LinkedAllocations', 'allocations', 'Allocations']) {
+      const list = [{ objectID: invoices[0], AmtAllocated: 5000, isAdjustment: false }]
+      const body = negativeOf(customerID, 'BAD_DEBT', 6000, { Allocations: undefined, [name]: list })
+      const reply = await client.post('/v1/adjustment/add', body)
+      expect([reply.status, reply.body.Errors[0].Field]).toEqual([409, `${name}[0].objectID`])
+    }
+  })
+
   test('a bad debt is written off gross: no tax comes back, and both amounts of an over-allocation are told', async () => {
     const { client, customerID, invoices } = await shop()
     const list = [{ objectID: invoices[0], AmtAllocated: 100, isAdjustment: false }]
@@ -265,7 +275,11 @@ describe('negative adjustments', () => {
       isActive: true,
       isSuccess: true,
       Ref: 'N115',
+      TaxReliefDate: null,
       Memo: null,
+      Reason: null,
+      isClosed: false,
+      isSent: false,
       allocations: [
         { allocationID: expect.any(Number), objectID: invoices[0], amountApplied: 100, isAdjustment: false },
       ],

@@ -76,9 +76,9 @@ const reading: Operation[] = [
     out: adjustmentsShape,
     filters: listFilters,
     refusals: { 404: 'There is no such customer' },
-    filterOf: async ({ type, customerID }, { account }, db): Promise<AdjustmentFilter> => {
+    filterOf: async ({ type, customerID, AdjustmentType, Ref }, { account }, db): Promise<AdjustmentFilter> => {
       if (customerID != null && !(await findCustomer(db, account.id, customerID))) throw unknownCustomer(customerID)
-      return { type, customerId: customerID ?? null }
+      return { type, customerId: customerID ?? null, kind: AdjustmentType ?? null, ref: Ref ?? null }
     },
     rows: listAdjustments,
     count: countAdjustments,
@@ -139,7 +139,7 @@ const writing: Operation[] = [
     refusals: { 404: 'There is no such customer' },
     record: async (tx, _context, { body }): Promise<Customer | undefined> =>
       body?.customerID === undefined ? undefined : lockedOwner(tx, body.customerID),
-    references: (tx, _context, { body }, problems, customer) => resolveAdded(tx, body, customer, problems),
+    references: (tx, { moment }, { body }, problems, customer) => resolveAdded(tx, body, customer, moment, problems),
     write: async (tx, context, { body }, customer, chosen) => {
       const record = await addAdjustment(tx, context, body, customer as Customer, chosen)
       const { id } = record
@@ -164,10 +164,18 @@ const writing: Operation[] = [
     summary: 'Correct an adjustment and its allocations; of a positive one these stay when no list is sent',
     body: EditIn,
     success: { status: 204 },
+    representation: {
+      schema: adjustmentShape.schema,
+      headers: ['ETag'],
+      read: async (tx, context, { body: { Type, AdjustmentID, customerID } }) => {
+        const name = { type: Type, id: AdjustmentID, customerId: customerID }
+        return answerOf(await foundAdjustment(tx, context.account.id, name), context)
+      },
+    },
     refusals: { 404: 'The customer has no such adjustment' },
     record: async (tx, _context, { body }) => locked(tx, editedName(body)),
     etag: etagOfRecord,
-    references: (tx, _context, { body }, problems, present) => resolveEdited(tx, body, present, problems),
+    references: (tx, { moment }, { body }, problems, present) => resolveEdited(tx, body, present, moment, problems),
     write: async (tx, context, { body }, present, chosen) =>
       noContent(adjustmentEtag(await editAdjustment(tx, context, body, present as AdjustmentRecord, chosen))),
   }),

@@ -7,6 +7,8 @@ import { type BodyOf, objectOf, optional, type Properties, required, word } from
 import { orNull, outDate, outFlag, outId, outObject, outText, outWord } from '../../platform/wire/write.ts'
 import type { ListedAdjustment } from '../money/adjustment-queries.ts'
 import {
+  creditedInvoice,
+  creditReason,
   type LinkedEntry,
   linkedAllocationsIn,
   positiveAmount,
@@ -85,6 +87,8 @@ const LIST_TYPES = [...TYPES, 'all'] as const
 export const listFilters = {
   type: required(word(LIST_TYPES, { anyCase: true }), 'Type'),
   customerID: optional(reference()),
+  AdjustmentType: optional(word(KINDS, { anyCase: true })),
+  Ref: optional(text({ takesNumbers: true })),
 } satisfies Properties
 
 export const GetQuery = objectOf({
@@ -111,15 +115,18 @@ const common = {
   Date: required(date()),
   DueDate: optional(date()),
   Memo: optional(longText()),
+  TaxReliefDate: optional(date()),
 } satisfies Properties
 
 /** Computed fields, ignored where a record that was read is sent back. */
-const ignored = ['CurrencyCode', 'Status', 'isActive', 'isSuccess']
+const ignored = ['CurrencyCode', 'Status', 'isActive', 'isSuccess', 'isClosed', 'isSent']
 
 const adding = {
   ...common,
   Ref: required(text()),
   AutoApply: optional(flag(), 'isAutoApply'),
+  invoiceID: creditedInvoice(),
+  Reason: creditReason(),
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 export const AddIn = withoutListWhereAutoApply(
@@ -132,9 +139,12 @@ const editing = {
   AdjustmentID: required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
   Ref: optional(text()),
   isAutoApply: optional(flag(), 'AutoApply'),
+  Reason: creditReason(),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
 } satisfies Properties
-export const EditIn = withoutListWhereAutoApply(objectOf(editing, { name: 'AdjustmentEdit', ignored }))
+export const EditIn = withoutListWhereAutoApply(
+  objectOf(editing, { name: 'AdjustmentEdit', ignored: [...ignored, 'invoiceID'] }),
+)
 export type EditBody = BodyOf<typeof editing>
 
 /** Fields of a record itself, in both bodies. */

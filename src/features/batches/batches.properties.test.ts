@@ -76,7 +76,7 @@ test('settled, returned, rejected, not sent and open lines come to those submitt
     }),
     { numRuns: 12 },
   )
-}, 120_000)
+})
 
 test('a line that is added while its batch is submitted is in it, or refused', async () => {
   const { client, batch, customer, line, manual } = await account(service)

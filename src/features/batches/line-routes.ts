@@ -7,6 +7,7 @@ import { noContent, type Operation, writeOperation } from '../../platform/http/o
 import { lockedPayment } from '../money/payments.ts'
 import { moneyEtag, type PaymentRecord } from '../money/records.ts'
 import { paymentShape } from '../money/shapes.ts'
+import { paymentKind } from '../payments/record.ts'
 import { findLine } from './line-queries.ts'
 import { LineIn, lineShape, NewLineIn } from './line-wire.ts'
 import { addLine, editLine, type LineDeps, type LockedLine, removeLine, resolveLine } from './lines.ts'
@@ -59,6 +60,11 @@ export const batchLineOperations = (deps: LineDeps): Operation[] => [
     summary: 'Edit a payment in an open batch, and what it pays',
     body: LineIn,
     success: { status: 204 },
+    representation: {
+      ...paymentKind.representation,
+      read: async (tx, context, { body }) =>
+        paymentKind.answer(await paymentKind.found(tx, context, { paymentID: String(body.paymentID) }), context),
+    },
     refusals: {
       404: 'There is no such payment in a batch',
       409: 'The batch is not open, or the payment does not fit it',

@@ -186,5 +186,5 @@ describe('a line', () => {
       await line(BatchToken, { customerID, paymentMethodID, Amount: 1, PaymentApplied: [] })
     const full = await line(BatchToken, { customerID, paymentMethodID, Amount: 1, PaymentApplied: [] }, 409)
     expect(full.body.Errors[0].Code).toBe('batch_full')
-  }, 60_000)
+  })
 })

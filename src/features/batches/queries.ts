@@ -4,7 +4,7 @@ import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { beginAgain } from '../../platform/database/failures.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { Figure } from '../../platform/metrics.ts'
 import { lockCustomers } from '../customers/queries.ts'
 
@@ -63,7 +63,7 @@ export const findBatchByToken = (db: Queryable, account: AccountId, token: strin
 export const listBatches = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Batch>(sql`
     select ${columns(account)} from payment_batches b where b.account_id = ${account}
-     order by b.batch_id offset ${start.skip} limit ${limit}`)
+     order by b.batch_id ${inPage(start, limit)}`)
 
 export const countBatches = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from payment_batches where account_id = ${account}`)

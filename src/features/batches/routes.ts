@@ -1,8 +1,14 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import type { Database } from '../../platform/database/database.ts'
-import type { PathParams } from '../../platform/http/operation.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  type PathParams,
+  readOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { addBatch, applyResults, cancelBatch, editBatch, releaseBatch, resolveBatch, submitBatch } from './actions.ts'
 import { downloadFile } from './file.ts'
@@ -26,6 +32,11 @@ import {
 
 const tag = 'Batches'
 
+async function answerBatch(db: Queryable, context: RequestContext, token: string): Promise<Answer> {
+  const batch = await foundBatch(db, context.account.id, token)
+  return batchAnswer(await viewOf(db, context.account.id, batch), context)
+}
+
 const reading: Operation[] = [
   listOperation({
     id: 'listBatches',
@@ -44,12 +55,17 @@ const reading: Operation[] = [
     tag,
     summary: 'Read a batch with its lines',
     success: { status: 200, schema: batchShape.schema, headers: ['ETag'] },
-    read: async (db, context, { params }) => {
-      const batch = await foundBatch(db, context.account.id, params['BatchToken'] ?? '')
-      return batchAnswer(await viewOf(db, context.account.id, batch), context)
-    },
+    read: (db, context, { params }) => answerBatch(db, context, params['BatchToken'] ?? ''),
   }),
 ]
+
+/** Declares what a change of a batch answers to a request that prefers return=representation. */
+const shown = { schema: batchShape.schema, headers: ['ETag'] } as const
+const shownByBody = {
+  ...shown,
+  read: (tx: Transaction, context: RequestContext, { body }: { body: { BatchToken: string } }) =>
+    answerBatch(tx, context, body.BatchToken),
+}
 
 const created = (view: BatchView, context: RequestContext) => ({
   status: 201,
@@ -91,6 +107,7 @@ const writing = (deps: LineDeps): Operation[] => [
     summary: 'Edit a batch that is open, failed, or waits for its release: it is open then',
     body: BatchEditIn,
     success: { status: 204 },
+    representation: shownByBody,
     refusals: { 404: 'There is no such batch', 409: 'The state of the batch, its gateway or a line stands against it' },
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
     etag: etagOfLocked,
@@ -105,6 +122,7 @@ const named = {
   method: 'PUT',
   tag,
   success: { status: 204 },
+  representation: shownByBody,
   etag: etagOfLocked,
 } as const
 
@@ -157,6 +175,10 @@ const steps = (deps: LineDeps): Operation[] => [
     summary: 'Record results of lines by hand, all or nothing',
     body: ResultsIn,
     success: { status: 204 },
+    representation: {
+      ...shown,
+      read: (tx, context, { params }) => answerBatch(tx, context, params['BatchToken'] ?? ''),
+    },
     refusals: { 404: 'There is no such batch', 409: 'The batch takes no results, or a line of it has failed already' },
     record: (tx, _context, { params }: { params: PathParams }) => lockedBatch(tx, params['BatchToken'] ?? ''),
     references: async (tx, { moment }, { body }, problems, batch) => {

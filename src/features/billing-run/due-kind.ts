@@ -2,7 +2,9 @@ import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { DueDay, DueTable } from '../../platform/database/due.ts'
-import type { Account, Moment } from '../../kernel/context.ts'
+import type { Account, Moment, Warn } from '../../kernel/context.ts'
+import { Fault } from '../../kernel/fault.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
 import type { RunFailure } from './queries.ts'
 
 /**
@@ -30,6 +32,8 @@ export interface DueContext {
   moment: Moment
   actor: string
   hasMailServer?: boolean
+  /** Left out: nothing is logged. */
+  warn?: Warn
 }
 
 interface DueFacts {
@@ -52,7 +56,7 @@ interface DueFacts {
 }
 
 interface Declared<R extends DueRecord, P extends DuePlan> extends DueFacts {
-  /** The constraint that refuses to bill a period twice. */
+  /** The constraint that refuses to bill a period twice; left out: it bills none. */
   onceConstraint?: string
   listDue(db: Queryable, account: AccountId, customers: readonly CustomerId[], due: DueDay): Promise<R[]>
   /** Lists records due up to a day, page by page, without locks; left out: a forecast does not look at them. */
@@ -97,7 +101,7 @@ export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R
     recordId: record.id,
     customerId: record.customerId,
     dueOn: day ?? (record.dueOn as IsoDate),
-    reason: reasonOf(error, kind.onceConstraint).slice(0, 1000),
+    ...reasonsOf(error, kind.onceConstraint ?? ''),
   })
   async function plan(
     db: Queryable,
@@ -132,12 +136,19 @@ export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R
   }
 }
 
-/** Returns the reason why a record could not be billed, as a sentence for a person. */
-export function reasonOf(error: unknown, onceConstraint?: string): string {
+/**
+ * Returns the reason why a record could not be billed: as a sentence for a person, and for the log, which has nothing that a caller sent. The
+ * constraint is the one that refuses to bill a period twice.
+ */
+export function reasonsOf(error: unknown, onceConstraint: string): { reason: string; loggedReason: string } {
   const { constraint } = error as { constraint?: string }
-  if (constraint !== undefined && constraint === onceConstraint)
-    return 'A period that is due has been billed before, so the dates of the record do not fit what was billed.'
-  return error instanceof Error ? error.message : String(error)
+  if (constraint !== undefined && constraint === onceConstraint) {
+    const reason = 'A period that is due has been billed before, so the dates of the record do not fit what was billed.'
+    return { reason, loggedReason: reason }
+  }
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
+  const logged = error instanceof Fault ? error.problems.map(({ code }) => code).join(' ') : errorFacts(error).message
+  return { reason, loggedReason: logged.slice(0, 1000) }
 }
 
 /**

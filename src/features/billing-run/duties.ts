@@ -1,4 +1,5 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Warn } from '../../kernel/context.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
@@ -58,23 +59,27 @@ async function workOne(
     goOn()
     isStopped = false
   }
-  const totals = await workRun({ db, realClock, ...about }, account, id, stopBetweenChunks).catch(async (error) => {
-    if (isStopped) {
-      await db.transaction(account, (tx) => releaseRun(tx, id))
-      throw error
-    }
-    const failed = await db.transaction(account, (tx) => putOffRun(tx, id))
-    log.error(
-      { err: error, account: String(account), run: String(id), ...failed },
-      'a billing run failed; it is tried again',
-    )
-  })
+  const warn: Warn = (facts, message) => log.warn({ run: String(id), ...facts }, message)
+  const totals = await workRun({ db, realClock, warn, ...about }, account, id, stopBetweenChunks).catch(
+    async (error) => {
+      if (isStopped) {
+        await db.transaction(account, (tx) => releaseRun(tx, id))
+        throw error
+      }
+      const failed = await db.transaction(account, (tx) => putOffRun(tx, id))
+      log.error(
+        { err: error, account: String(account), run: String(id), ...failed },
+        'a billing run failed; it is tried again',
+      )
+    },
+  )
   if (!totals) return
   const seconds = (clock() - startedMs) / 1000
   const { done, invoices, failures } = totals
   onRunFinished?.(invoices, failures.length, seconds)
   const facts = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
-  log.info(facts, 'billing run done')
+  if (failures.length > 0) log.warn(facts, 'billing run done, but not of every record')
+  else log.info(facts, 'billing run done')
 }
 
 /** Starts one run a day for every account on real time, when its own day begins; days without anything due need none. */

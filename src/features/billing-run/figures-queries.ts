@@ -18,6 +18,8 @@ export const listFigures = (
   db.rows<Figure>(sql`
     select name, label, value from service_figures(${zones}::text[], ${days}::date[], ${at}::timestamptz, ${COUNT_MAX}::integer)
     union all
+    select name, label, value from list_failing_figures(${COUNT_MAX}::bigint)
+    union all
     select 'due', kind, sum(count_due(relation, day, ${zones}::text[], ${days}::date[], ${COUNT_MAX}::integer))::double precision
       from unnest(${column(tables, 'recordType')}::text[], ${column(tables, 'relation')}::text[], ${column(tables, 'day')}::text[])
         as due_tables(kind, relation, day)

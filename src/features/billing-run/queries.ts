@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 export type RunCause = 'schedule' | 'request' | 'command' | 'clock'
 
@@ -27,6 +27,8 @@ export interface RunFailure {
   customerId: Id
   dueOn: IsoDate
   reason: string
+  /** The reason without anything that a caller sent; left out of failures that are read. */
+  loggedReason?: string
 }
 
 const COLUMNS = fragment`
@@ -50,9 +52,9 @@ export const findRun = (db: Queryable, account: AccountId, id: Id) =>
     sql`select ${COLUMNS} from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
   )
 
-export const listRuns = (db: Queryable, account: AccountId, _filter: object, { skip }: PageStart, limit: number) =>
+export const listRuns = (db: Queryable, account: AccountId, _filter: object, start: PageStart, limit: number) =>
   db.rows<BillingRun>(sql`
-    select ${COLUMNS} from billing_runs where account_id = ${account} order by billing_run_id offset ${skip} limit ${limit}`)
+    select ${COLUMNS} from billing_runs where account_id = ${account} order by billing_run_id ${inPage(start, limit)}`)
 
 export const countRuns = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from billing_runs where account_id = ${account}`)

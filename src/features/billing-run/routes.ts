@@ -1,12 +1,14 @@
 import type { Logger } from 'pino'
 import type { AccountId } from '../../kernel/ids.ts'
-import { writingOf } from '../../kernel/context.ts'
+import { type Warn, writingOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { longOperation, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
 import { clockMoving, moveClock } from './clock.ts'
+import { countFailing, listFailing } from './failing-queries.ts'
+import { failingShape } from './failing-wire.ts'
 import { announceRun, type BillingRun, countRuns, findRun, insertRun, listFailures, listRuns } from './queries.ts'
 import type { RunDeps } from './run.ts'
 import {
@@ -23,7 +25,7 @@ interface Deps extends RunDeps {
   /** The database on connections that long operations have for themselves. */
   longDb: Database
   forgetAccount(account: AccountId): void
-  log: Pick<Logger, 'info'>
+  log: Pick<Logger, 'info' | 'warn'>
   /** Called after every run of a clock that this process has finished. */
   runFinished?: (invoices: number, failed: number, seconds: number) => void
 }
@@ -56,7 +58,7 @@ function runs({ realClock, order }: Deps): Operation[] {
     kind.readOperation({
       id: 'getBillingRun',
       tag: 'Billing runs',
-      summary: 'Progress of a billing run, and what it could not bill',
+      summary: 'Read the progress of a billing run, and what it could not bill',
     }),
     writeOperation({
       id: 'startBillingRun',
@@ -84,7 +86,7 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
     method: 'GET',
     path: '/v1/clock',
     tag: 'Clock',
-    summary: 'The moment that the account lives in',
+    summary: 'Read the moment that the account lives in',
     success: { status: 200, schema: ClockOut.schema },
     read: async (_db, { moment }) => ({ status: 200, body: ClockOut.write({ Now: moment.now }) }),
   }),
@@ -102,7 +104,8 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
       const { account, actor } = context
       try {
         const startedMs = performance.now()
-        const move = await moveClock({ ...deps, db: deps.longDb }, { account: account.id, to: body.Now, actor })
+        const warn: Warn = (facts, message) => deps.log.warn(facts, message)
+        const move = await moveClock({ ...deps, db: deps.longDb, warn }, { account: account.id, to: body.Now, actor })
         const { done, invoices, failures } = move.totals
         const seconds = (performance.now() - startedMs) / 1000
         deps.runFinished?.(invoices, failures.length, seconds)
@@ -114,7 +117,8 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
           failed: failures.length,
           seconds,
         }
-        deps.log.info(finished, 'clock moved')
+        if (failures.length > 0) deps.log.warn(finished, 'clock moved, but not every record was billed')
+        else deps.log.info(finished, 'clock moved')
         return { status: 200, body: moveOut.write(move, writingOf(context)) }
       } finally {
         deps.forgetAccount(account.id)
@@ -123,4 +127,16 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
   }),
 ]
 
-export const billingRunOperations = (deps: Deps): Operation[] => [...runs(deps), ...clock(deps)]
+const failing: Operation[] = [
+  listOperation({
+    id: 'listBillingFailures',
+    path: '/v1/billingfailures',
+    tag: 'Billing runs',
+    summary: 'List subscriptions and recurring invoices of which what is due cannot be billed, until they are billed',
+    out: failingShape,
+    rows: listFailing,
+    count: countFailing,
+  }),
+]
+
+export const billingRunOperations = (deps: Deps): Operation[] => [...runs(deps), ...failing, ...clock(deps)]

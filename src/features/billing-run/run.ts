@@ -1,10 +1,8 @@
 import { earlier, type IsoDate } from '../../kernel/calendar.ts'
-import { Fault } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { isRetryable } from '../../platform/database/failures.ts'
-import { type Account, type Moment, momentOf, type RealClock } from '../../kernel/context.ts'
+import { type Account, type Moment, momentOf, type RealClock, type Warn } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
 import type { AfterDay, TryTotals } from './after-day.ts'
@@ -17,6 +15,7 @@ import {
   type OrderOfDay,
   type Planned,
 } from './due-kind.ts'
+import { isOfDatabase, markFailing } from './failing.ts'
 import {
   addProgress,
   type BillingRun,
@@ -41,6 +40,8 @@ export interface RunDeps {
   hasMailServer?: boolean
   /** Work of a day that calls outside, and so can be in no transaction of a run; a moved clock waits for it. */
   afterDay?: AfterDay
+  /** Left out: failures are not logged. */
+  warn?: Warn
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number
 }
@@ -178,7 +179,7 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
     })
     if (chunk) count(work, chunk)
   } catch (error) {
-    if (isUnavailable(error)) throw error
+    if (isOfDatabase(error)) throw error
     const [customer] = customers
     if (customers.length === 1) return billEach(work, pass, customer as CustomerId)
     const middle = Math.ceil(customers.length / 2)
@@ -186,9 +187,6 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
     await billCustomers(work, pass, customers.slice(middle))
   }
 }
-
-const isUnavailable = (error: unknown): boolean =>
-  (error instanceof Fault && error.kind === 'unavailable') || isRetryable(error)
 
 /** Bills each record of a customer by itself: a record that the database refuses again becomes a failure, the others are billed. */
 async function billEach(work: RunWork, { day, kinds }: DayPass, customer: CustomerId): Promise<void> {
@@ -202,8 +200,8 @@ async function billEach(work: RunWork, { day, kinds }: DayPass, customer: Custom
         })
         count(work, chunk)
       } catch (error) {
-        if (isUnavailable(error)) throw error
-        count(work, await writeFailure(work, kind.failureOf(record, error, day)))
+        if (isOfDatabase(error)) throw error
+        count(work, await writeFailure({ work, kind, day }, kind.failureOf(record, error, day)))
       }
     }
   }
@@ -222,9 +220,7 @@ async function billLocked(
   customers: readonly LockedCustomer[],
   only?: Id,
 ): Promise<BilledChunk> {
-  const account = await getAccount(tx, work.account)
-  const { hasMailServer = false } = work.deps
-  const context: DueContext = { account, actor: work.actor, moment: momentFor(work, account), hasMailServer }
+  const context = await contextOf(tx, work)
   const done: BilledChunk = { plans: [], failures: [], done: 0 }
   for (const kind of kinds) {
     const ids = customers.filter(({ isPaused }) => isPaused === (kind.isOfPaused ?? false)).map(({ id }) => id)
@@ -235,6 +231,7 @@ async function billLocked(
     done.done += failures.length + (kind.count ? finished(work, plans) : 0)
   }
   for (const failure of done.failures) await insertFailure(tx, work.account, work.runId, failure)
+  await markFailing(tx, context, done.failures)
   const invoices = done.plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
   await progress(tx, work, { done: done.done, invoices, failed: done.failures.length })
   return done
@@ -249,9 +246,23 @@ const progress = (tx: Transaction, work: RunWork, more: { done: number; invoices
 
 const momentFor = (work: RunWork, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
 
-const writeFailure = (work: RunWork, failure: RunFailure): Promise<BilledChunk> =>
+async function contextOf(tx: Transaction, work: RunWork): Promise<DueContext> {
+  const account = await getAccount(tx, work.account)
+  const { hasMailServer = false, warn } = work.deps
+  return { account, actor: work.actor, moment: momentFor(work, account), hasMailServer, ...(warn && { warn }) }
+}
+
+/** Writes down that the database refused a record; nothing where somebody has billed it meanwhile. */
+const writeFailure = (
+  { work, kind, day }: { work: RunWork; kind: DueKind; day: IsoDate },
+  failure: RunFailure,
+): Promise<BilledChunk> =>
   work.deps.db.transaction(work.account, async (tx) => {
+    await lockCustomers(tx, [failure.customerId], true)
+    const due = await kind.listDue(tx, tx.account, [failure.customerId], { day, runId: work.runId })
+    if (!due.some(({ id }) => id === failure.recordId)) return { plans: [], failures: [], done: 0 }
     await insertFailure(tx, work.account, work.runId, failure)
+    await markFailing(tx, await contextOf(tx, work), [failure])
     await progress(tx, work, { done: 1, invoices: 0, failed: 1 })
     return { plans: [], failures: [failure], done: 1 }
   })

@@ -193,7 +193,7 @@ export async function giveBack(
 ): Promise<void> {
   assert(sessionState(session, context.moment.now) === 'expired', `capture session ${session.id} is over`)
   const sold = soldOf(session)
-  if (sold) await beginSaleRefund(tx, sold.chargeId)
+  if (sold) await beginSaleRefund(tx, sold.chargeId, context.moment.now)
   else await giveBackMethod(tx, context, deps, session)
 }
 

@@ -52,6 +52,10 @@ const toText = (method: CapturedMethod): string =>
 const fromText = (text: string): CapturedMethod =>
   JSON.parse(text, (name, value: unknown) => (name === 'gatewayId' ? BigInt(value as string) : value)) as CapturedMethod
 
+/** Returns the token under which a gateway keeps what was captured; null for a bank account. */
+export const tokenOf = (method: CapturedMethod): string | null =>
+  method.kind === 'card' ? method.card.gatewayToken : null
+
 /** Opens what a session has captured. */
 export function openMethod(envelope: Envelope, account: AccountId, { id, method }: CaptureSession): CapturedMethod {
   assert(method, `capture session ${id} holds what it captured`)
@@ -88,6 +92,7 @@ export async function capture(
     methodId: await drawMethodId(tx),
     methodToken: newMethodToken(),
     method: envelope.seal(tx.account, placeOf(session.id), toText(method)),
+    gatewayToken: tokenOf(method),
     capturedAt: now,
     giveBackAt: giveBackAfter(session, now),
   })
@@ -101,7 +106,7 @@ export async function captureSaleAlone(
   session: CaptureSession,
 ): Promise<void> {
   const { now } = context.moment
-  const nothing = { methodId: null, methodToken: null, method: null }
+  const nothing = { methodId: null, methodToken: null, method: null, gatewayToken: null }
   await noteCapture(tx, { id: session.id, ...nothing, capturedAt: now, giveBackAt: giveBackAfter(session, now) })
   await recordSession(tx, context, 'capture_session.captured', session.id)
 }

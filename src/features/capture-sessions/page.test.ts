@@ -238,8 +238,11 @@ test('a captured session is shown as saved when it was completed, without what i
   expect([shown.payload.includes('Saved'), shown.payload.includes('4242')]).toEqual([true, false])
 })
 
-test('the script of host pages is small and is served to everybody', async () => {
-  const script = await service.anonymous.get('/widget/capture.js')
-  expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
-  expect(Buffer.byteLength(script.text)).toBeLessThan(5_000)
-})
+test.each(['capture.js', 'emandate.js'])(
+  '%s, a script of host pages, is small and is served to everybody',
+  async (name) => {
+    const script = await service.anonymous.get(`/widget/${name}`)
+    expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
+    expect(Buffer.byteLength(script.text)).toBeLessThan(5_000)
+  },
+)

@@ -145,23 +145,25 @@ export const countRefusal = (tx: Transaction, id: Id) =>
 
 export const noteCapture = (
   tx: Transaction,
-  s: Pick<CaptureSession, 'id' | 'methodId' | 'methodToken' | 'method' | 'capturedAt' | 'giveBackAt'>,
+  s: Pick<CaptureSession, 'id' | 'methodId' | 'methodToken' | 'method' | 'capturedAt' | 'giveBackAt'> & {
+    gatewayToken: string | null
+  },
 ) =>
   tx.rows(sql`
     update capture_sessions set payment_method_id = ${s.methodId}, payment_method_token = ${s.methodToken}, method = ${s.method},
-      captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt}
+      gateway_token = ${s.gatewayToken}, captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt}
     where account_id = ${tx.account} and capture_session_id = ${s.id}`)
 
 /** Ends a captured session, which is its customer's from now on, and forgets here what it captured. */
 export const noteCompletion = (tx: Transaction, id: Id, customer: CustomerId, completedAt: Instant) =>
   tx.rows(sql`
-    update capture_sessions set completed_at = ${completedAt}, customer_id = ${customer}, method = null
+    update capture_sessions set completed_at = ${completedAt}, customer_id = ${customer}, method = null, gateway_token = null
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
 /** Notes that what a session captured was given back, and forgets it here. */
 export const noteGivenBack = (tx: Transaction, id: Id, givenBackAt: Instant) =>
   tx.rows(sql`
-    update capture_sessions set given_back_at = ${givenBackAt}, method = null
+    update capture_sessions set given_back_at = ${givenBackAt}, method = null, gateway_token = null
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
 /** Takes a captured session as one whose charge could not be given back, though it seemed so: its method was removed meanwhile. */

@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import {
   type Input,
@@ -9,14 +10,20 @@ import {
   type Operation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import { pathId } from '../../platform/http/handle.ts'
+import { listOperation } from '../../platform/http/list.ts'
 import { baseOf } from '../../platform/page/base.ts'
 import { checkCustomerReference } from '../customers/record.ts'
+import { checkReason } from '../money/rules.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { addSession, checkSession, completeSession } from './actions.ts'
 import type { CapturedDeps } from './captured.ts'
 import { findSessionByToken, lockSessionByToken } from './queries.ts'
+import { settleSaleByHand } from './by-hand.ts'
+import { findSale } from './sale-queries.ts'
+import { countUnsettledSales, listUnsettledSales } from './unsettled-queries.ts'
 import { namedSession, type SessionDeps, tokenHash } from './record.ts'
-import { CompletionIn, namedSessionShape, SessionIn } from './wire.ts'
+import { CompletionIn, namedSessionShape, SaleResultIn, SessionIn, unsettledSaleShape } from './wire.ts'
 
 const tag = 'Capture widget'
 const PATH = '/v1/widgets/capturepaymethod'
@@ -24,18 +31,57 @@ const PATH = '/v1/widgets/capturepaymethod'
 const unknownToken = () =>
   missing('capture_session_unknown', 'There is no capture session of this token.', 'SessionToken')
 
-/** Finds the session of the token in a path, as it is answered. */
-async function sessionOfPath(
+/** Finds the session of a token, as it is answered. */
+async function sessionOf(
   db: Queryable,
   context: RequestContext,
   deps: SessionDeps,
-  input: Input<unknown, unknown>,
+  { address }: Pick<Input<unknown, unknown>, 'address'>,
+  token = '',
 ) {
-  const { SessionToken: token = '' } = input.params
   const session = await findSessionByToken(db, context.account.id, tokenHash(token))
   if (!session) throw unknownToken()
-  return namedSession(context, deps, session, token, baseOf(context, input.address))
+  return namedSession(context, deps, session, token, baseOf(context, address))
 }
+
+const unknownSale = (id: Id | string) =>
+  missing('capture_sale_unknown', `There is no sale of a capture session ${id}.`, 'captureSaleID')
+
+/** Sales on which a person has to decide. */
+const saleOperations = (deps: CapturedDeps): Operation[] => [
+  listOperation({
+    id: 'listUnsettledCaptureSales',
+    path: `${PATH}/sales`,
+    tag,
+    summary:
+      'List the sales on which a person has to decide: their gateway is silent, or gives their charge back no more',
+    out: unsettledSaleShape,
+    rows: listUnsettledSales,
+    count: countUnsettledSales,
+  }),
+  writeOperation({
+    id: 'settleCaptureSaleByHand',
+    method: 'PUT',
+    path: `${PATH}/sales/{captureSaleID}/result`,
+    tag,
+    summary:
+      'Settle a sale, or its refund, by hand once its gateway has been silent for 24 hours or refused the refund',
+    body: SaleResultIn,
+    success: { status: 204 },
+    refusals: { 409: 'It waits for nothing, or the gateway may still answer' },
+    record: async (tx, _context, { params }) => {
+      const id = pathId(params, 'captureSaleID', unknownSale)
+      const sale = await findSale(tx, tx.account, id)
+      if (!sale) throw unknownSale(id)
+      return sale
+    },
+    references: async (_tx, _context, { body }, problems) => checkReason(body, '', problems),
+    write: async (tx, context, { body }, sale) => {
+      await settleSaleByHand(tx, context, deps, sale, body)
+      return noContent()
+    },
+  }),
+]
 
 export const captureSessionOperations = (
   deps: SessionDeps & CapturedDeps & { onMethodChanged: OnMethodChanged },
@@ -68,6 +114,13 @@ export const captureSessionOperations = (
     summary: 'Make what a session has captured the payment method of a customer',
     body: CompletionIn,
     success: { status: 204 },
+    representation: {
+      schema: namedSessionShape.schema,
+      read: async (tx, context, input) => {
+        const session = await sessionOf(tx, context, deps, input, input.body.SessionToken)
+        return { status: 200, body: namedSessionShape.write(session, writingOf(context)), isSecret: true }
+      },
+    },
     refusals: {
       409: 'Nothing was captured, the session was completed before or has expired, or the customer is archived',
     },
@@ -93,7 +146,10 @@ export const captureSessionOperations = (
     success: { status: 201, schema: namedSessionShape.schema },
     read: async (db, context, input) => ({
       status: 201,
-      body: namedSessionShape.write(await sessionOfPath(db, context, deps, input), writingOf(context)),
+      body: namedSessionShape.write(
+        await sessionOf(db, context, deps, input, input.params['SessionToken']),
+        writingOf(context),
+      ),
     }),
   }),
   lookupOperation({
@@ -105,7 +161,8 @@ export const captureSessionOperations = (
     success: { status: 200, schema: { type: 'string' } },
     read: async (db, context, input) => ({
       status: 200,
-      body: JSON.stringify((await sessionOfPath(db, context, deps, input)).html),
+      body: JSON.stringify((await sessionOf(db, context, deps, input, input.params['SessionToken'])).html),
     }),
   }),
+  ...saleOperations(deps),
 ]

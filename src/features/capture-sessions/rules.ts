@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
-import type { CaptureSession, SessionSale } from './queries.ts'
+import type { CaptureSession, SaleState, SessionSale } from './queries.ts'
 
 /** Rules of sessions: what is captured in a currency, when a session ends, whose money a charge is. */
 
@@ -46,6 +47,28 @@ export const isKeptWithoutSale = ({
 /** Returns the sale of a session whose money is there: charged, and not given back or about to be. */
 export const soldOf = ({ sale }: Pick<CaptureSession, 'sale'>): SessionSale | undefined =>
   sale?.state === 'charged' && (sale.refundState === null || sale.refundState === 'refused') ? sale : undefined
+
+/** Hours after which a gateway that was asked about a sale in vain counts as silent. */
+const SILENT_HOURS = 24
+
+/** Returns whether a gateway has been silent about a sale for so long that a person may settle it. */
+export const isSilent = ({ silentSince }: { silentSince: Instant }, now: Instant): boolean =>
+  Date.parse(now) >= Date.parse(silentSince) + SILENT_HOURS * HOUR_MS
+
+/** Reasons for which a sale waits: the outcome of its charge, or of its refund; or that somebody sees to a refund that was refused for good. */
+export const SALE_WAITINGS = ['charge', 'refund', 'refused'] as const
+export type SaleWaiting = (typeof SALE_WAITINGS)[number]
+
+/** Returns what a sale waits for; null where its money is in one place. Rule: a refused refund is settled, too, by a customer who has the session. */
+export function waitingOf(
+  session: Pick<CaptureSession, 'sale' | 'completedAt'>,
+  { chargeId, state, refundState }: { chargeId: Id; state: SaleState; refundState: SessionSale['refundState'] },
+): SaleWaiting | null {
+  if (state === 'open') return 'charge'
+  if (refundState === 'open') return 'refund'
+  const isTaken = session.sale?.chargeId === chargeId && session.completedAt !== null
+  return refundState === 'refused' && !isTaken ? 'refused' : null
+}
 
 /** Seconds of real time after which a gateway is asked again: at first after a minute, in the end every hour. */
 export const askAgainSeconds = (asks: number): number => Math.min(60 * 2 ** Math.min(asks, 6), HOUR_MS / 1000)

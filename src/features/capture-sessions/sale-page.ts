@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
 import { pageOperation, type PageOperation, type Shown } from '../../platform/http/pages.ts'
-import { languageOf } from '../../platform/locale/format.ts'
+import { formatsOf, languageOf } from '../../platform/locale/format.ts'
 import { html, type Html } from '../../platform/page/html.ts'
 import { askGateway } from '../gateways/call.ts'
 import type { GatewayType } from '../gateways/facts.ts'
@@ -44,9 +44,11 @@ export function salePage(
     return inFrame(found, { title: words.waiting, content })
   }
   const { type } = found.gateway
+  const { amountMinor, currency } = found.session
   const url = bankUrl(type, confirmUrl, path)
   const content = html`<h1>${words.confirm}</h1>
     ${isTooEarly && html`<p class="note bad" role="alert" tabindex="-1">${words.unconfirmed}</p>`}
+    <p class="due"><strong>${words.toPay(formatsOf(locale).money(amountMinor, currency))}</strong></p>
     <p>${words.confirmText}</p>
     ${url !== undefined && html`<iframe class="bank" src="${url}" title="${words.bankFrame}"></iframe>`}
     <form method="post" action="${path}${BELOW_CONFIRM}">

@@ -25,6 +25,11 @@ export interface Sale {
   isConfirmingOver: boolean
   confirmUrl: string | null
   wasUnanswered: boolean
+  /** Since when the gateway has not answered what became of the charge, or of its refund, by the account's clock. */
+  silentSince: Instant
+  isSilenceAnnounced: boolean
+  /** A process asks the gateway right now. */
+  isAsked: boolean
   /** The gateway's key of the refund. */
   refundId: Id | null
   refundState: 'open' | 'made' | 'refused' | null
@@ -35,7 +40,8 @@ const COLUMNS = fragment`
   charge_id as "chargeId", capture_session_id as "sessionId", gateway_id as "gatewayId", currency, amount_minor as "amountMinor", method,
   begun_at as "begunAt", state, charged_on as "chargedOn", gateway_reference as "gatewayReference", confirm_by is not null as "awaitsCustomer",
   coalesce(confirm_by <= clock_timestamp(), false) as "isConfirmingOver", confirm_url as "confirmUrl", was_unanswered as "wasUnanswered",
-  refund_id as "refundId", refund_state as "refundState", asks`
+  silent_since as "silentSince", is_silence_announced as "isSilenceAnnounced", refund_id as "refundId", refund_state as "refundState", asks,
+  coalesce(leased_until between clock_timestamp() and clock_timestamp() + interval '2 minutes', false) as "isAsked"`
 
 /** A call outlives this no more: it is given up after a minute. */
 const LEASE = fragment`clock_timestamp() + interval '2 minutes'`
@@ -48,14 +54,15 @@ export const drawChargeId = async (tx: Transaction): Promise<Id> =>
 export async function insertSale(
   tx: Transaction,
   session: CaptureSession,
-  sale: { chargeId: Id; method: Buffer; begunAt: Instant },
+  sale: { chargeId: Id; method: Buffer; gatewayToken: string | null; begunAt: Instant },
 ): Promise<Sale> {
   const written = await oneRow<Sale>(
     tx,
-    sql`insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, begun_at, state,
+    sql`insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, gateway_token,
+                                   begun_at, silent_since, state,
                                    leased_until, next_ask_at)
         values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
-                ${sale.method}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`,
+                ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`,
   )
   await tx.rows(sql`
     update capture_sessions set charge_id = ${sale.chargeId} where account_id = ${tx.account} and capture_session_id = ${session.id}`)
@@ -96,18 +103,28 @@ export const claimSale = (tx: Transaction, chargeId: Id, isAll: boolean) =>
 export const putOffSale = (
   tx: Transaction,
   { chargeId, asks }: Pick<Sale, 'chargeId' | 'asks'>,
-  { wasUnanswered, waitSeconds }: { wasUnanswered: boolean; waitSeconds: number },
+  to: Pick<Sale, 'wasUnanswered' | 'silentSince'> & { waitSeconds: number },
 ) =>
   tx.rows(sql`
-    update capture_sales set was_unanswered = ${wasUnanswered}, asks = ${asks + 1}, leased_until = null,
-      next_ask_at = clock_timestamp() + interval '1 second' * ${waitSeconds}::integer
+    update capture_sales set was_unanswered = ${to.wasUnanswered}, silent_since = ${to.silentSince}, asks = ${asks + 1}, leased_until = null,
+      next_ask_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
+/** Notes that a person was shown that the gateway of a sale has fallen silent. */
+export const noteSilenceAnnounced = (tx: Transaction, chargeId: Id) =>
+  tx.rows(
+    sql`update capture_sales set is_silence_announced = true where account_id = ${tx.account} and charge_id = ${chargeId}`,
+  )
+
 /** Notes that the customer's bank waits for him. The time that he has is not made longer by asking. */
-export const noteAwaited = (tx: Transaction, chargeId: Id, url: string | null, seconds: number) =>
+export const noteAwaited = (
+  tx: Transaction,
+  chargeId: Id,
+  { url, seconds, now }: { url: string | null; seconds: number; now: Instant },
+) =>
   tx.rows(sql`
     update capture_sales set confirm_by = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer),
-      confirm_url = ${url}, was_unanswered = false, leased_until = null,
+      confirm_url = ${url}, was_unanswered = false, silent_since = ${now}, leased_until = null,
       next_ask_at = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer)
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
@@ -118,15 +135,15 @@ export const closeSale = (
   to: Pick<Sale, 'chargedOn' | 'gatewayReference'> & { state: Exclude<SaleState, 'open'> },
 ) =>
   tx.rows(sql`
-    update capture_sales set state = ${to.state}, charged_on = ${to.chargedOn}, gateway_reference = ${to.gatewayReference}, method = null,
+    update capture_sales set state = ${to.state}, charged_on = ${to.chargedOn}, gateway_reference = ${to.gatewayReference}, method = null, gateway_token = null,
       confirm_by = null, confirm_url = null, leased_until = null, next_ask_at = null, asks = 0, was_unanswered = false
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
-/** Begins the refund of a charge: its identifier is the gateway's key, drawn from those of refunds. */
-export const beginSaleRefund = (tx: Transaction, chargeId: Id) =>
+/** Begins the refund of a charge: its identifier is the gateway's key, drawn from those of refunds. `now` is of the account's clock. */
+export const beginSaleRefund = (tx: Transaction, chargeId: Id, now: Instant) =>
   tx.rows(sql`
     update capture_sales set refund_id = nextval('payment_refunds_refund_id_seq'), refund_state = 'open', next_ask_at = clock_timestamp(),
-      leased_until = null, asks = 0, was_unanswered = false
+      leased_until = null, asks = 0, was_unanswered = false, silent_since = ${now}, is_silence_announced = false
      where account_id = ${tx.account} and charge_id = ${chargeId} and refund_id is null`)
 
 export const closeSaleRefund = (tx: Transaction, chargeId: Id, state: 'made' | 'refused') =>

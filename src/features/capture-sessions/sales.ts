@@ -10,6 +10,7 @@ import {
   type CapturedMethod,
   openSaleMethod,
   sealSaleMethod,
+  tokenOf,
 } from './captured.ts'
 import {
   type CaptureSession,
@@ -20,7 +21,7 @@ import {
   noteGiveBackRefused,
 } from './queries.ts'
 import { recordSession } from './record.ts'
-import { askAgainSeconds, CONFIRM_SECONDS, isKeptWithoutSale } from './rules.ts'
+import { askAgainSeconds, CONFIRM_SECONDS, isKeptWithoutSale, isSilent } from './rules.ts'
 import {
   beginSaleRefund,
   closeSale,
@@ -29,6 +30,7 @@ import {
   insertSale,
   lockSale,
   noteAwaited,
+  noteSilenceAnnounced,
   putOffSale,
   type Sale,
 } from './sale-queries.ts'
@@ -53,6 +55,7 @@ export async function beginSale(
   return insertSale(tx, session, {
     chargeId,
     method: sealSaleMethod(envelope, tx.account, chargeId, method),
+    gatewayToken: tokenOf(method),
     begunAt: moment.now,
   })
 }
@@ -63,7 +66,8 @@ interface Locked {
   sale: Sale
 }
 
-async function lockBoth(
+/** Locks a session with one of its sales. */
+export async function lockSaleAndSession(
   tx: Transaction,
   { sessionId, chargeId }: Pick<Sale, 'sessionId' | 'chargeId'>,
 ): Promise<Locked> {
@@ -81,9 +85,9 @@ export async function finishSale(
   begun: Sale,
   outcome: ChargeAnswer,
 ): Promise<SaleResult> {
-  const locked = await lockBoth(tx, begun)
+  const locked = await lockSaleAndSession(tx, begun)
   const { sale } = locked
-  if (sale.state !== 'open') return finishLate(tx, locked, outcome)
+  if (sale.state !== 'open') return finishLate(tx, context, locked, outcome)
   switch (outcome.kind) {
     case 'succeeded':
       return succeed(tx, context, deps, locked, outcome)
@@ -95,27 +99,45 @@ export async function finishSale(
       await closeSale(tx, sale.chargeId, { state: 'not_made', chargedOn: null, gatewayReference: null })
       return 'no_answer'
     case 'requires_action':
-      await noteAwaited(tx, sale.chargeId, outcome.url, CONFIRM_SECONDS)
+      await noteAwaited(tx, sale.chargeId, { url: outcome.url, seconds: CONFIRM_SECONDS, now: context.moment.now })
       return 'waiting'
     case 'pending':
-    case 'unknown': {
-      const wasUnanswered = sale.wasUnanswered || outcome.kind === 'unknown'
-      await putOffSale(tx, sale, { wasUnanswered, waitSeconds: askAgainSeconds(sale.asks) })
+    case 'unknown':
+      await putOff(tx, context, sale, outcome.kind)
       return 'waiting'
-    }
   }
+}
+
+/** Lets go of a sale whose gateway is to be asked again. Rule: once it was silent for 24 hours that is an event, and a person may settle the sale. */
+async function putOff(tx: Transaction, context: RequestContext, sale: Sale, kind: ChargeAnswer['kind']): Promise<void> {
+  const { now } = context.moment
+  await putOffSale(tx, sale, {
+    wasUnanswered: sale.wasUnanswered || kind === 'unknown',
+    silentSince: kind === 'pending' || kind === 'requires_action' ? now : sale.silentSince,
+    waitSeconds: askAgainSeconds(sale.asks),
+  })
+  if (kind === 'pending' || sale.isSilenceAnnounced || !isSilent(sale, now)) return
+  await noteSilenceAnnounced(tx, sale.chargeId)
+  const about = sale.refundState === 'open' ? 'refund' : 'charge'
+  const reason = `The gateway has not answered for 24 hours what became of the ${about} of sale ${sale.chargeId}.`
+  await recordSession(tx, context, 'capture_session.sale_silent', sale.sessionId, null, reason)
 }
 
 /**
  * Rule: a charge that was made though it was found not made belongs to nobody, for its session went on without it: it goes back at once.
  */
-async function finishLate(tx: Transaction, { session, sale }: Locked, outcome: ChargeAnswer): Promise<SaleResult> {
+async function finishLate(
+  tx: Transaction,
+  { moment }: RequestContext,
+  { session, sale }: Locked,
+  outcome: ChargeAnswer,
+): Promise<SaleResult> {
   if (sale.state === 'charged') return 'captured'
   if (outcome.kind === 'succeeded') {
     const { on: chargedOn, gatewayReference } = outcome
     await forgetCharge(tx, session.id, sale.chargeId)
     await closeSale(tx, sale.chargeId, { state: 'charged', chargedOn, gatewayReference })
-    await beginSaleRefund(tx, sale.chargeId)
+    await beginSaleRefund(tx, sale.chargeId, moment.now)
   }
   return sale.state === 'declined' ? 'declined' : 'no_answer'
 }
@@ -169,7 +191,7 @@ export async function finishGivingBack(
   outcome: ChargeAnswer,
   endSession: (session: CaptureSession) => Promise<void>,
 ): Promise<void> {
-  const { session, sale } = await lockBoth(tx, begun)
+  const { session, sale } = await lockSaleAndSession(tx, begun)
   if (sale.refundState !== 'open') return
   const isOfSession = session.sale?.chargeId === sale.chargeId && session.capturedAt !== null
   switch (outcome.kind) {
@@ -182,10 +204,8 @@ export async function finishGivingBack(
       if (isOfSession) await noteGiveBackRefused(tx, session.id, context.moment.now)
       await recordSession(tx, context, 'capture_session.give_back_refused', session.id, null, outcome.message)
       return
-    default: {
-      const wasUnanswered = sale.wasUnanswered || outcome.kind === 'unknown'
-      await putOffSale(tx, sale, { wasUnanswered, waitSeconds: askAgainSeconds(sale.asks) })
-    }
+    default:
+      await putOff(tx, context, sale, outcome.kind)
   }
 }
 
@@ -199,7 +219,7 @@ export async function failGivingBack(
   made: Sale,
   { message }: Declined,
 ): Promise<void> {
-  const { session, sale } = await lockBoth(tx, made)
+  const { session, sale } = await lockSaleAndSession(tx, made)
   if (sale.refundState !== 'made') return
   await closeSaleRefund(tx, sale.chargeId, 'refused')
   if (session.sale?.chargeId === sale.chargeId) await noteGiveBackFailed(tx, session.id, context.moment.now)

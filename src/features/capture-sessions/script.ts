@@ -29,7 +29,9 @@ export const FRAME_SCRIPT = `(() => {
 
 /** The script of a bank that a gateway plays inside of the frame: once it was answered, the frame around it goes on by its button. */
 export const BANK_SCRIPT = `(() => {
-  if (!document.querySelector('[data-answered]') || parent === self) return
+  if (parent === self) return
+  document.documentElement.className = 'framed'
+  if (!document.querySelector('[data-answered]')) return
   const button = parent.document.getElementById('go-on')
   if (button) button.form.requestSubmit(button)
 })()`

@@ -9,7 +9,7 @@ import type { StoreOutcome } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
 import { storeCard } from '../payment-methods/add-card.ts'
-import { closeIntent, insertIntent, lockIntent } from '../payment-methods/intent-queries.ts'
+import { closeIntent, insertIntent, lockIntent, takeToken } from '../payment-methods/intent-queries.ts'
 import { abandonIntent, removeAtGateway } from '../payment-methods/removal.ts'
 import type { CardMethodBody } from '../payment-methods/wire.ts'
 import { capture, capturedCard, type CapturedDeps, type CapturedMethod } from './captured.ts'
@@ -106,6 +106,10 @@ async function finish(
   if (!session || !intent?.isOpen) return 'no_answer'
   switch (outcome.kind) {
     case 'stored': {
+      if (!(await takeToken(tx, intent, outcome.token))) {
+        await abandonIntent(tx, intent)
+        return 'no_answer'
+      }
       await closeIntent(tx, intentId)
       if (session.capturedAt !== null) {
         await removeAtGateway(tx, { gatewayId: gateway.id, gatewayToken: outcome.token })

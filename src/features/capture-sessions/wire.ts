@@ -1,10 +1,11 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { amountColumn, type Column, recordShape } from '../../platform/wire/columns.ts'
-import { amount, currencyCode, flag, guid, requiredReference, text } from '../../platform/wire/fields.ts'
+import { amount, currencyCode, date, flag, guid, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, required, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type CaptureSession, SALE_TYPES } from './queries.ts'
-import { type SessionState, STATES } from './rules.ts'
+import { SALE_WAITINGS, type SessionState, STATES } from './rules.ts'
+import type { UnsettledSale } from './unsettled-queries.ts'
 
 export const VAULTING_TYPES = ['VaultGateway', 'VaultNone'] as const
 
@@ -89,3 +90,22 @@ const completionInputs = {
   SessionToken: required(text()),
 }
 export const CompletionIn = objectOf(completionInputs, { name: 'CaptureCompletionInput' })
+
+/** A sale on which a person has to decide. */
+export const unsettledSaleShape = recordShape<UnsettledSale>()('UnsettledCaptureSale', {
+  captureSaleID: [outId('The key under which the gateway knows the charge'), ({ chargeId }) => chargeId],
+  iframeCapturePayID: [outId(), ({ sessionId }) => sessionId],
+  gatewayID: [outId(), ({ gatewayId }) => gatewayId],
+  CurrencyCode: [outText(), ({ currency }) => currency],
+  Amount: amountColumn<UnsettledSale>(({ amountMinor }) => amountMinor),
+  DateCreated: instant(({ begunAt }) => begunAt),
+  Waiting: [outWord(SALE_WAITINGS), ({ waiting }) => waiting],
+  SilentSince: instant(({ silentSince }) => silentSince),
+  transactionID: [orNull(outText()), ({ gatewayReference }) => gatewayReference],
+  Description: [orNull(outText()), ({ description }) => description],
+})
+
+export const SaleResultIn = objectOf(
+  { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
+  { name: 'CaptureSaleResult' },
+)

@@ -16,7 +16,8 @@ import { lockedInvoice } from '../invoices/manual.ts'
 import { findInvoice, type Invoice } from '../invoices/queries.ts'
 import { type Gateway, findGateway } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
-import { closeIntent, lockIntent } from '../payment-methods/intent-queries.ts'
+import { noAnswer } from '../payment-methods/add-card.ts'
+import { closeIntent, lockIntent, takeToken } from '../payment-methods/intent-queries.ts'
 import { drawMethodId, findMethod, listMethodsOf } from '../payment-methods/queries.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import { findWaitingLine } from '../batches/waiting-queries.ts'
@@ -240,7 +241,10 @@ async function beginByCustomer(
   const { invoice } = await lockedInvoice(tx, context, id)
   const { ended, entered } = card
   // Whoever closed the intent meanwhile has seen to it that the gateway keeps nothing.
-  if (entered && !(await lockIntent(tx, entered.intentId))?.isOpen) return NOTHING
+  const intent = entered && (await lockIntent(tx, entered.intentId))
+  if (entered && !intent?.isOpen) return NOTHING
+  // Its intent stays open, and is abandoned by the duty that looks after those.
+  if (entered && intent && !(await takeToken(tx, intent, entered.newCard.gatewayToken))) throw noAnswer()
   const way = await enteredWayOf(tx, card)
   const isCardKept = entered === undefined && way !== undefined
   if (ended) await finishTry(tx, context, ended.t, ended.known, { isCardKept })

@@ -68,17 +68,23 @@ export async function beginCollect(
       'payment_method_missing',
       `Invoice ${id} is collected by ${invoice.collectionMethod}, ${await reasonUntried(tx, invoice)}.`,
     )
-  const paid = () => refused('nothing_to_collect', `Invoice ${id} was paid by the customer's unallocated money.`)
   if (isDebit(way)) {
     const line = await collectByLine(tx, context, deps, dunned, way)
-    if (!line) throw paid()
+    if (!line) throw coveredBy(id)
     return { answer: await answerOf(tx, context, line.paymentId) }
   }
   const { replaced = null } = standing ?? {}
   const t = await beginTry(tx, context, dunned, way, { step: null, isByHand: true, replaced })
-  if (!t) throw paid()
+  if (!t) throw coveredBy(id)
   return { intent: t.paymentId, call: { t, way } }
 }
+
+/** Refuses to collect what unallocated money covers. A refusal keeps nothing: that money is still unallocated when the caller reads this. */
+const coveredBy = (id: InvoiceId) =>
+  refused(
+    'nothing_to_collect',
+    `Nothing is collected for invoice ${id}: the customer's unallocated money covers it. Allocate that (PUT /v1/payments/{paymentID} or /v1/credits/{creditNoteID}, AutoApply true).`,
+  )
 
 /**
  * Returns the line that waits, where the same method is to be collected, or what it was, where a card takes its place; undefined where no try is

@@ -312,6 +312,19 @@ describe('POST /v1/invoices/{invoiceID}/collect', () => {
     ])
   })
 
+  test('refuses what unallocated money covers, and says that this is to be allocated: it stays unallocated', async () => {
+    const { client, customerID, invoice, read } = await shop(CARDS.good)
+    const id = await invoice(115)
+    const money = { customerID, Amount: 200, CurrencyCode: 'USD', Method: 'eft', Date: '2027-01-02', Allocations: [] }
+    const { paymentID } = (await client.post('/v1/payments', money)).body
+    const reply = await client.post(`/v1/invoices/${id}/collect`)
+    expect([reply.status, reply.body.Errors[0].Code]).toEqual([409, 'nothing_to_collect'])
+    expect(reply.body.Errors[0].Message).toContain('Allocate that')
+    expect(await read(id)).toMatchObject({ Status: 'Due', Balance: 115 })
+    expect((await client.put(`/v1/payments/${paymentID}`, { ...money, AutoApply: true })).status).toBe(204)
+    expect(await read(id)).toMatchObject({ Status: 'Paid' })
+  })
+
   test('answers the failed payment where the card is declined, and the steps come as planned', async () => {
     const { client, invoice, read, move, attempts } = await shop(CARDS.poor)
     const id = await invoice(115)

@@ -51,15 +51,15 @@ async function calledWorker(duty: Duty) {
     begun()
     return more
   }
-  const worker = await startWorker(deps, [{ ...duty, run }])
+  const worker = await startWorker(deps, [{ ...duty, everyMs: 3_600_000, run }])
   onTestFinished(() => worker.stop())
   await first
   return { rounds: () => rounds }
 }
 
-/** Waits until a value is there; fails where it is not within some seconds, which is less than a duty sleeps. */
+/** Waits until a value is there; fails where it is not within some seconds, which is far less than a duty sleeps. */
 const until = (read: () => unknown, wanted: unknown) =>
-  expect.poll(read, { timeout: 8000, interval: 20 }).toEqual(wanted)
+  expect.poll(read, { timeout: 30_000, interval: 20 }).toEqual(wanted)
 
 describe('the pass of a minute', () => {
   test('makes the line of an invoice that was issued since, and lowers, moves and ends it with the invoice', async () => {

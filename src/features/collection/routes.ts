@@ -70,6 +70,7 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     summary: 'Settle a try by hand once its gateway has been silent for 24 hours',
     body: TryResultIn,
     success: { status: 204 },
+    representation: paymentKind.representation,
     refusals: { 409: 'It is no try, its outcome is known, or the gateway may still answer' },
     record: (tx, context, { params }) => paymentKind.locked(tx, context, params),
     references: async (_tx, _context, { body }, problems) => checkReason(body, '', problems),

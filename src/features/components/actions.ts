@@ -115,7 +115,7 @@ export async function addComponent(
   body: NewComponentBody & { ComponentVersion: FirstVersionBody },
   currencies: readonly CurrencyInput[],
 ): Promise<ComponentTree> {
-  const wanted = componentFromWire(body, body.ComponentCode)
+  const wanted = componentFromWire(body, { code: body.ComponentCode, glCode: null })
   const component = await refuseOn(insertComponent(tx, tx.account, wanted, 1), refusals(wanted))
   const first = { ownerId: component.id, versionNo: 1, isDefault: true, isActive: true }
   const versionId = await insertComponentVersion(tx, tx.account, { ...first, name: body.ComponentVersion.VersionName })
@@ -143,7 +143,7 @@ export async function editComponent(
   present: Component,
   body: ComponentBody,
 ): Promise<ComponentTree> {
-  const edited = { ...present, ...componentFromWire(body, present.code) }
+  const edited = { ...present, ...componentFromWire(body, present) }
   const frozen = frozenFields(present, edited)
   if (frozen.length > 0 && (await isComponentUsed(tx, tx.account, present.id)))
     throw conflict(

@@ -1,5 +1,6 @@
+import { onlyUpdated } from '../events/update-queries.ts'
 import type { ComponentType } from '../../engine/subscription/components.ts'
-import type { TermType } from '../../kernel/calendar.ts'
+import type { Instant, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type {
@@ -12,8 +13,8 @@ import type {
 } from '../../kernel/ids.ts'
 import type { Scheme } from '../../engine/subscription/pricing.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { VersionChoice, VersionTree } from '../packages/versioned.ts'
 
 /** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
@@ -29,6 +30,7 @@ export interface ComponentInput {
   termType: TermType
   type: ComponentType
   scheme: Scheme
+  glCode: string | null
 }
 
 export interface Component extends ComponentInput {
@@ -65,7 +67,7 @@ export type ComponentTree = VersionTree<Component, ComponentVersion>
 
 const COMPONENT = fragment`
   component_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", unit_name as "unitName",
-  term, term_type as "termType", type, scheme, last_version_no as "lastVersionNo"`
+  term, term_type as "termType", type, scheme, gl_code as "glCode", last_version_no as "lastVersionNo"`
 
 export const findComponent = (db: Queryable, account: AccountId, id: ComponentId) =>
   firstRow<Component>(
@@ -85,12 +87,29 @@ export const lockComponentVersions = (tx: Transaction, account: AccountId, id: C
   tx.rows(sql`
     select 1 from component_versions where account_id = ${account} and component_id = ${id} order by component_version_id for update`)
 
-export const listComponents = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
-  db.rows<Component>(sql`
-    select ${COMPONENT} from components where account_id = ${account} order by component_id offset ${start.skip} limit ${limit}`)
+/** Conditions of the list of components; what is null or left out is none. */
+export interface ComponentFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
+  /** Code in small letters. */
+  codeKey?: string | null
+}
 
-export const countComponents = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from components where account_id = ${account}`)
+export const listComponents = (
+  db: Queryable,
+  account: AccountId,
+  filter: ComponentFilter,
+  start: PageStart,
+  limit: number,
+) =>
+  db.rows<Component>(sql`
+    select ${COMPONENT} from components where account_id = ${account} ${onward(start, 'component_id')} ${onlyUpdated(account, 'component', 'component_id', filter.since)} ${onlyWith('code_key', filter.codeKey)} order by component_id ${inPage(start, limit)}`)
+
+export const countComponents = (db: Queryable, account: AccountId, filter: ComponentFilter) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from components where account_id = ${account} ${onlyUpdated(account, 'component', 'component_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`,
+  )
 
 function chosen(account: AccountId, choice: VersionChoice | { componentIds: readonly ComponentId[] }): Fragment {
   if ('componentIds' in choice)
@@ -98,7 +117,7 @@ function chosen(account: AccountId, choice: VersionChoice | { componentIds: read
   if ('versionNo' in choice)
     return fragment`v.account_id = ${account} and v.component_id = ${choice.ownerId} and v.version_no = ${choice.versionNo}::bigint`
   return fragment`v.account_id = ${account} and v.component_id = ${choice.ownerId}
-    order by v.component_version_id offset ${choice.skip} limit ${choice.limit}`
+    order by v.component_version_id ${inPage(choice.start, choice.limit)}`
 }
 
 interface VersionRow extends Omit<ComponentVersion, 'currencies'> {
@@ -129,7 +148,7 @@ export async function listComponentVersions(
       left join component_version_currencies c on c.account_id = ${account} and c.component_version_id = v.component_version_id
       left join component_brackets b
              on b.account_id = ${account} and b.component_version_currency_id = c.component_version_currency_id
-     order by v.component_version_id, c.component_version_currency_id, b.qty_from`)
+     order by v.component_version_id ${'start' in choice ? direction(choice.start) : NOTHING}, c.component_version_currency_id, b.qty_from`)
   return treeOf(rows)
 }
 
@@ -204,9 +223,9 @@ export const insertComponent = (tx: Transaction, account: AccountId, c: Componen
     tx,
     sql`
     insert into components (account_id, package_group_id, code, name, description, is_active, unit_name, term, term_type, type, scheme,
-      last_version_no)
+      gl_code, last_version_no)
     values (${account}, ${c.groupId}, ${c.code}, ${c.name}, ${c.description}, ${c.isActive}, ${c.unitName}, ${c.term}, ${c.termType},
-      ${c.type}, ${c.scheme}, ${lastVersionNo})
+      ${c.type}, ${c.scheme}, ${c.glCode}, ${lastVersionNo})
     returning ${COMPONENT}`,
   )
 
@@ -214,7 +233,7 @@ export const updateComponent = (tx: Transaction, account: AccountId, c: Componen
   tx.rows(sql`
     update components set package_group_id = ${c.groupId}, code = ${c.code}, name = ${c.name}, description = ${c.description},
       is_active = ${c.isActive}, unit_name = ${c.unitName}, term = ${c.term}, term_type = ${c.termType}, type = ${c.type},
-      scheme = ${c.scheme}, last_version_no = ${c.lastVersionNo}
+      scheme = ${c.scheme}, gl_code = ${c.glCode}, last_version_no = ${c.lastVersionNo}
     where account_id = ${account} and component_id = ${c.id}`)
 
 /** Deletes a component with its versions, currencies and brackets. */

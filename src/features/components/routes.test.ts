@@ -36,6 +36,7 @@ describe('POST /v1/components', () => {
       Name: 'Seats',
       Descrip: 'People who may sign in',
       isActive: true,
+      GLCode: null,
       packageGroupID: group,
       UnitName: 'per seat',
       Term: 1,

@@ -1,3 +1,5 @@
+import { optional } from '../../platform/wire/read.ts'
+import { text } from '../../platform/wire/fields.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import {
@@ -9,7 +11,7 @@ import {
   lockedComponent,
   removeComponent,
 } from './actions.ts'
-import { type Component, countComponents, listComponents, listComponentTrees } from './queries.ts'
+import { type Component, type ComponentFilter, countComponents, listComponents, listComponentTrees } from './queries.ts'
 import { componentVersionOperations } from './version-routes.ts'
 import { componentEtag, ComponentIn, componentShape, NewComponentIn } from './wire.ts'
 
@@ -22,6 +24,9 @@ export const componentOperations = (): Operation[] => [
     tag,
     summary: 'List components with their versions and bracket prices',
     out: componentShape,
+    filters: { ComponentCode: optional(text({ takesNumbers: true })) },
+    filterOf: (query): ComponentFilter => ({ codeKey: query.ComponentCode?.toLowerCase() }),
+    knowsUpdates: true,
     rows: listComponents,
     count: countComponents,
     complete: (db, { account }, rows) => listComponentTrees(db, account.id, rows),

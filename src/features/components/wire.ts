@@ -2,6 +2,7 @@ import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { currencyCode, flag, longText, price, requiredReference, text, whole } from '../../platform/wire/fields.ts'
+import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
@@ -101,6 +102,7 @@ export const componentShape = recordShape<ComponentTree>()('Component', {
   TermType: [outWord(TERM_TYPES), ({ owner }) => owner.termType],
   Type: [outWord(TYPES), ({ owner }) => owner.type],
   Scheme: [outWord(SCHEMES), ({ owner }) => owner.scheme],
+  GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
   ComponentVersions: recordsColumn(componentVersionShape, ({ versions }) => versions),
 })
 
@@ -175,6 +177,9 @@ const sharedFields = {
   TermType: required(word(TERM_TYPES)),
   Descrip: optional(longText()),
   isActive: optional(described(flag(), 'Left out it is false; only an active component can be added to subscriptions')),
+  GLCode: optional(
+    glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
+  ),
 } satisfies Properties
 
 const newComponentFields = { ComponentCode: required(text()), ...sharedFields } satisfies Properties
@@ -212,10 +217,13 @@ export type ComponentVersionBody = BodyOf<typeof versionFields>
 export type NewComponentBody = BodyOf<typeof newComponentFields>
 export type ComponentBody = BodyOf<typeof componentFields>
 
-/** Reads the component of a body; `code` is the one to keep where the body brings none. */
-export const componentFromWire = (body: ComponentBody, code: string): ComponentInput => ({
+/** Reads the component of a body; what a body may leave out without a meaning, its codes, stays as `present` has it. */
+export const componentFromWire = (
+  body: ComponentBody,
+  present: Pick<ComponentInput, 'code' | 'glCode'>,
+): ComponentInput => ({
   groupId: body.packageGroupID,
-  code: body.ComponentCode ?? code,
+  code: body.ComponentCode ?? present.code,
   name: body.Name,
   description: body.Descrip ?? null,
   isActive: body.isActive ?? false,
@@ -224,4 +232,5 @@ export const componentFromWire = (body: ComponentBody, code: string): ComponentI
   termType: body.TermType,
   type: body.Type,
   scheme: body.Scheme,
+  glCode: body.GLCode === undefined ? present.glCode : body.GLCode,
 })

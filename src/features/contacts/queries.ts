@@ -1,7 +1,7 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 /** The fields of a contact. The password's hash is in no answer and no event; only hasPassword is read with the rest. */
 export interface ContactInput {
@@ -53,7 +53,7 @@ export const listContacts = (
 ) =>
   db.rows<Contact>(sql`
     select ${COLUMNS} from customer_contacts where account_id = ${account} ${conditions(filter)}
-     order by contact_id offset ${start.skip} limit ${limit}`)
+     order by contact_id ${inPage(start, limit)}`)
 
 export const countContacts = (db: Queryable, account: AccountId, filter: ContactFilter) =>
   countOf(db, sql`select count(*) as "n" from customer_contacts where account_id = ${account} ${conditions(filter)}`)

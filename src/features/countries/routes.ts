@@ -3,6 +3,8 @@ import { memoryAnswer } from '../../platform/http/list.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { listQuery } from '../../platform/http/query.ts'
 import { readableKind } from '../../platform/http/record.ts'
+import { text } from '../../platform/wire/fields.ts'
+import { optional } from '../../platform/wire/read.ts'
 import { countryShape, stateShape } from './wire.ts'
 
 const tag = 'Countries'
@@ -24,9 +26,13 @@ export const countryOperations = (): Operation[] => [
     path: '/v1/countries',
     tag,
     summary: 'List the countries that customers and tax rules can name',
-    query: listQuery({}),
+    query: listQuery({ Code: optional(text()) }),
     success: { status: 200, schema: countryShape.list.schema },
-    read: (_db, context, { query, url }) => memoryAnswer(COUNTRIES, countryShape, context, query, url),
+    read: (_db, context, { query, url }) => {
+      const wanted = query.Code?.toUpperCase()
+      const found = wanted == null ? COUNTRIES : COUNTRIES.filter(({ code }) => code === wanted)
+      return memoryAnswer(found, countryShape, context, query, url)
+    },
   }),
   readOperation({
     id: 'listCountryStates',

@@ -28,6 +28,16 @@ describe('adding a credit note', () => {
       Amount: 46,
       CreditNumber: 'C-7',
       Memo: 'late',
+      Reason: null,
+      invoiceID: invoices[0],
+      TotalEx: 43,
+      TotalTax: 3,
+      Taxes: [{ invoiceID: invoices[0], Name: 'VAT', Perc: 0.15, Category: 'S', Base: 20, TaxAmount: 3 }],
+      Lines: [],
+      Unsettled: 23,
+      isClosed: false,
+      isSent: false,
+      DateSent: null,
       Allocations: [
         {
           allocationID: expect.any(Number),
@@ -286,7 +296,7 @@ describe('credit notes of the service', () => {
     expect(note).toMatchObject({ CreditNumber: 'CN-1', Amount: 16, Status: 'Allocated', customerID })
     const url = `/v1/credits/${note.creditNoteID}`
     const refused = await client.put(url, { ...note, Amount: 15, Date: '2027-01-17' })
-    expect([refused.status, codesOf(refused)]).toEqual([409, ['service_made']])
+    expect([refused.status, codesOf(refused)]).toEqual([409, ['note_closed']])
     expect(refused.text).toContain('Amount and Date')
     const change = { CreditNumber: 'My-1', Memo: 'mine', Allocations: [] }
     expect((await client.put(url, { ...note, ...change })).status).toBe(204)
@@ -295,7 +305,7 @@ describe('credit notes of the service', () => {
     const { adjustment } = (await client.get(found)).body
     const edit = { ...adjustment, Type: 'negative', DueDate: null }
     const byOther = await client.put('/v1/adjustment/edit', { ...edit, Amount: 15 })
-    expect([byOther.status, codesOf(byOther)]).toEqual([409, ['service_made']])
+    expect([byOther.status, codesOf(byOther)]).toEqual([409, ['note_closed']])
     expect((await client.put('/v1/adjustment/edit', { ...edit, Memo: 'theirs' })).status).toBe(204)
   })
 

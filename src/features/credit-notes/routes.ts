@@ -5,20 +5,16 @@ import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
-import {
-  countCreditNotes,
-  listCreditNotes,
-  type NegativeAdjustment,
-  type NewNegative,
-} from '../money/adjustment-queries.ts'
+import { countCreditNotes, listCreditNotes, type NegativeAdjustment } from '../money/adjustment-queries.ts'
 import type { Asked } from '../money/allocate.ts'
-import { completeGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
+import { completeNotes } from '../money/corrected.ts'
 import { explainNote } from '../money/explain-credit-note.ts'
-import { givenFilterOf, givenFilters } from '../money/filters.ts'
+import { creditFilterOf, creditFilters } from '../money/filters.ts'
 import { addNegative, editNegative, removeNegative } from '../money/negative-adjustments.ts'
 import type { NegativeRecord } from '../money/records.ts'
-import { resolveAsked } from '../money/resolve.ts'
+import type { OwedDocument } from '../money/open-queries.ts'
+import { resolveAsked, resolveCredited } from '../money/resolve.ts'
 import { checkSameCustomer } from '../money/rules.ts'
 import { creditNoteShape } from '../money/shapes.ts'
 import { creditNote } from './record.ts'
@@ -27,7 +23,9 @@ import {
   creditNoteFromWire,
   CreditExplanationOut,
   creditExplanationToWire,
+  CreditNoteEdit,
   CreditNoteIn,
+  type SentNote,
 } from './wire.ts'
 
 const tag = 'Credit notes'
@@ -35,12 +33,13 @@ const tag = 'Credit notes'
 const list = {
   tag,
   out: creditNoteShape,
-  filters: givenFilters,
-  filterOf: givenFilterOf,
+  filters: creditFilters,
+  filterOf: creditFilterOf,
+  knowsUpdates: true as const,
   rows: listCreditNotes,
   count: countCreditNotes,
   pieces: (db: Queryable, context: RequestContext, rows: NegativeAdjustment[]) =>
-    creditNoteShape.list.pieces(completeGiven(db, context.account.id, 'negative_adjustment', rows), writingOf(context)),
+    creditNoteShape.list.pieces(completeNotes(db, context.account.id, rows), writingOf(context)),
 }
 
 const reading: Operation[] = [
@@ -70,7 +69,7 @@ const reading: Operation[] = [
 
 /** Credit note and allocations that a body asks for; undefined where they are wrong. */
 interface Resolved {
-  wanted: NewNegative | undefined
+  wanted: SentNote | undefined
   asked: Asked | undefined
 }
 
@@ -101,21 +100,27 @@ const writing: Operation[] = [
     summary: 'Add a credit note',
     body: CreditNoteIn,
     success: { status: 201, schema: creditNoteShape.schema },
-    references: (tx, _context, { body }, problems) => resolveNote(tx, body, problems, null),
-    write: async (tx, context, _input, _record, { wanted, asked }: Resolved) =>
-      creditNote.created(await addNegative(tx, context, wanted as NewNegative, asked as Asked), context),
+    references: async (tx, _context, { body }, problems): Promise<Resolved & { forInvoice: OwedDocument | null }> => ({
+      ...(await resolveNote(tx, body, problems, null)),
+      forInvoice: await resolveCredited(tx, body.invoiceID, problems),
+    }),
+    write: async (tx, context, _input, _record, { wanted, asked, forInvoice }) => {
+      const { memo = null, reason = null, ...sent } = wanted as SentNote
+      const added = { ...sent, memo, reason, forInvoice }
+      return creditNote.created(await addNegative(tx, context, added, asked as Asked), context)
+    },
   }),
   writeOperation({
     ...creditNote.editing,
     id: 'editCredit',
     tag,
-    summary: 'Correct a credit note and its allocations; of one that the service made, number, memo and allocations',
-    body: CreditNoteIn,
+    summary:
+      'Correct a credit note and its allocations; of a closed one number, memo and allocations, of a sent one the allocations',
+    body: CreditNoteEdit,
     references: (tx, _context, { body }, problems, present) => resolveNote(tx, body, problems, present),
     write: async (tx, context, _input, present, { wanted, asked }: Resolved) => {
-      const { customerId, dated, currency, amountMinor, ref, memo } = wanted as NewNegative
+      const { customerId, kind: _kind, ...edit } = wanted as SentNote
       checkSameCustomer(`Credit note ${present.id}`, present.customerId, customerId)
-      const edit = { dated, currency, amountMinor, ref, memo }
       return creditNote.edited(await editNegative(tx, context, present, edit, asked as Asked))
     },
   }),
@@ -123,7 +128,8 @@ const writing: Operation[] = [
     ...creditNote.deleting,
     id: 'deleteCredit',
     tag,
-    summary: 'Delete a credit note; what it paid is open again',
+    summary:
+      'Delete a credit note that was not sent; what it paid is open again, what it corrected can be credited again',
     write: async (tx, context, _input, present) => {
       await removeNegative(tx, context, present)
       return noContent()

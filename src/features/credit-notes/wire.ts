@@ -3,6 +3,7 @@ import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Problems } from '../../kernel/fault.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
 import { currencyCode, date, flag, longText, requiredReference, text } from '../../platform/wire/fields.ts'
@@ -21,11 +22,17 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { NewNegative } from '../money/adjustment-queries.ts'
-import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
+import {
+  allocationsIn,
+  creditedInvoice,
+  creditReason,
+  positiveAmount,
+  withoutListWhereAutoApply,
+} from '../money/allocation-wire.ts'
+import type { NegativeEdit } from '../money/negative-adjustments.ts'
 import type { ExplainedNote } from '../money/explain-credit-note.ts'
 
-const inputs = {
+const editing = {
   customerID: required(requiredReference()),
   Amount: required(positiveAmount()),
   CurrencyCode: required(currencyCode()),
@@ -33,16 +40,38 @@ const inputs = {
   CreditNumber: required(text(), 'Ref'),
   Memo: optional(longText()),
   AutoApply: optional(flag(), 'isAutoApply'),
+  Reason: creditReason(),
   Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 
-export const CreditNoteIn = withoutListWhereAutoApply(
-  objectOf(inputs, { name: 'CreditNoteInput', ignored: ['creditNoteID', 'Status'] }),
+const adding = { ...editing, invoiceID: creditedInvoice() } satisfies Properties
+
+/** Computed fields, ignored where a note that was read is sent back. */
+const computed = [
+  'creditNoteID',
+  'Status',
+  'TotalEx',
+  'TotalTax',
+  'Taxes',
+  'Lines',
+  'Unsettled',
+  'isClosed',
+  'isSent',
+  'DateSent',
+]
+
+export const CreditNoteIn = withoutListWhereAutoApply(objectOf(adding, { name: 'CreditNoteInput', ignored: computed }))
+/** Body of an edit, which does not change what a note corrects: one for the wrong invoice is deleted and added again. */
+export const CreditNoteEdit = withoutListWhereAutoApply(
+  objectOf(editing, { name: 'CreditNoteEdit', ignored: [...computed, 'invoiceID'] }),
 )
-export type CreditNoteBody = BodyOf<typeof inputs>
+export type CreditNoteBody = BodyOf<typeof editing>
+
+/** Fields of a credit note as a body has them. */
+export type SentNote = NegativeEdit & { customerId: CustomerId; kind: 'credit_note' }
 
 /** Reads a credit note from a body; undefined while something that it needs is missing or wrong. */
-export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Problems): NewNegative | undefined {
+export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Problems): SentNote | undefined {
   const amountMinor = amountIn(problems, 'Amount', body.Amount, body.CurrencyCode)
   const { customerID, CurrencyCode, Date: dated, CreditNumber } = body
   if (customerID === undefined || CurrencyCode === undefined || dated === undefined || CreditNumber === undefined)
@@ -55,9 +84,8 @@ export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Prob
     currency: CurrencyCode,
     amountMinor,
     ref: CreditNumber,
-    memo: body.Memo ?? null,
-    invoiceId: null,
-    subscriptionId: null,
+    memo: body.Memo,
+    reason: body.Reason,
   }
 }
 
@@ -86,6 +114,17 @@ export const CreditExplanationOut = outObject(
         Sentence: outText(),
       }),
     ),
+    Settlements: outList(
+      outObject({
+        invoiceID: outId(),
+        Gross: outNumber('What of the invoice is credited, taxes included'),
+        CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note of before this was kept')),
+        NetBefore: orNull(outNumber()),
+        TaxBefore: orNull(outNumber()),
+        Formula: outText({ description: 'How its taxes follow, one after the other; empty without taxes' }),
+        Sentence: outText(),
+      }),
+    ),
     Sentence: outText(),
   },
   'CreditExplanation',
@@ -106,7 +145,7 @@ const factsToWire = ({ facts }: CreditExplanation, digits: number, timeZone: str
 }
 
 export function creditExplanationToWire(
-  { note, netMinor, taxes, lines, sentence }: ExplainedNote,
+  { note, netMinor, taxes, lines, settlements, sentence }: ExplainedNote,
   timeZone: string,
 ): ShapeOf<typeof CreditExplanationOut> {
   const digits = digitsOf(note.currency)
@@ -120,7 +159,7 @@ export function creditExplanationToWire(
       invoiceID: invoiceId,
     })),
     Lines: lines.map((line) => {
-      const explained = explainCredit(line, digits, note.currency)
+      const explained = explainCredit(line, digits, note.currency, note.invoiceId === null)
       return {
         chargeID: line.chargeId,
         Kind: line.kind,
@@ -129,6 +168,18 @@ export function creditExplanationToWire(
         Sentence: explained.sentence,
       }
     }),
+    Settlements: settlements.map((one) => ({
+      invoiceID: one.invoiceId,
+      Gross: minorDigits(one.grossMinor, digits),
+      CreditedBefore: orNullDigits(one.creditedBeforeMinor, digits),
+      NetBefore: orNullDigits(one.netBeforeMinor, digits),
+      TaxBefore: orNullDigits(one.taxBeforeMinor, digits),
+      Formula: one.formula,
+      Sentence: one.sentence,
+    })),
     Sentence: sentence,
   }
 }
+
+const orNullDigits = (amountMinor: bigint | null, digits: number) =>
+  amountMinor === null ? null : minorDigits(amountMinor, digits)

@@ -3,8 +3,13 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { hasCurrency, holdCurrencies } from './queries.ts'
 
-const noteUnknown = (problems: Problems, currency: string, field: string): void =>
-  problems.add('currency_unknown', field, `This account does not have the currency ${currency}; add it first.`)
+/** Notes a currency that the account does not have. */
+export const noteUnknown = (problems: Problems, currency: string, field = 'CurrencyCode'): void =>
+  problems.add(
+    'currency_unknown',
+    field,
+    `This account does not have the currency ${currency}; add it with POST /v1/currencies first.`,
+  )
 
 /** Throws a Fault (400) for a currency that the account does not have: of what is only read. */
 export async function refuseUnknownCurrency(
@@ -25,7 +30,7 @@ export async function checkCurrencyHeld(
   problems: Problems,
 ): Promise<void> {
   if (currency == null || (await holdCurrencies(tx, tx.account, [currency])).length > 0) return
-  noteUnknown(problems, currency, 'CurrencyCode')
+  noteUnknown(problems, currency)
 }
 
 /**

@@ -1,7 +1,13 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, missing } from '../../kernel/fault.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { noContent, type Operation, lookupOperation, writeOperation } from '../../platform/http/operation.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  lookupOperation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { recordEvent } from '../events/record.ts'
@@ -18,6 +24,11 @@ const recordCurrencyEvent = (
   currency: string,
 ) => recordEvent(tx, context, { type, recordId: 0n, record: currencyShape.write({ currency }, writingOf(context)) })
 
+async function answerCurrencies(db: Queryable, context: RequestContext): Promise<Answer> {
+  const currencies = await listCurrencies(db, context.account.id)
+  return { status: 200, body: currencyShape.list.write(currencies, writingOf(context)) }
+}
+
 export const currencyOperations = (): Operation[] => [
   lookupOperation({
     id: 'listCurrencies',
@@ -26,10 +37,7 @@ export const currencyOperations = (): Operation[] => [
     tag,
     summary: 'List the currencies of the account',
     success: { status: 200, schema: currencyShape.list.schema },
-    read: async (db, context) => {
-      const currencies = await listCurrencies(db, context.account.id)
-      return { status: 200, body: currencyShape.list.write(currencies, writingOf(context)) }
-    },
+    read: answerCurrencies,
   }),
   writeOperation({
     id: 'addCurrency',
@@ -39,6 +47,7 @@ export const currencyOperations = (): Operation[] => [
     summary: 'Add a currency to the account',
     body: CurrencyIn,
     success: { status: 201 },
+    representation: { schema: currencyShape.list.schema, read: answerCurrencies },
     refusals: { 409: 'The account has this currency already' },
     write: async (tx, context, { body }) => {
       const added = await insertCurrency(tx, context.account.id, body.CurrencyCode)

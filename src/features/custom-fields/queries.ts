@@ -1,14 +1,14 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { CustomLabel } from '../customers/custom-value-queries.ts'
 
 const COLUMNS = fragment`custom_field_id as "id", label`
 
 export const listCustomFields = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<CustomLabel>(sql`
-    select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id offset ${start.skip} limit ${limit}`)
+    select ${COLUMNS} from custom_fields where account_id = ${account} order by custom_field_id ${inPage(start, limit)}`)
 
 export const countCustomFields = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from custom_fields where account_id = ${account}`)

@@ -1,3 +1,4 @@
+import { sendDeletedWords } from '../customers/word-queries.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -41,6 +42,7 @@ export async function anonymiseCustomer(
   await refuseUnknownOutcomes(tx, id)
   await anonymiseCustomerRow(tx, tx.account, id, NEUTRAL.text)
   await anonymiseCustomerVersions(tx, tx.account, id, NEUTRAL.text)
+  sendDeletedWords(tx, 'customers', [id])
   await forgetUnsignedMandates(tx, context, deps, id)
   await anonymiseSessions(tx, id)
   await removeMethodsOf(tx, context, id)

@@ -54,6 +54,7 @@ export const customerRemovalOperations = (
     tag: 'Customers',
     summary: 'Replace who a customer is by neutral text, for good',
     success: { status: 204 },
+    representation: customerKind.representation,
     refusals: { 409: 'A try, a refund or a debit of the customer has no outcome yet' },
     record: customerKind.deleting.record,
     write: async (tx, context, _input, { id }) => {

@@ -1,3 +1,4 @@
+import { sendWordsOfChange, sendWordsOfCustomer } from './words.ts'
 import type { ReminderKind } from '../../engine/collection/rules.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
@@ -25,8 +26,9 @@ export async function checkCustomerBody(
   tx: Transaction,
   body: Partial<CustomerBody>,
   problems: Problems,
+  present?: Customer,
 ): Promise<CustomValues | null | undefined> {
-  checkCustomer(body, problems)
+  checkCustomer(body, problems, present)
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   if (body.PrimaryGatewayID && !(await holdGateway(tx, tx.account, body.PrimaryGatewayID)))
     problems.add('gateway_unknown', 'PrimaryGatewayID', `This account has no gateway ${body.PrimaryGatewayID}.`)
@@ -55,6 +57,7 @@ export async function addCustomer(
   const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment), {
     customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
   })
+  sendWordsOfCustomer(tx, customer.id, customer)
   const view = {
     ...customer,
     activeSubscriptions: 0,
@@ -86,6 +89,7 @@ export async function editCustomer(
   await refuseOn(updateCustomer(tx, tx.account, present.id, edited, context.moment.today), {
     customers_reference_key: referenceTaken(edited.reference),
   })
+  sendWordsOfChange(tx, present.id, present, edited)
   await recordCustomerEvent(tx, context, 'customer.updated', present.id)
   return edited
 }

@@ -1,3 +1,4 @@
+import { notingChanged } from '../events/update-queries.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
@@ -26,5 +27,7 @@ export const holdCustomLabels = (tx: Transaction, account: AccountId) =>
 /** Deletes every customer's value for a label. */
 export const dropCustomValues = (tx: Transaction, account: AccountId, fieldId: Id) =>
   tx.rows(sql`
-    update customers set custom_values = nullif(custom_values - ${String(fieldId)}::text, '{}')
-     where account_id = ${account} and custom_values ? ${String(fieldId)}::text`)
+    with changed as (
+      update customers set custom_values = nullif(custom_values - ${String(fieldId)}::text, '{}')
+     where account_id = ${account} and custom_values ? ${String(fieldId)}::text returning customer_id as id)
+    ${notingChanged(account, 'customer')}`)

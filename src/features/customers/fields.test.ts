@@ -29,6 +29,8 @@ const VALUES: Record<string, readonly [first: unknown, second: unknown]> = {
   countryStateID: [1, 2],
   CurrencyCode: ['EUR', 'ZAR'],
   isWaiveTaxes: [true, false],
+  TaxCategory: ['E', 'O'],
+  TaxReason: ['Embassy', 'School'],
   PaymentMethod: ['eft', 'cheque'],
   autoSendInvoice: [false, true],
   autoSendStatement: [true, false],
@@ -36,6 +38,7 @@ const VALUES: Record<string, readonly [first: unknown, second: unknown]> = {
   Locale: ['de', 'de-CH'],
   isCollectionHold: [true, false],
   StoppedReminders: [['end_near', 'payment_due'], ['card_expiring']],
+  GLCode: ['10042', '10043'],
   CustomFields: [[{ Key: 'Industry', Value: 'Steam' }], [{ Key: 'Industry', Value: 'Ships' }]],
 }
 const first = Object.fromEntries(Object.entries(VALUES).map(([name, [value]]) => [name, value]))
@@ -74,12 +77,19 @@ describe('fields of a customer', () => {
   test.each(Object.entries(VALUES))('an edit of %s changes it, the ETag and nothing else', async (name, [, second]) => {
     const { client, path, read } = await newShop()
     const before = await read()
-    const edited = await client.put(path, { ...first, [name]: second })
+    // Who is taxed again has no reason to be exempt, and numbers of other countries are right in other ways.
+    const { TaxCategory: _, TaxReason: __, ...taxed } = first
+    const edited = await client.put(path, { ...(name === 'isWaiveTaxes' ? taxed : first), [name]: second })
     expect([edited.status, edited.body?.Errors]).toEqual([204, undefined])
     const after = await read()
     expect(after.etag).not.toBe(before.etag)
     expect(edited.headers.etag).toBe(after.etag)
-    const follows = { autoSendStatement: { StatementDate: null } }[name] ?? {}
+    const follows =
+      {
+        autoSendStatement: { StatementDate: null },
+        countryID: { VatNoStatus: 'unknown' },
+        isWaiveTaxes: { TaxCategory: null, TaxReason: null },
+      }[name] ?? {}
     expect(after.fields).toEqual({ ...before.fields, [name]: second, ...follows })
   })
 

@@ -1,4 +1,5 @@
 import type { ReminderKind } from '../../engine/collection/rules.ts'
+import type { ExemptCategory } from '../../kernel/tax.ts'
 import type { CustomValues } from './custom-value-queries.ts'
 
 export const PAYMENT_METHODS = ['cash', 'cheque', 'credit_card', 'debit_order', 'eft', 'bank_account'] as const
@@ -29,6 +30,9 @@ export interface CustomerInput {
   countryStateId: bigint | null
   currency: string
   isWaiveTaxes: boolean
+  /** Of an exempt customer: the category and the reason of the lines of 0 % that he has; null: he has none. */
+  taxCategory: ExemptCategory | null
+  taxReason: string | null
   paymentMethod: PaymentMethod
   autoSendInvoice: boolean
   autoSendStatement: boolean
@@ -38,6 +42,7 @@ export interface CustomerInput {
   /** The kinds of reminders that the customer does not want. */
   stoppedReminders: readonly ReminderKind[]
   primaryGatewayId: bigint | null
+  glCode: string | null
   customValues: CustomValues | null
 }
 
@@ -78,6 +83,8 @@ export const CUSTOMER_FIELDS = {
   countryStateId: { column: 'country_state_id', type: 'bigint', isFrozen: false, isPersonal: false },
   currency: { column: 'currency', type: 'text', isFrozen: false, isPersonal: false },
   isWaiveTaxes: { column: 'is_waive_taxes', type: 'boolean', isFrozen: false, isPersonal: false },
+  taxCategory: { column: 'tax_category', type: 'text', isFrozen: false, isPersonal: false },
+  taxReason: { column: 'tax_reason', type: 'jsonb', isFrozen: false, isPersonal: false },
   paymentMethod: { column: 'payment_method', type: 'text', isFrozen: false, isPersonal: false },
   autoSendInvoice: { column: 'auto_send_invoice', type: 'boolean', isFrozen: false, isPersonal: false },
   autoSendStatement: { column: 'auto_send_statement', type: 'boolean', isFrozen: false, isPersonal: false },
@@ -86,6 +93,7 @@ export const CUSTOMER_FIELDS = {
   isCollectionHold: { column: 'is_collection_hold', type: 'boolean', isFrozen: false, isPersonal: false },
   stoppedReminders: { column: 'stopped_reminders', type: 'text[]', isFrozen: false, isPersonal: false },
   primaryGatewayId: { column: 'primary_gateway_id', type: 'bigint', isFrozen: false, isPersonal: false },
+  glCode: { column: 'gl_code', type: 'text', isFrozen: false, isPersonal: false },
   customValues: { column: 'custom_values', type: 'jsonb', isFrozen: false, isPersonal: false },
 } as const satisfies Record<keyof CustomerInput, SetField>
 

@@ -1,10 +1,22 @@
+import { onlyUpdated } from '../events/update-queries.ts'
+import { searchCustomers } from './search.ts'
+import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWords } from './word-queries.ts'
 import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { arrayLiteral, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import {
+  arrayLiteral,
+  type Fragment,
+  fragment,
+  listed,
+  namesOf,
+  NOTHING,
+  onlyWith,
+  sql,
+} from '../../platform/database/sql.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { type CustomerInput, CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fields.ts'
 
 export interface Customer extends CustomerInput {
@@ -118,10 +130,30 @@ export async function lockCustomers(
   return locked
 }
 
+/** Locks the customer of an invoice, as `lockCustomer` does, without reading it. Returns its identifier; undefined where there is no such invoice. */
+export async function lockCustomerOfInvoice(tx: Transaction, invoiceId: InvoiceId): Promise<CustomerId | undefined> {
+  const locked = await firstRow<LockedCustomer>(
+    tx,
+    sql`select c.customer_id as "id", c.paused_on is not null as "isPaused", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
+         where c.account_id = ${tx.account}
+           and c.customer_id = (select i.customer_id from invoices i where i.account_id = ${tx.account} and i.invoice_id = ${invoiceId})
+         for no key update of c`,
+  )
+  if (locked?.isSuspendedByRule) sendReturnLook(tx)
+  return locked?.id
+}
+
 export interface CustomerFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
   reference?: string | null
   emailKey?: string | null
   status?: 'Active' | 'Suspended' | 'Archived' | null
+  vatNumber?: string | null
+  countryId?: bigint | null
+  currency?: string | null
+  /** Beginnings of words that it bears. */
+  words?: readonly string[] | null
 }
 
 const STATUS_CONDITION = {
@@ -130,29 +162,65 @@ const STATUS_CONDITION = {
   Archived: fragment`and c.archived_at is not null`,
 }
 
-const conditions = (filter: CustomerFilter): Fragment => fragment`
-  ${filter.reference == null ? NOTHING : fragment`and c.reference = ${filter.reference}`}
-  ${filter.emailKey == null ? NOTHING : fragment`and c.email_key = ${filter.emailKey}`}
+const conditions = (account: AccountId, filter: CustomerFilter, found?: FoundRecords): Fragment => fragment`
+  ${foundCondition(account, found, { list: 'customers' }, 'c')}
+  ${onlyUpdated(account, 'customer', 'c.customer_id', filter.since)} ${onlyWith('c.reference', filter.reference)} ${onlyWith('c.email_key', filter.emailKey)}
+  ${onlyWith('c.vat_number', filter.vatNumber)} ${onlyWith('c.country_id', filter.countryId)} ${onlyWith('c.currency', filter.currency)}
   ${filter.status == null ? NOTHING : STATUS_CONDITION[filter.status]}`
 
 // The page is chosen first and decorated afterwards: counting for records that are passed over would be work for nothing.
-export const listCustomers = (
+export const listCustomers = async (
   db: Queryable,
   account: AccountId,
   filter: CustomerFilter,
   start: PageStart,
   limit: number,
   today: IsoDate,
+): Promise<CustomerView[]> => {
+  const { words } = filter
+  if (words == null) return listPage(db, account, filter, start, limit, today)
+  // Nothing else is asked for: the search goes no further than to the end of the page.
+  if (hasWordsAlone(filter) && !start.isAfter) {
+    const ids = await listFound(db, account, 'customers', words, { ...start, limit })
+    return listPage(db, account, filter, { ...start, skip: 0 }, limit, today, { ids })
+  }
+  return listPage(db, account, filter, start, limit, today, await searchCustomers(db, account, words))
+}
+
+const hasWordsAlone = ({ words: _words, ...others }: CustomerFilter): boolean =>
+  Object.values(others).every((value) => value == null)
+
+const listPage = (
+  db: Queryable,
+  account: AccountId,
+  filter: CustomerFilter,
+  start: PageStart,
+  limit: number,
+  today: IsoDate,
+  found?: FoundRecords,
 ) =>
   db.rows<CustomerView>(sql`
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from (
-      select * from customers c where c.account_id = ${account} and c.customer_id >= ${start.fromId} ${conditions(filter)}
-       order by c.customer_id offset ${start.skip} limit ${limit}) c
+      select * from customers c where c.account_id = ${account} ${onward(start, 'c.customer_id')} ${conditions(account, filter, found)}
+       order by c.customer_id ${inPage(start, limit)}) c
       ${primaryMethod(account)}
-     order by c.customer_id`)
+     order by c.customer_id ${direction(start)}`)
 
-export const countCustomers = (db: Queryable, account: AccountId, filter: CustomerFilter) =>
-  countOf(db, sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(filter)}`)
+export const countCustomers = async (db: Queryable, account: AccountId, filter: CustomerFilter) => {
+  const { words } = filter
+  if (words != null && hasWordsAlone(filter)) return countFound(db, account, 'customers', words)
+  const found = words == null ? undefined : await searchCustomers(db, account, words)
+  return countOf(
+    db,
+    sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(account, filter, found)}`,
+  )
+}
+
+/** Lists the languages of customers; null for one without its own. */
+export const listLocales = (tx: Transaction, ids: readonly CustomerId[]) =>
+  tx.rows<{ id: CustomerId; locale: string | null }>(sql`
+    select customer_id as "id", locale from customers
+     where account_id = ${tx.account} and customer_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 /** Lists customers by identifier, in the order given; unknown ones are left out. */
 export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
@@ -255,6 +323,7 @@ export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, 
 /** Deletes a customer. Its ended subscriptions go with it; nothing else of it may be left by then. */
 export async function deleteCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<void> {
   await tx.rows(sql`delete from customers where account_id = ${account} and customer_id = ${id}`)
+  sendDeletedWords(tx, 'customers', [id])
   sendUncount(tx, 'customers', [id])
 }
 

@@ -28,7 +28,12 @@ const list = {
     reference: query.Reference,
     emailKey: query.Email?.toLowerCase(),
     status: query.comp_status,
+    vatNumber: query.VatNo,
+    countryId: query.countryID,
+    currency: query.CurrencyCode,
+    words: query.q?.words,
   }),
+  knowsUpdates: true as const,
   blocks: 'customers' as const,
   rows: listCustomers,
   count: countCustomers,
@@ -92,7 +97,7 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
     summary: 'Replace the fields of a customer',
     body: CustomerIn,
     refusals: { 409: 'Another customer has the Reference, or the currency cannot change any more' },
-    references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
+    references: (tx, _context, { body }, problems, present) => checkCustomerBody(tx, body, problems, present),
     write: async (tx, context, { body }, present, customValues) => {
       const edited = await editCustomer(tx, context, present, body, customValues)
       const isOther =
@@ -121,6 +126,7 @@ const pausing = ({ onReturn, onCollectionChanged }: CustomerDeps): Operation[] =
       success: { status: 204 },
       record: customerKind.editing.record,
       etag: customerKind.editing.etag,
+      representation: customerKind.representation,
       write: async (tx, context, _input, customer) => {
         await changePause(tx, context, customer, change, onReturn)
         if (change === 'suspend' || change === 'archive') await onCollectionChanged(tx, context, customer.id)

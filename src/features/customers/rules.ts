@@ -3,7 +3,7 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
 import { type CustomerInput, FROZEN_NAMES, type FrozenCustomer } from './fields.ts'
 import type { Customer, Pause } from './queries.ts'
-import type { CustomerBody } from './wire.ts'
+import { type CustomerBody, exemptionOf } from './wire.ts'
 
 /** Returns the name by which mails and documents address a customer: a company's name, or both names of a person. */
 export const customerNameOf = (customer: { name: string; lastName?: string | null; isCompany: boolean }): string =>
@@ -20,11 +20,32 @@ export function placeOf(body: Partial<CustomerBody>): { countryId: bigint | null
 }
 
 /** Notes what is wrong with a customer's fields taken together. */
-export function checkCustomer(body: Partial<CustomerBody>, problems: Problems): void {
+export function checkCustomer(
+  body: Partial<CustomerBody>,
+  problems: Problems,
+  present?: Pick<Customer, 'taxCategory' | 'taxReason'>,
+): void {
   const isRefused = (field: string) => problems.found.some((problem) => problem.field === field)
   if (!body.isCompany && body.LastName == null && !isRefused('LastName') && !isRefused('isCompany')) {
     problems.add('required', 'LastName', 'LastName is required for an individual (isCompany false).')
   }
+  if (!['isWaiveTaxes', 'TaxCategory', 'TaxReason'].some(isRefused)) checkExemption(body, problems, present)
+}
+
+/** Notes what is wrong with why a customer is exempt. Rule: the category needs isWaiveTaxes, the reason the category; E has none by itself. */
+function checkExemption(
+  body: Partial<CustomerBody>,
+  problems: Problems,
+  present: Pick<Customer, 'taxCategory' | 'taxReason'> | undefined,
+): void {
+  const { TaxCategory, TaxReason, isWaiveTaxes } = body
+  const { taxCategory, taxReason } = exemptionOf(body, present)
+  if (TaxCategory != null && !isWaiveTaxes)
+    problems.add('not_exempt', 'TaxCategory', `TaxCategory ${TaxCategory} is for customers with isWaiveTaxes true.`)
+  else if (TaxReason != null && taxCategory === null)
+    problems.add('not_exempt', 'TaxReason', 'TaxReason is for customers with isWaiveTaxes true and a TaxCategory.')
+  else if (taxCategory === 'E' && taxReason === null)
+    problems.add('required', 'TaxReason', 'TaxReason is required with TaxCategory E.')
 }
 
 type CustomField = NonNullable<CustomerBody['CustomFields']>[number]

@@ -1,12 +1,16 @@
+import { search } from '../../platform/wire/search.ts'
 import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
+import { EXEMPT_CATEGORIES } from '../../kernel/tax.ts'
+import { VAT_NUMBER_STATUSES, vatNumberStatus } from '../../kernel/vat-numbers.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { type Column, type Columns, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, email, flag, languageTag, reference, text, whole } from '../../platform/wire/fields.ts'
+import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
 import {
   type BodyOf,
   distinct,
@@ -85,6 +89,9 @@ const ENTRIES = {
   LastName: setText('lastName'),
   RegistrationNumber: setText('registrationNumber'),
   VatNo: setText('vatNumber', text({ takesNumbers: true })),
+  VatNoStatus: computed(orNull(outWord(VAT_NUMBER_STATUSES)), ({ vatNumber, countryId }) =>
+    vatNumber === null ? null : vatNumberStatus(vatNumber, countryId === null ? null : Number(countryId)),
+  ),
   Company: setText('company'),
   Email: setText('email', email()),
   EmailCC: setText('emailCc', email()),
@@ -110,6 +117,13 @@ const ENTRIES = {
     customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
   ),
   isWaiveTaxes: set('isWaiveTaxes', optional(flag()), outFlag(), { blank: false }),
+  TaxCategory: set(
+    'taxCategory',
+    optional(word(EXEMPT_CATEGORIES, { anyCase: true })),
+    orNull(outWord(EXEMPT_CATEGORIES)),
+    { isKept: true },
+  ),
+  TaxReason: set('taxReason', optional(text()), orNull(outText()), { isKept: true }),
   PaymentMethod: set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
   ActiveSubs: computed(outInteger(), (c) => c.activeSubscriptions),
   Balance: computed(outNumber('What the customer owes in its own currency'), (c) =>
@@ -140,6 +154,16 @@ const ENTRIES = {
     ),
     outList(outWord(REMINDER_KINDS)),
     { blank: [], isKept: true },
+  ),
+  GLCode: set(
+    'glCode',
+    optional(
+      glCode(
+        'Code of the customer in the chart of the accountant, as the number of a debtor; left out of an edit it stays',
+      ),
+    ),
+    outGlCode('Code of the customer in the chart of the accountant; null: the collective Debtor of GLCodes'),
+    { isKept: true },
   ),
 }
 
@@ -215,9 +239,23 @@ export const CustomerIn = objectOf(inputs, {
 export type CustomerBody = BodyOf<typeof inputs>
 
 export const customerFilters = {
+  q: optional(search()),
   Reference: optional(text()),
   Email: optional(text()),
   comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
+  VatNo: optional(text({ takesNumbers: true })),
+  countryID: optional(reference()),
+  CurrencyCode: optional(currencyCode()),
+}
+
+/** Returns why a customer is exempt. Rule: absent fields stay while he is exempt; one who is taxed again, or for no reason, has none. */
+export function exemptionOf(
+  body: Partial<CustomerBody>,
+  present?: Pick<CustomerInput, 'taxCategory' | 'taxReason'>,
+): Pick<CustomerInput, 'taxCategory' | 'taxReason'> {
+  const taxCategory = body.TaxCategory === undefined ? (present?.taxCategory ?? null) : body.TaxCategory
+  if (!body.isWaiveTaxes || taxCategory === null) return { taxCategory: null, taxReason: null }
+  return { taxCategory, taxReason: body.TaxReason === undefined ? (present?.taxReason ?? null) : body.TaxReason }
 }
 
 /** Returns the values of a body as they replace those of `present` (PUT), or start from the defaults (add). Checks come before. */
@@ -242,6 +280,7 @@ export function customerFromWire(
     currency: body.CurrencyCode ?? present?.currency ?? defaults.currency,
     countryId: defaults.countryId,
     countryStateId: defaults.countryStateId,
+    ...exemptionOf(body, present),
     customValues: defaults.customValues === undefined ? (present?.customValues ?? null) : defaults.customValues,
   }
 }

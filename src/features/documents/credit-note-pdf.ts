@@ -1,32 +1,52 @@
 import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
-import { drawTable, type Row } from '../../platform/pdf/table.ts'
+import { drawTable, fittedColumns, type Row } from '../../platform/pdf/table.ts'
 import type { CreditNoteDocument } from './document.ts'
-import { drawParties, drawSums, drawTexts, type Letter, openLetter } from './letter.ts'
+import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, taxLine } from './letter.ts'
+import type { Words } from './words.ts'
 
-/** Draws a credit note as a tagged PDF. */
+/** Returns the title of a credit note: one that corrects no invoice is money alone. */
+export const titleOfNote = (words: Words, { invoices }: Pick<CreditNoteDocument, 'invoices'>): string =>
+  invoices.length > 0 ? words.correction : words.accountCredit
+
+/** Draws a credit note as a tagged PDF: what it corrects, and nothing that its money does. */
 export function renderCreditNote(note: CreditNoteDocument): Buffer {
-  const letter = openLetter(note, { title: (words) => words.creditNote, number: note.number })
+  const letter = openLetter(note, { title: (words) => titleOfNote(words, note), number: note.number })
   const { words, formats } = letter
+  const [only, ...others] = note.invoices
+  if (!note.isSent) drawNotice(letter, words.provisional)
+  if (!only) drawNotice(letter, words.correctsNone)
+  else if (note.unsettledMinor > 0n)
+    drawNotice(letter, words.unsettled(formats.money(note.unsettledMinor, note.currency)))
   drawParties(letter, note, words.creditedTo, [
     [words.creditNumber, note.number],
     [words.date, formats.longDate(note.date)],
-    [words.forInvoice, note.invoiceNumber],
+    [
+      words.forInvoice,
+      only && others.length === 0 ? words.invoiceOf(only.number ?? '', formats.date(only.date)) : null,
+    ],
     [words.currency, note.currency],
   ])
-  if (note.lines.length > 0) drawLines(letter, note)
+  drawLines(letter, note)
   drawTotals(letter, note)
-  drawUse(letter, note)
-  drawTexts(letter, [[words.notes, note.memo]])
+  drawTexts(letter, [[words.reason, note.reason]])
   return letter.sheet.finish()
 }
 
-function drawLines({ sheet, words, formats }: Letter, { lines, currency }: CreditNoteDocument): void {
+/** Draws the lines that are credited; without them the part of each invoice. */
+function drawLines({ sheet, words, formats }: Letter, { lines, invoices, currency }: CreditNoteDocument): void {
+  const parts = invoices.map(({ number, date, netMinor }) => ({
+    name: words.partOfInvoice(number ?? '', formats.date(date)),
+    description: null,
+    netMinor,
+  }))
+  const drawn = lines.length > 0 ? lines : parts
+  if (drawn.length === 0) return
   const columns = [
-    { title: words.description, width: sheet.width - 130 },
-    { title: words.amountIn(currency), width: 130, align: 'right' as const },
+    { title: words.description, width: sheet.width },
+    { title: words.amountIn(currency), width: 140, align: 'right' as const },
   ]
-  const rows = lines.map(({ name, description, netMinor }): Row => {
+  const rows = drawn.map(({ name, description, netMinor }): Row => {
     const small = description ? [{ text: description, ink: ink(8, 'regular', QUIET) }] : []
     return {
       cells: [
@@ -35,41 +55,24 @@ function drawLines({ sheet, words, formats }: Letter, { lines, currency }: Credi
       ],
     }
   })
-  drawTable(sheet, columns, rows, { x: sheet.left })
+  drawTable(sheet, fittedColumns(columns, rows, sheet.width), rows, { x: sheet.left })
   sheet.y += 10
 }
 
-/** Draws the sums. With lines, net and taxes add up to the total; without, the taxes are what the total contains. */
-function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: CreditNoteDocument): void {
+/** Draws the sums: net, taxes, and the total; of what corrects no invoice the total alone. */
+function drawTotals(
+  letter: Letter,
+  { invoices, taxes, currency, totalMinor, unsettledMinor }: CreditNoteDocument,
+): void {
   const { words, formats } = letter
   const total = { name: words.credited, value: formats.money(totalMinor, currency), isStrong: true }
-  const label = lines.length > 0 ? words.taxLabel : words.containedTax
-  const taxLines = taxes.map(({ name, rate, amountMinor }) => ({
-    name: label(name, formats.rate(rate)),
-    value: formats.amount(amountMinor, currency),
-  }))
-  if (lines.length === 0) return drawSums(letter, [total, ...taxLines])
-  const netMinor = sumMinor(lines, 'netMinor')
-  drawSums(letter, [{ name: words.subtotal, value: formats.amount(netMinor, currency) }, ...taxLines, total])
-}
-
-function drawUse(letter: Letter, { applied, unallocatedMinor, currency }: CreditNoteDocument): void {
-  const { sheet, words, formats } = letter
-  sheet.y += 16
-  sheet.need(70)
-  const columns = [
-    { title: words.usedFor, width: sheet.width - 240 },
-    { title: words.date, width: 110 },
-    { title: words.amountIn(currency), width: 130, align: 'right' as const },
-  ]
-  const rowOf = (cells: string[]): Row => ({ cells: cells.map((text) => [{ text, ink: ink(8.5) }]) })
-  const rows = applied.map(({ date, kind, reference, amountMinor }) =>
-    rowOf([
-      [words.movements[kind], reference].filter(Boolean).join(' '),
-      formats.date(date),
-      formats.amount(amountMinor, currency),
-    ]),
-  )
-  if (unallocatedMinor > 0n) rows.push(rowOf([words.unallocated, '', formats.amount(unallocatedMinor, currency)]))
-  if (rows.length > 0) drawTable(sheet, columns, rows, { x: sheet.left })
+  if (invoices.length === 0) return drawSums(letter, [total])
+  const netMinor = totalMinor - unsettledMinor - sumMinor(taxes)
+  const rest = { name: words.withoutInvoice, value: formats.amount(unsettledMinor, currency) }
+  drawSums(letter, [
+    { name: words.subtotal, value: formats.amount(netMinor, currency) },
+    ...taxes.map((tax) => taxLine(letter, tax, currency)),
+    ...(unsettledMinor > 0n ? [rest] : []),
+    total,
+  ])
 }

@@ -45,7 +45,7 @@ function pdfOf(client: TestClient, id: number | string) {
 }
 
 describe('what a credit note shows', () => {
-  test("a caller's note: its amount, the taxes it contains by what it is allocated to, and what is left of it", async () => {
+  test("a caller's note: what it corrects of which invoice, and the part that corrects none", async () => {
     const { client, customerID } = await shop()
     const id = await invoice(client, customerID, 100)
     const { creditNoteID } = await credit(client, customerID, {
@@ -58,13 +58,13 @@ describe('what a credit note shows', () => {
     expect(await documentOf(client, creditNoteID)).toMatchObject({
       number: 'CN-7',
       date: '2027-01-12',
-      invoiceNumber: null,
+      isSent: false,
+      invoices: [{ number: '1', date: '2027-01-11', netMinor: 20_00n, grossMinor: 23_00n }],
       lines: [],
-      taxes: [{ name: 'VAT', amountMinor: 3_00n }],
+      taxes: [{ name: 'VAT', amountMinor: 3_00n, baseMinor: 20_00n }],
       totalMinor: 60_00n,
-      applied: [{ kind: 'invoice', reference: '1', amountMinor: 23_00n }],
-      unallocatedMinor: 37_00n,
-      memo: 'Sorry.',
+      unsettledMinor: 37_00n,
+      reason: 'Sorry.',
     })
   })
 
@@ -77,24 +77,64 @@ describe('what a credit note shows', () => {
     const [{ creditNoteID }] = (await client.get('/v1/credits')).body
     const [{ invoiceNum }] = await invoicesOf(client, `subscriptionID=${subscriptionID}`)
     expect(await documentOf(client, creditNoteID)).toMatchObject({
-      invoiceNumber: String(invoiceNum),
+      invoices: [{ number: String(invoiceNum), grossMinor: 23_10n }],
+      reason: `Abonnement ${subscriptionID}: 21.01.2027 bis 10.02.2027 nicht genutzt`,
       lines: [{ name: 'Plan', description: '21.01.2027 bis 10.02.2027, 21 von 31 Tagen', netMinor: 21_00n }],
       taxes: [{ name: 'MwSt', amountMinor: 2_10n }],
       totalMinor: 23_10n,
     })
   })
 
-  test('names and addresses are those of the day it was made, whatever is edited later', async () => {
+  test('names, addresses and language are those of the moment it was sent, before that those of today', async () => {
     const { client, customerID, customer } = await shop()
     const { creditNoteID } = await credit(client, customerID, { Amount: 5, CreditNumber: 'A' })
-    const before = await documentOf(client, creditNoteID)
-    expect([before.account.name, before.customer.name]).toEqual(['Acme', 'Łódź Ltd'])
-    await client.put('/v1/account', { Name: 'Other' })
-    await client.put(`/v1/customers/${customerID}`, { ...customer, Name: 'New Ltd' })
-    expect({ ...(await documentOf(client, creditNoteID)), createdAt: before.createdAt }).toEqual(before)
-    const later = (await credit(client, customerID, { Amount: 5, CreditNumber: 'B' })).creditNoteID
-    expect((await documentOf(client, later)).customer.name).toBe('New Ltd')
+    const rename = async (account: string, name: string, Locale: string) => {
+      await client.put('/v1/account', { Name: account })
+      await client.put(`/v1/customers/${customerID}`, { ...customer, Name: name, Locale })
+    }
+    const shown = async () => {
+      const { account, customer: to, locale } = await documentOf(client, creditNoteID)
+      return [account.name, to.name, locale]
+    }
+    expect(await shown()).toEqual(['Acme', 'Łódź Ltd', 'en'])
+    await rename('Other', 'New Ltd', 'de')
+    expect(await shown()).toEqual(['Other', 'New Ltd', 'de'])
+    await client.put(`/v1/credits/${creditNoteID}/send`, { isMailed: false })
+    const sent = await documentOf(client, creditNoteID)
+    await rename('Third', 'Newer Ltd', 'en')
+    expect(await documentOf(client, creditNoteID)).toEqual(sent)
+    expect([sent.account.name, sent.customer.name, sent.locale]).toEqual(['Other', 'New Ltd', 'de'])
+    // Sending again changes nothing.
+    await client.put(`/v1/credits/${creditNoteID}/send`, { isMailed: false })
+    expect(await documentOf(client, creditNoteID)).toEqual(sent)
   })
+
+  test('the Memo of the service is in the language of the customer, and plain English as in the country of the account', async () => {
+    const memoOf = async (customer: object) => {
+      const client = await service.newAccount({ clockAt: '2025-12-15T08:00:00.000Z' })
+      await client.put('/v1/account', { Country: 'ZA' })
+      const { subscriptionID } = await subscribe(client, { price: 31 }, {}, { autoSendInvoice: false, ...customer })
+      await client.put('/v1/clock', { Now: '2025-12-25' })
+      await client.put(`/v1/subscriptions/${subscriptionID}/cancel/prorata`)
+      const [{ Memo, creditNoteID }] = (await client.get('/v1/credits')).body
+      expect((await documentOf(client, creditNoteID)).reason).toBe(Memo)
+      return Memo.replace(String(subscriptionID), '26')
+    }
+    expect(await memoOf({ Locale: 'en-US' })).toBe('Subscription 26: unused Dec 25, 2025 to Jan 14, 2026')
+    expect(await memoOf({})).toBe('Subscription 26: unused 25 Dec 2025 to 14 Jan 2026')
+    expect(await memoOf({ Locale: 'de' })).toBe('Abonnement 26: 25.12.2025 bis 14.01.2026 nicht genutzt')
+  })
+})
+
+test('a note that corrects an exempt invoice has the reason that this froze, whatever the rule says now', async () => {
+  const { client, customerID, customer } = await shop()
+  const exempt = { ...customer, isWaiveTaxes: true, TaxCategory: 'E', TaxReason: 'A school.' }
+  expect((await client.put(`/v1/customers/${customerID}`, exempt)).status).toBe(204)
+  const id = await invoice(client, customerID, 100)
+  await client.put(`/v1/customers/${customerID}`, { ...exempt, TaxReason: 'Another.' })
+  const { body } = await client.post(`/v1/invoices/${id}/credit`, { Amount: 10, Reason: 'Late.' })
+  const { taxes } = await documentOf(client, body.creditNoteID)
+  expect(taxes).toMatchObject([{ category: 'E', amountMinor: 0n, baseMinor: 10_00n, reason: { und: 'A school.' } }])
 })
 
 test('an invoice tells payments, credit notes and what was written off, in the order in which they came', async () => {
@@ -136,11 +176,48 @@ describe('GET /v1/credits/{creditNoteID}/pdf', () => {
     for (const part of [
       'Credit note CN7',
       'Łódź Ltd',
-      'Amount credited $23.00 of which VAT 15% 3.00',
-      'Invoice 1 Jan 12, 2027 23.00',
+      'Part of the total of invoice 1 of Jan 11, 2027 20.00',
+      'Subtotal 20.00 VAT 15% on 20.00 3.00 Amount credited $23.00',
     ])
       expect(text).toContain(part)
   })
+})
+
+test.skipIf(!hasPoppler)(
+  'a preview shows a note as it would be sent, and that it would correct no invoice (needs poppler-utils)',
+  async () => {
+    const { client, customerID } = await shop({ Locale: 'en' })
+    const { creditNoteID } = await credit(client, customerID, { Amount: 7, CreditNumber: 'K-9' })
+    const textOf = async (query: string) => {
+      const authorization = `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`
+      const url = `/v1/credits/${creditNoteID}/pdf${query}`
+      const { rawPayload } = await service.app.server.inject({ method: 'GET', url, headers: { authorization } })
+      return textOfPdf(rawPayload).replaceAll(/\s+/g, ' ')
+    }
+    const none = 'This credit note corrects no invoice, and takes back no tax.'
+    const [before, preview] = [await textOf(''), await textOf('?preview=true')]
+    expect(before).toContain('provisional')
+    expect(preview).toContain(none)
+    expect(preview).not.toContain('provisional')
+    expect((await client.put(`/v1/credits/${creditNoteID}/send`, { isMailed: false })).status).toBe(204)
+    expect(await textOf('')).toBe(preview)
+  },
+)
+
+test('a note that was sent is the same PDF for ever, wherever its money goes', async () => {
+  const { client, customerID } = await shop({ Locale: 'en' })
+  const ids = [await invoice(client, customerID, 100), await invoice(client, customerID, 50)]
+  const sent = { Amount: 23, CreditNumber: 'CN9', allocations: [{ invoiceID: ids[0], amountApplied: 23 }] }
+  const { creditNoteID } = await credit(client, customerID, sent)
+  const provisional = (await pdfOf(client, creditNoteID)).rawPayload
+  expect((await client.put(`/v1/credits/${creditNoteID}/send`, { isMailed: false })).status).toBe(204)
+  const first = (await pdfOf(client, creditNoteID)).rawPayload
+  expect(first.equals(provisional)).toBe(false)
+  await client.put('/v1/clock', { Now: '2027-02-11' })
+  const { body: note } = await client.get(`/v1/credits/${creditNoteID}`)
+  const Allocations = [{ invoiceID: ids[1], amountApplied: 10 }]
+  expect((await client.put(`/v1/credits/${creditNoteID}`, { ...note, Allocations })).status).toBe(204)
+  expect((await pdfOf(client, creditNoteID)).rawPayload.equals(first)).toBe(true)
 })
 
 describe('PUT /v1/credits/{creditNoteID}/send', () => {

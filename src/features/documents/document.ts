@@ -1,7 +1,8 @@
-import type { PositiveKind } from '../../engine/money/postings.ts'
 import type { Ageing, MovementsStatement } from '../../engine/money/statement.ts'
+import type { Supply } from '../../engine/supply.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
+import type { TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import type { MandateDrawing } from '../emandates/document.ts'
 import type { PlainFields } from '../invoices/fields.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
@@ -49,6 +50,9 @@ export interface DocumentTax {
   taxNumber: string | null
   baseMinor: bigint
   amountMinor: bigint
+  /** Why it is none, where it is one of 0 %: in words of the document, or of the rule that made it none. */
+  category: TaxCategory | null
+  reason: TaxReason | null
 }
 
 /** A payment, credit note or bad debt that was applied to an invoice so far. */
@@ -72,6 +76,7 @@ export interface InvoiceDocument extends DocumentHead, Partial<PlainFields> {
   reference: string
   invoiceDate: IsoDate
   dueDate: IsoDate
+  supply: Supply
   currency: string
   lines: readonly DocumentLine[]
   taxes: readonly DocumentTax[]
@@ -80,24 +85,34 @@ export interface InvoiceDocument extends DocumentHead, Partial<PlainFields> {
   /** The sum of what was applied after these and is not listed; 0 where all is. */
   appliedAfterMinor: bigint
   balanceMinor: bigint
+  /** Bad debt on it. */
+  writtenOffMinor: bigint
   bankDetails: string | null
+}
+
+/** Invoice that a credit note corrects, and what of the note it is settled for. */
+export interface CorrectedInvoice {
+  number: string | null
+  date: IsoDate
+  /** Net and gross, in minor units. */
+  netMinor: bigint
+  grossMinor: bigint
 }
 
 export interface CreditNoteDocument extends DocumentHead {
   number: string
   date: IsoDate
   currency: string
-  /** The number of the invoice that it credits. */
-  invoiceNumber: string | null
-  /** Net; none where a caller gave an amount alone. */
+  /** False: its texts may still change, and what it corrects may too. */
+  isSent: boolean
+  invoices: readonly CorrectedInvoice[]
+  /** Net; none where a part of the total is credited. */
   lines: readonly { name: string; description: string | null; netMinor: bigint }[]
-  /** Given back; where there are no lines they are contained in the total. */
-  taxes: readonly { name: string; rate: Decimal; amountMinor: bigint }[]
+  taxes: readonly DocumentTax[]
+  /** Part of its total that corrects no invoice, in minor units. */
+  unsettledMinor: bigint
   totalMinor: bigint
-  /** Debts that the credit note pays: an invoice by its number, or a positive adjustment by its reference. */
-  applied: readonly { date: IsoDate; kind: 'invoice' | PositiveKind; reference: string | null; amountMinor: bigint }[]
-  unallocatedMinor: bigint
-  memo: string | null
+  reason: string | null
 }
 
 /** Section of a statement for one currency. */

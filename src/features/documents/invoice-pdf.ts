@@ -1,8 +1,8 @@
 import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
-import { type TableColumn, drawTable, type Row } from '../../platform/pdf/table.ts'
-import type { DocumentLine, DocumentTax, InvoiceDocument } from './document.ts'
-import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, type SumLine } from './letter.ts'
+import { drawTable, fittedColumns, type Row, type TableColumn } from '../../platform/pdf/table.ts'
+import type { DocumentLine, InvoiceDocument } from './document.ts'
+import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, supplyFact, taxLine } from './letter.ts'
 
 /** Draws an invoice as a tagged PDF. Drafts and cancelled ones are marked across each page and in words. */
 export function renderInvoice(invoice: InvoiceDocument): Buffer {
@@ -19,6 +19,7 @@ export function renderInvoice(invoice: InvoiceDocument): Buffer {
     [words.invoiceNumber, invoice.number],
     [words.invoiceDate, formats.longDate(invoice.invoiceDate)],
     [words.dueDate, formats.longDate(invoice.dueDate)],
+    supplyFact(letter, invoice.supply),
     [words.reference, invoice.reference],
     [words.poNumber, invoice.poNumber],
     [words.currency, invoice.currency],
@@ -36,10 +37,10 @@ export function renderInvoice(invoice: InvoiceDocument): Buffer {
 
 function drawLines({ sheet, words, formats }: Letter, { lines, currency }: InvoiceDocument): void {
   const columns: TableColumn[] = [
-    { title: words.description, width: sheet.width - 260 },
-    { title: words.quantity, width: 65, align: 'right' },
-    { title: words.unitPrice, width: 85, align: 'right' },
-    { title: words.amountIn(currency), width: 110, align: 'right' },
+    { title: words.description, width: sheet.width },
+    { title: words.quantity, width: 80, align: 'right' },
+    { title: words.unitPrice, width: 95, align: 'right' },
+    { title: words.amountIn(currency), width: 125, align: 'right' },
   ]
   const plain = ink(9)
   const rowOf = ({ name, description, quantity, unitPrice, netMinor }: DocumentLine): Row => ({
@@ -53,27 +54,23 @@ function drawLines({ sheet, words, formats }: Letter, { lines, currency }: Invoi
       [{ text: formats.amount(netMinor, currency), ink: plain }],
     ],
   })
-  drawTable(sheet, columns, lines.map(rowOf), { x: sheet.left })
+  const rows = lines.map(rowOf)
+  drawTable(sheet, fittedColumns(columns, rows, sheet.width), rows, { x: sheet.left })
   sheet.y += 10
 }
 
 function drawTotals(letter: Letter, { lines, taxes, currency, totalMinor }: InvoiceDocument): void {
   const { words, formats } = letter
   const netMinor = sumMinor(lines, 'netMinor')
-  const taxLine = ({ name, rate, taxNumber, baseMinor, amountMinor }: DocumentTax): SumLine => ({
-    name: words.taxLabel(name, formats.rate(rate)),
-    details: [words.taxOn(formats.amount(baseMinor, currency)), taxNumber && words.taxNumber(taxNumber)],
-    value: formats.amount(amountMinor, currency),
-  })
   drawSums(letter, [
     ...(taxes.length > 0 ? [{ name: words.subtotal, value: formats.amount(netMinor, currency) }] : []),
-    ...taxes.map(taxLine),
+    ...taxes.map((tax) => taxLine(letter, tax, currency)),
     { name: words.total, value: formats.money(totalMinor, currency), isStrong: true },
   ])
 }
 
 function drawApplied(letter: Letter, invoice: InvoiceDocument): void {
-  const { applied, appliedAfterMinor, balanceMinor, currency, state } = invoice
+  const { applied, appliedAfterMinor, balanceMinor, writtenOffMinor, currency, state } = invoice
   const { sheet, words, formats } = letter
   if (applied.length > 0) {
     sheet.y += 16
@@ -100,4 +97,5 @@ function drawApplied(letter: Letter, invoice: InvoiceDocument): void {
   if (state !== 'issued') return
   sheet.y += 10
   drawSums(letter, [{ name: words.balanceDue, value: formats.money(balanceMinor, currency), isStrong: true }])
+  if (writtenOffMinor > 0n) drawTexts(letter, [[null, words.writtenOff(formats.money(writtenOffMinor, currency))]])
 }

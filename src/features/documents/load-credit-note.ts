@@ -1,18 +1,23 @@
-import { equals } from '../../kernel/decimal.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import type { CreditLine } from '../../engine/subscription/credits.ts'
+import { equals, ZERO } from '../../kernel/decimal.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
-import { type ExplainedTax, explainNote } from '../money/explain-credit-note.ts'
+import { listInvoiceTaxes } from '../invoices/queries.ts'
+import { takenTaxes, type TaxOfNote, unsettledMinor } from '../money/corrected.ts'
+import { listCreditLines } from '../money/credit-note-queries.ts'
+import { isReasonOfService, reasonOfNote } from '../money/note-reason.ts'
 import type { NegativeRecord } from '../money/records.ts'
-import { listInvoiceNumbers } from '../money/open-queries.ts'
-import type { CreditNoteDocument } from './document.ts'
+import type { CorrectedInvoice, CreditNoteDocument, DocumentTax } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
-import { getFrozenPartiesOfNote, listUses } from './queries.ts'
+import { type FrozenParties, getFrozenPartiesOfNote, listInvoiceHeads } from './queries.ts'
 import { wordsOf } from './words.ts'
 
 /**
- * Loads a credit note as its document shows it: names and addresses as they were when it was made, what it was used for as it is now. One
- * of the service shows its lines and their taxes; one of a caller its amount, and the taxes that this contains by what it is allocated to.
+ * Loads a credit note as its document shows it: names and addresses as they were when it was sent, before that as they are now, and what it
+ * corrects. Where its money goes is not on it, so that a note that was sent is the same for ever.
  */
 export async function loadCreditNoteDocument(
   db: Queryable,
@@ -20,40 +25,70 @@ export async function loadCreditNoteDocument(
   note: NegativeRecord,
 ): Promise<CreditNoteDocument> {
   const { account } = context
-  const [head, explained, applied, [credited]] = await Promise.all([
-    getFrozenPartiesOfNote(db, account.id, note.id).then((frozen) => loadHead(db, context, note.customerId, frozen)),
-    explainNote(db, account.id, note),
-    listUses(db, account.id, note.id),
-    note.invoiceId === null ? [] : listInvoiceNumbers(db, account.id, [note.invoiceId]),
+  const taken = takenTaxes(note.settlements)
+  const [head, lines, invoices, taxes] = await Promise.all([
+    loadFrozen(db, account.id, note).then((frozen) => loadHead(db, context, note.customerId, frozen)),
+    note.lines.length === 0 ? [] : listCreditLines(db, account.id, note.id),
+    loadCorrected(db, context, note),
+    withReasons(db, account.id, taken),
   ])
   const { bankDetails: _none, ...letter } = head
   const words = wordsOf(formatsOf(letter.locale).language)
   return {
     ...letter,
+    createdAt: note.sentAt ?? letter.createdAt,
     number: note.ref ?? '',
     date: note.dated,
     currency: note.currency,
-    invoiceNumber: credited?.number?.toString() ?? null,
-    lines: explained.lines.map((line) => ({
+    isSent: note.sentAt !== null,
+    invoices,
+    lines: lines.map((line) => ({
       name: line.kind === 'setup' ? words.setup : line.kind === 'trial' ? words.trial : line.name,
       description: daysText(line, letter.locale),
       netMinor: line.netMinor,
     })),
-    taxes: byTax(explained.taxes),
+    taxes,
+    unsettledMinor: unsettledMinor(note),
     totalMinor: note.amountMinor,
-    applied,
-    unallocatedMinor: note.amountMinor - note.appliedMinor,
-    memo: note.memo,
+    reason: reasonOf(note, lines, letter.locale),
   }
 }
 
-/** Sums each tax over all invoices that it was taken back of. */
-function byTax(taxes: readonly ExplainedTax[]): CreditNoteDocument['taxes'] {
-  const sums: { name: string; rate: ExplainedTax['rate']; amountMinor: bigint }[] = []
-  for (const { name, rate, amountMinor } of taxes) {
-    const known = sums.find((sum) => sum.name === name && equals(sum.rate, rate))
-    if (known) known.amountMinor += amountMinor
-    else sums.push({ name, rate, amountMinor })
-  }
-  return sums
+const loadFrozen = (db: Queryable, account: AccountId, { id, sentAt }: NegativeRecord): Promise<FrozenParties | null> =>
+  sentAt === null ? Promise.resolve(null) : getFrozenPartiesOfNote(db, account, id)
+
+/** Gives taxes of 0 % the reasons that their invoices froze. */
+async function withReasons(db: Queryable, account: AccountId, taken: readonly TaxOfNote[]): Promise<DocumentTax[]> {
+  const untaxed = taken.filter(({ rate }) => equals(rate, ZERO)).map(({ invoiceId }) => invoiceId)
+  const frozen = untaxed.length === 0 ? [] : await listInvoiceTaxes(db, account, [...new Set(untaxed)])
+  return taken.map((tax) => {
+    const own = frozen.find(
+      ({ invoiceId, name, rate, category }) =>
+        invoiceId === tax.invoiceId && name === tax.name && equals(rate, tax.rate) && category === tax.category,
+    )
+    return { ...tax, reason: own?.reason ?? null }
+  })
+}
+
+/** Sums what is settled for each invoice, in the order of the settlements. */
+async function loadCorrected(
+  db: Queryable,
+  { account }: RequestContext,
+  { settlements }: NegativeRecord,
+): Promise<CorrectedInvoice[]> {
+  const ids = [...new Set(settlements.map(({ invoiceId }) => invoiceId))]
+  const heads = ids.length === 0 ? [] : await listInvoiceHeads(db, account.id, ids)
+  return ids.flatMap((id) => {
+    const head = heads.find((one) => one.id === id)
+    const own = settlements.filter(({ invoiceId }) => invoiceId === id)
+    const grossMinor = sumMinor(own)
+    const taxMinor = own.reduce((sum, { taxes }) => sum + sumMinor(taxes), 0n)
+    return head ? [{ number: head.number, date: head.date, grossMinor, netMinor: grossMinor - taxMinor }] : []
+  })
+}
+
+/** Returns why a note was made: what the service wrote is written anew, in the language of the document. */
+function reasonOf({ reason, memo, subscriptionId }: NegativeRecord, lines: readonly CreditLine[], locale: string) {
+  if (reason !== null || memo === null || subscriptionId === null) return reason ?? memo
+  return isReasonOfService(memo, subscriptionId) ? reasonOfNote(locale, subscriptionId, lines) : memo
 }

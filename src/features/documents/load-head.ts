@@ -6,6 +6,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
 import { findLogo, getAccountSettings } from '../accounts/queries.ts'
 import { frozenOfAccount } from '../accounts/rules.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { frozenOf } from '../customers/rules.ts'
 import type { DocumentHead } from './document.ts'
@@ -18,12 +19,16 @@ export interface LoadedHead extends DocumentHead {
   bankDetails: string | null
 }
 
-/** Loads sender and receiver as they were frozen, where nothing was frozen as they are now. The logo is always the present one. */
+/**
+ * Loads sender and receiver as they were frozen, where nothing was frozen as they are now, in their language unless another is wanted. The logo is
+ * always the present one.
+ */
 export async function loadHead(
   db: Queryable,
   { account: { id: account }, moment }: Pick<RequestContext, 'account' | 'moment'>,
   customerId: CustomerId,
   frozen: FrozenParties | null,
+  wantedLocale?: string,
 ): Promise<LoadedHead> {
   const [settings, present, logo] = await Promise.all([
     getAccountSettings(db, account),
@@ -33,15 +38,15 @@ export async function loadHead(
   assert(present, `customer ${customerId} of a document exists`)
   const sender = frozen?.account ?? frozenOfAccount(settings)
   const receiver = frozen?.customer ?? frozenOf(present)
-  const locale = localeOf(sender, receiver)
+  const locale = wantedLocale ?? localeOf(sender, receiver)
   return {
     locale,
     paper: paperOf(sender.country),
     account: accountParty(sender, locale),
     logo: logo?.content ?? null,
-    customer: customerParty(receiver, locale),
+    customer: customerParty(receiver, locale, frozen ? frozen.countryId : present.countryId),
     createdAt: moment.now,
-    bankDetails: sender.bankDetails,
+    bankDetails: paperTextsOf(sender, locale).bankDetails,
   }
 }
 

@@ -1,7 +1,8 @@
 import { invoiceBalances } from '../../engine/status.ts'
+import { supplyOf } from '../../engine/supply.ts'
 import { assert } from '../../kernel/assert.ts'
 import { missing } from '../../kernel/fault.ts'
-import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -9,7 +10,8 @@ import { formatsOf } from '../../platform/locale/format.ts'
 import { plainFieldsOf } from '../invoices/fields.ts'
 import { CHARGE_LINES_MAX } from '../invoices/lines.ts'
 import { loadLines } from '../invoices/load-parts.ts'
-import { type Charge, findInvoice, type Invoice } from '../invoices/queries.ts'
+import { type Charge, findInvoice, type Invoice, listSpreads, type Spread } from '../invoices/queries.ts'
+import { pricedBy } from '../invoices/bracket-words.ts'
 import type { Applied, DocumentLine, InvoiceDocument } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
 import { type FrozenParties, getFrozenParties, listAppliedLines } from './queries.ts'
@@ -28,14 +30,16 @@ export async function loadInvoiceDocument(
   const { account } = context
   const invoice = await findInvoice(db, account.id, id)
   if (!invoice) throw missing('invoice_unknown', `There is no invoice ${id}.`, 'invoiceID')
-  const [head, [lines], applied] = await Promise.all([
-    loadFrozen(db, account.id, invoice).then((frozen) => loadHead(db, context, invoice.customerId, frozen)),
+  const [head, [lines], applied, spreads] = await Promise.all([
+    loadFrozen(db, account.id, invoice).then((frozen) =>
+      loadHead(db, context, invoice.customerId, frozen, wantedLocale),
+    ),
     loadLines(db, account.id, [invoice]),
     loadApplied(db, account.id, invoice),
+    invoice.subscriptionId === null ? new Map<Id, Spread>() : listSpreads(db, account.id, id),
   ])
   assert(lines, `invoice ${id} was loaded`)
-  const { bankDetails, ...written } = head
-  const letter = { ...written, locale: wantedLocale ?? written.locale }
+  const { bankDetails, ...letter } = head
   return {
     ...letter,
     ...plainFieldsOf(invoice),
@@ -44,13 +48,15 @@ export async function loadInvoiceDocument(
     reference: invoice.reference,
     invoiceDate: invoice.invoiceDate,
     dueDate: invoice.dueDate,
+    supply: supplyOf(invoice, lines.charges),
     currency: invoice.currency,
-    lines: lines.charges.map((charge) => lineOf(charge, letter.locale)),
+    lines: lines.charges.map((charge) => lineOf(charge, spreads.get(charge.id), letter.locale)),
     taxes: lines.taxes,
     totalMinor: invoice.totalMinor,
     applied,
     appliedAfterMinor: appliedMinorOf(invoice) - sumMinor(applied, 'amountMinor'),
     balanceMinor: invoiceBalances(invoice).balanceMinor,
+    writtenOffMinor: invoice.writtenOffMinor,
     bankDetails,
   }
 }
@@ -67,9 +73,17 @@ const appliedMinorOf = ({ negativeMinor, paidMinor, pendingMinor }: Invoice): bi
 const loadApplied = (db: Queryable, account: AccountId, invoice: Invoice): Promise<Applied[]> =>
   appliedMinorOf(invoice) === 0n ? Promise.resolve([]) : listAppliedLines(db, account, invoice.id, APPLIED_LISTED_MAX)
 
-/** Returns the days of a line, and how many units it is for where its quantity does not show it: as answers in JSON describe it. */
-function describe(charge: Charge, locale: string): string | null {
+/**
+ * Returns the days of a line, how many units it is for where its quantity does not show it, as answers in JSON describe it, and which step,
+ * bracket or free units of its price list it is charged by.
+ */
+function describe(charge: Charge, spread: Spread | undefined, locale: string): string | null {
   const days = daysText(charge, locale)
+  const by = pricedBy(charge, spread, locale)
+  return [boughtText(charge, days, locale), by].filter((part) => part !== null).join(' · ') || null
+}
+
+function boughtText(charge: Charge, days: string | null, locale: string): string | null {
   if (days === null || charge.brackets === null) return days
   const formats = formatsOf(locale)
   const words = wordsOf(formats.language)
@@ -80,11 +94,11 @@ function describe(charge: Charge, locale: string): string | null {
 }
 
 /** Returns the text of a line. Lines of the rules are written in the document's language; what a caller wrote stays as it is, and nothing is called a charge. */
-function lineOf(charge: Charge, locale: string): DocumentLine {
+function lineOf(charge: Charge, spread: Spread | undefined, locale: string): DocumentLine {
   const { kind, name, description, quantity, unitPrice, netMinor } = charge
   const words = wordsOf(formatsOf(locale).language)
   const ownName = kind === 'setup' ? words.setup : kind === 'trial' ? words.trial : name
-  const shown = description === null ? describe(charge, locale) : cutText(description, words)
+  const shown = description === null ? describe(charge, spread, locale) : cutText(description, words)
   const isNamed = Boolean(ownName) || Boolean(shown)
   return { name: isNamed ? ownName : words.charge, description: shown, quantity, unitPrice, netMinor }
 }

@@ -1,10 +1,11 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
-import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
-import type { Applied, CreditNoteDocument } from './document.ts'
+import type { Applied } from './document.ts'
 
 export type FrozenAccount = ReturnType<typeof frozenOfAccount>
 
@@ -12,12 +13,14 @@ export type FrozenAccount = ReturnType<typeof frozenOfAccount>
 export interface FrozenParties {
   account: FrozenAccount | null
   customer: FrozenCustomer | null
+  /** The customer's place for taxes, as ISO 3166-1 numbers countries. */
+  countryId: bigint | null
 }
 
 const getFrozen = (db: Queryable, account: AccountId, document: Fragment) =>
   oneRow<FrozenParties>(
     db,
-    sql`select v.document as "account", w.document as "customer"
+    sql`select v.document as "account", w.document as "customer", d.customer_country_id as "countryId"
           from (${document}) d
           left join account_versions v on v.account_id = ${account} and v.version = d.account_version
           left join customer_versions w
@@ -50,13 +53,8 @@ export function listAppliedLines(db: Queryable, account: AccountId, id: InvoiceI
      order by l.allocation_id`)
 }
 
-/** Lists the debts that a credit note pays, in the order in which it was applied to them. */
-export const listUses = (db: Queryable, account: AccountId, noteId: Id) =>
-  db.rows<CreditNoteDocument['applied'][number]>(sql`
-    select l.dated as "date", coalesce(a.kind, 'invoice') as "kind", coalesce(a.ref, i.number::text) as "reference", l.amount_minor as "amountMinor"
-      from allocations l
-      left join invoices i on l.owed_kind = 'invoice' and i.account_id = ${account} and i.invoice_id = l.owed_id
-      left join positive_adjustments a
-        on l.owed_kind = 'positive_adjustment' and a.account_id = ${account} and a.positive_adjustment_id = l.owed_id
-     where l.account_id = ${account} and l.given_kind = 'negative_adjustment' and l.given_id = ${noteId} and l.ended_on is null
-     order by l.allocation_id`)
+/** Lists numbers and days of invoices. */
+export const listInvoiceHeads = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<{ id: InvoiceId; number: string | null; date: IsoDate }>(sql`
+    select invoice_id as "id", number::text as "number", invoice_date as "date" from invoices
+     where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)

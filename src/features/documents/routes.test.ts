@@ -86,7 +86,7 @@ describe('GET /v1/invoices/{invoiceID}/pdf', () => {
     const { client, customerID } = await shop()
     const { rawPayload } = await pdfOf(client, await addInvoice(client, customerID))
     const text = textOfPdf(rawPayload)
-    for (const part of ['Tax invoice 1', 'Łódź Ltd', 'Hours', 'VAT 15%', '$11.56', 'Bank 1'])
+    for (const part of ['Tax invoice 1', 'Łódź Ltd', 'Hours', 'VAT 15%', 'US$11,56', 'Bank 1'])
       expect(text).toContain(part)
   })
 })
@@ -101,6 +101,16 @@ describe('what an invoice shows', () => {
     await client.put('/v1/account', { Name: 'Other', VatNo: null, BankDetails: 'Bank 2', Locale: 'de' })
     await client.put(`/v1/customers/${customerID}`, { ...customer, Name: 'New Ltd', City: 'Kraków' })
     expect({ ...(await documentOf(client, id)), createdAt: before.createdAt }).toEqual(before)
+  })
+
+  test('a customer whose country is given by its number alone has its name, as it was at issue', async () => {
+    const { client, customerID, customer } = await shop(service, { countryID: 756, Locale: 'de' })
+    const id = await addInvoice(client, customerID)
+    const draft = await addInvoice(client, customerID, { isDraft: true })
+    await client.put(`/v1/customers/${customerID}`, { ...customer, countryID: 40 })
+    expect((await documentOf(client, id)).customer.address).toEqual(['Łódź', 'Schweiz'])
+    expect((await documentOf(client, draft)).customer.address).toEqual(['Łódź', 'Österreich'])
+    expect((await documentOf(client, id)).account.address).toEqual(['Südafrika'])
   })
 
   test('a draft shows everything as it is now', async () => {

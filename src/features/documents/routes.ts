@@ -9,6 +9,11 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import { digitsOf } from '../../kernel/currencies.ts'
+import { minorText } from '../../kernel/money.ts'
+import { flag } from '../../platform/wire/fields.ts'
+import { type BodyOf, described, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
+import { unsettledMinor } from '../money/corrected.ts'
 import { languageOf } from '../../platform/locale/format.ts'
 import { creditNote } from '../credit-notes/record.ts'
 import { invoiceKind } from '../invoices/record.ts'
@@ -43,10 +48,31 @@ export async function invoicePdf(
   return pdfAnswer(drawing, context.account, { kind: 'invoice', document }, id)
 }
 
-type ReadDocument = (db: Queryable, context: RequestContext, input: { params: PathParams }) => Promise<Answer>
+/** Body of sending; nothing else in it is looked at. */
+const SendIn = objectOf(
+  {
+    isMailed: optional(
+      described(
+        flag(),
+        'False marks the note as sent without a mail, for one that was handed over otherwise; true by default',
+      ),
+    ),
+  },
+  { name: 'CreditNoteSending' },
+)
+
+const previewInputs = { preview: optional(flag()) } satisfies Properties
+const PreviewQuery = objectOf(previewInputs)
+
+interface DocumentInput<Query> {
+  params: PathParams
+  query: Query
+}
+
+type ReadDocument<Query> = (db: Queryable, context: RequestContext, input: DocumentInput<Query>) => Promise<Answer>
 
 /** Reads a document of a record: one that has more than a look-up may have is an expensive answer. */
-const anyLength = (read: ReadDocument) => ({ read, readLong: read })
+const anyLength = <Query>(read: ReadDocument<Query>) => ({ read, readLong: read })
 
 const creditNoteOperations = (drawing: Drawing): Operation[] => [
   readOperation({
@@ -54,12 +80,15 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     method: 'GET',
     path: '/v1/credits/{creditNoteID}/pdf',
     tag: 'Credit notes',
-    summary: 'A credit note as a PDF: its parties as when it was made, with what it was used for so far',
+    summary:
+      'Download a credit note as a PDF: its parties and what it corrects; provisional until it is sent, then the same for ever. With preview=true as it would be sent now',
+    query: PreviewQuery,
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
-    ...anyLength(async (db, context, { params }) => {
+    ...anyLength(async (db, context, { params, query }: DocumentInput<BodyOf<typeof previewInputs>>) => {
       const found = await creditNote.found(db, context, params)
-      const document = await loadCreditNoteDocument(db, context, found)
+      const loaded = await loadCreditNoteDocument(db, context, found)
+      const document = { ...loaded, isSent: loaded.isSent || query.preview === true }
       return pdfAnswer(drawing, context.account, { kind: 'credit_note', document })
     }),
   }),
@@ -68,13 +97,20 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     method: 'PUT',
     path: '/v1/credits/{creditNoteID}/send',
     tag: 'Credit notes',
-    summary: 'Send a credit note by mail: the mail goes into the outbox, the PDF is attached when it leaves',
-    success: { status: 204 },
+    summary:
+      'Send a credit note: the mail goes into the outbox, the PDF is attached when it leaves. From then on what it corrects is fixed, and only its allocations change',
+    body: SendIn,
+    takesAnyBody: true,
+    success: { status: 204, headers: ['Perennial-Warning'] },
+    representation: creditNote.representation,
     refusals: { 409: 'Its customer has no Email' },
-    record: (tx, context, { params }) => creditNote.found(tx, context, params),
-    write: async (tx, context, _input, note) => {
-      await sendCreditNote(tx, context, note)
-      return noContent()
+    record: (tx, context, { params }) => creditNote.locked(tx, context, params),
+    write: async (tx, context, { body }, note) => {
+      await sendCreditNote(tx, context, note, body.isMailed !== false)
+      const unsettled = unsettledMinor(note)
+      if (unsettled === 0n) return noContent()
+      const warning = `unsettled;amount=${minorText(unsettled, digitsOf(note.currency))}`
+      return { status: 204, headers: { 'perennial-warning': warning } }
     },
   }),
 ]
@@ -85,7 +121,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     method: 'GET',
     path: '/v1/invoices/{invoiceID}/pdf',
     tag: 'Invoices',
-    summary: 'An invoice as a PDF: frozen at issue, with what was paid and credited so far',
+    summary: 'Download an invoice as a PDF: frozen at issue, with what was paid and credited so far',
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
     ...anyLength((db, context, { params }) => invoicePdf(drawing, db, context, invoiceKind.pathId(params))),

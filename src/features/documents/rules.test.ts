@@ -44,7 +44,7 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
       'VAT number 4123456789',
       'Fabryka Łódź Sp. z o.o. ul. Piotrkowska 1 90-001 Łódź',
       'księgowość@example.pl',
-      'Invoice number 1042 Invoice date April 3, 2027 Due date May 3, 2027 Reference I1042 Purchase order PO-7781 Currency ZAR',
+      'Invoice number 1042 Invoice date April 3, 2027 Due date May 3, 2027 Supply date April 3, 2027 Reference I1042 Purchase order PO-7781 Currency ZAR',
       'Description Quantity Unit price Amount (ZAR)',
       'Premium package 1 1 Apr 2027 to 30 Apr 2027 1 100.00 100.00',
       'Krĩtũ storage, metered 1 Apr 2027 to 30 Apr 2027 1,250.5 0.08 100.04',
@@ -152,23 +152,89 @@ describe.skipIf(!hasPoppler)('read by another program (needs poppler-utils)', ()
     expect(said(textOfPdf(renderInvoice(sampleInvoice({ notes: 'before 漢 after' }))))).toContain('before \ufffd after')
   })
 
-  test('a credit note gives net, taxes and total, and tells what it was used for', () => {
+  test('a credit note gives its invoice, net, taxes, total and reason', () => {
     const text = said(textOfPdf(renderCreditNote(sampleCreditNote({ locale: 'en' }))))
     for (const part of [
       'Credit note CN7',
-      'For invoice 1042',
+      'For invoice 1042 of Apr 1, 2027',
       'Premium package 21 Apr 2027 to 30 Apr 2027, 10 of 30 days 33.33',
-      'Subtotal 33.33 VAT 15% 5.00 Amount credited ZAR 38.33',
-      'Used for Date Amount (ZAR) Invoice 1042 Apr 5, 2027 15.00 Not yet used 23.33',
-      'Cancelled on your wish.',
+      'Subtotal 33.33 VAT 15% on 33.33 5.00 Amount credited ZAR 38.33',
+      'Reason Cancelled on your wish.',
+    ])
+      expect(text).toContain(part)
+    expect(text).not.toContain('provisional')
+  })
+
+  test('a credit note of a part names it for each invoice, and the part that corrects none', () => {
+    const invoices = [
+      { number: '7', date: '2027-04-01' as const, netMinor: 5_00n, grossMinor: 5_75n },
+      { number: '8', date: '2027-04-02' as const, netMinor: 4_00n, grossMinor: 4_60n },
+    ]
+    const [tax] = sampleCreditNote().taxes
+    const taxes = [{ ...tax!, baseMinor: 9_00n, amountMinor: 1_35n }]
+    const wish = { locale: 'en', lines: [], taxes, invoices, totalMinor: 11_35n, unsettledMinor: 1_00n, isSent: false }
+    const text = said(textOfPdf(renderCreditNote(sampleCreditNote(wish))))
+    for (const part of [
+      'This credit note is provisional',
+      'ZAR 1.00 of it corrects no invoice',
+      'Part of the total of invoice 7 of Apr 1, 2027 5.00',
+      'Part of the total of invoice 8 of Apr 2, 2027 4.00',
+      'Subtotal 9.00 VAT 15% on 9.00 1.35 Without an invoice 1.00 Amount credited ZAR 11.35',
     ])
       expect(text).toContain(part)
   })
 
-  test('a credit note of an amount alone says which taxes it contains', () => {
-    const taxes = [{ name: 'VAT', rate: decimal('0.15'), amountMinor: 1_50n }]
-    const note = sampleCreditNote({ locale: 'en', lines: [], taxes, totalMinor: 11_49n, applied: [] })
-    expect(said(textOfPdf(renderCreditNote(note)))).toContain('Amount credited ZAR 11.49 of which VAT 15% 1.50')
+  test('German titles tell a correction from a credit of the account', () => {
+    const one = said(textOfPdf(renderCreditNote(sampleCreditNote({ locale: 'de' }))))
+    expect(one).toContain('Rechnungskorrektur CN7')
+    const none = { locale: 'de', invoices: [], lines: [], taxes: [], unsettledMinor: 38_33n }
+    const text = said(textOfPdf(renderCreditNote(sampleCreditNote(none))))
+    expect(text).toContain('Kontogutschrift CN7')
+    expect(text).toContain('Diese Gutschrift berichtigt keine Rechnung')
+    expect(text).not.toContain('Nettobetrag')
+  })
+
+  test('a tax of 0 % has its sentence in the language of the document: ours by category, else that of its rule', () => {
+    const of = (locale: string, category: 'AE' | 'E') => {
+      const reason = { en: 'Exempt by law.', de: 'Von Gesetzes wegen frei.' }
+      const tax = {
+        name: 'VAT',
+        rate: decimal('0'),
+        taxNumber: null,
+        baseMinor: 1_770_00n,
+        amountMinor: 0n,
+        category,
+        reason,
+      }
+      return said(textOfPdf(renderInvoice(sampleInvoice({ locale, taxes: [tax] }))))
+    }
+    expect(of('en', 'AE')).toContain('Reverse charge: the recipient of the supply owes the tax.')
+    expect(of('de', 'AE')).toContain('Steuerschuldnerschaft des Leistungsempfängers.')
+    expect(of('de', 'E')).toContain('Von Gesetzes wegen frei.')
+  })
+
+  test('descriptions have the width that quantities and amounts leave', () => {
+    const name = 'Premium package with numbers, recordings and a care plan'
+    const line = { name, description: null, quantity: decimal('1'), unitPrice: decimal('5'), netMinor: 5_00n }
+    expect(textOfPdf(renderInvoice(sampleInvoice({ lines: [line] })))).toContain(name)
+    const long = {
+      ...line,
+      name: `${name}, ${name}`,
+      unitPrice: decimal('5.12345678901234567890'),
+      netMinor: 5n ** 15n,
+    }
+    expect(textOfPdf(renderInvoice(sampleInvoice({ locale: 'en', lines: [long] })))).toContain('305,175,781.25')
+  })
+
+  test('an invoice has the day or the days of its supply, and what of it is written off', () => {
+    const of = (wish: Parameters<typeof sampleInvoice>[0]) => said(textOfPdf(renderInvoice(sampleInvoice(wish))))
+    expect(of({ locale: 'en' })).toContain('Supply date April 3, 2027')
+    const days = { on: null, from: '2027-03-01', to: '2027-03-31' }
+    expect(of({ locale: 'de', supply: days })).toContain('Leistungszeitraum 01.03.2027 bis 31.03.2027')
+    expect(of({ locale: 'de', supply: { ...days, to: days.from } })).toContain('Leistungsdatum 1. März 2027')
+    expect(of({ locale: 'en' })).not.toContain('written off')
+    expect(of({ locale: 'en', writtenOffMinor: 5_00n })).toContain('ZAR 5.00 of this invoice has been written off.')
+    expect(of({ locale: 'de', writtenOffMinor: 5_00n })).toContain('Von dieser Rechnung sind 5,00 ZAR abgeschrieben.')
   })
 
   test('a statement runs from the opening to the closing balance, with ageing, in each currency', () => {

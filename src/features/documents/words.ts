@@ -1,3 +1,4 @@
+import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Language } from '../../platform/locale/format.ts'
 import type { Age, MovementType } from '../../engine/money/statement.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
@@ -9,6 +10,20 @@ interface Words {
   invoice: string
   taxInvoice: string
   creditNote: string
+  /** Title of a credit note that corrects an invoice, and of one that corrects none. */
+  correction: string
+  accountCredit: string
+  provisional: string
+  correctsNone: string
+  /** Sentence about the part of a note that corrects no invoice. */
+  unsettled(amount: string): string
+  /** Names, among the sums, the part that corrects no invoice. */
+  withoutInvoice: string
+  partOfInvoice(number: string, date: string): string
+  invoiceOf(number: string, date: string): string
+  reason: string
+  /** Sentences about taxes of 0 % by category. */
+  noTax: Partial<Record<TaxCategory, string>>
   statement: string
   draft: string
   draftNotice: string
@@ -23,6 +38,8 @@ interface Words {
   customerReference: string
   invoiceDate: string
   dueDate: string
+  supplyDate: string
+  supplyPeriod: string
   date: string
   period: string
   reference: string
@@ -39,7 +56,6 @@ interface Words {
   taxLabel(name: string, rate: string): string
   taxOn(base: string): string
   taxNumber(number: string): string
-  containedTax(name: string, rate: string): string
   total: string
   paidSoFar: string
   kind: string
@@ -48,8 +64,9 @@ interface Words {
   appliedAfter: string
   pending: string
   balanceDue: string
+  /** Sentence about what is written off. */
+  writtenOff(amount: string): string
   credited: string
-  usedFor: string
   unallocated: string
   notes: string
   terms: string
@@ -85,6 +102,21 @@ const en: Words = {
   invoice: 'Invoice',
   taxInvoice: 'Tax invoice',
   creditNote: 'Credit note',
+  correction: 'Credit note',
+  accountCredit: 'Credit note',
+  provisional: 'This credit note is provisional: until it is sent, its texts and what it corrects may still change.',
+  correctsNone: 'This credit note corrects no invoice, and takes back no tax.',
+  unsettled: (amount) => `${amount} of it corrects no invoice, and takes back no tax.`,
+  withoutInvoice: 'Without an invoice',
+  partOfInvoice: (number, date) => `Part of the total of invoice ${number} of ${date}`,
+  invoiceOf: (number, date) => `${number} of ${date}`,
+  reason: 'Reason',
+  noTax: {
+    AE: 'Reverse charge: the recipient of the supply owes the tax.',
+    K: 'Intra-Community supply, exempt from tax.',
+    G: 'Export, exempt from tax.',
+    O: 'Not subject to tax.',
+  },
   statement: 'Statement of account',
   draft: 'DRAFT',
   draftNotice: 'This is a draft and not an invoice: amounts and dates may still change, and nothing is due.',
@@ -99,6 +131,8 @@ const en: Words = {
   customerReference: 'Customer reference',
   invoiceDate: 'Invoice date',
   dueDate: 'Due date',
+  supplyDate: 'Supply date',
+  supplyPeriod: 'Supply period',
   date: 'Date',
   period: 'Period',
   reference: 'Reference',
@@ -114,7 +148,6 @@ const en: Words = {
   taxLabel: (name, rate) => `${name} ${rate}`,
   taxOn: (base) => `on ${base}`,
   taxNumber: (number) => `Tax number ${number}`,
-  containedTax: (name, rate) => `of which ${name} ${rate}`,
   total: 'Total',
   paidSoFar: 'Paid and credited so far',
   kind: 'Kind',
@@ -122,8 +155,8 @@ const en: Words = {
   appliedAfter: 'Further payments and credits',
   pending: 'pending',
   balanceDue: 'Balance due',
+  writtenOff: (amount) => `${amount} of this invoice has been written off.`,
   credited: 'Amount credited',
-  usedFor: 'Used for',
   unallocated: 'Not yet used',
   notes: 'Notes',
   terms: 'Terms',
@@ -152,6 +185,7 @@ const en: Words = {
     credit_note: 'Credit note',
     refund: 'Refund',
     bad_debt: 'Written off',
+    bad_debt_recovered: 'Written off, since paid',
     interest: 'Interest',
     opening_balance: 'Opening balance',
     invoice_cancelled: 'Invoice cancelled',
@@ -181,6 +215,22 @@ const de: Words = {
   invoice: 'Rechnung',
   taxInvoice: 'Rechnung',
   creditNote: 'Gutschrift',
+  correction: 'Rechnungskorrektur',
+  accountCredit: 'Kontogutschrift',
+  provisional:
+    'Dieses Dokument ist vorläufig: Bis es versendet ist, können sich seine Texte und das, was es berichtigt, noch ändern.',
+  correctsNone: 'Diese Gutschrift berichtigt keine Rechnung und keine Steuer.',
+  unsettled: (amount) => `${amount} davon berichtigen keine Rechnung und keine Steuer.`,
+  withoutInvoice: 'Ohne Rechnung',
+  partOfInvoice: (number, date) => `Teil des Gesamtbetrags der Rechnung ${number} vom ${date}`,
+  invoiceOf: (number, date) => `${number} vom ${date}`,
+  reason: 'Grund',
+  noTax: {
+    AE: 'Steuerschuldnerschaft des Leistungsempfängers.',
+    K: 'Steuerfreie innergemeinschaftliche Lieferung.',
+    G: 'Steuerfreie Ausfuhrlieferung.',
+    O: 'Nicht steuerbar.',
+  },
   statement: 'Kontoauszug',
   draft: 'ENTWURF',
   draftNotice:
@@ -189,13 +239,15 @@ const de: Words = {
   cancelledNotice: 'Diese Rechnung ist storniert: Es ist nichts zu zahlen.',
   from: 'Von',
   to: 'Rechnungsempfänger',
-  creditedTo: 'Empfänger der Gutschrift',
+  creditedTo: 'Empfänger',
   details: 'Angaben',
   invoiceNumber: 'Rechnungsnummer',
-  creditNumber: 'Gutschriftnummer',
+  creditNumber: 'Belegnummer',
   customerReference: 'Kundennummer',
   invoiceDate: 'Rechnungsdatum',
   dueDate: 'Fällig am',
+  supplyDate: 'Leistungsdatum',
+  supplyPeriod: 'Leistungszeitraum',
   date: 'Datum',
   period: 'Zeitraum',
   reference: 'Referenz',
@@ -211,7 +263,6 @@ const de: Words = {
   taxLabel: (name, rate) => `${name} ${rate}`,
   taxOn: (base) => `auf ${base}`,
   taxNumber: (number) => `Steuernummer ${number}`,
-  containedTax: (name, rate) => `darin ${name} ${rate}`,
   total: 'Gesamtbetrag',
   paidSoFar: 'Bisher bezahlt und gutgeschrieben',
   kind: 'Art',
@@ -219,8 +270,8 @@ const de: Words = {
   appliedAfter: 'Weitere Zahlungen und Gutschriften',
   pending: 'noch nicht eingegangen',
   balanceDue: 'Offener Betrag',
+  writtenOff: (amount) => `Von dieser Rechnung sind ${amount} abgeschrieben.`,
   credited: 'Gutschriftbetrag',
-  usedFor: 'Verrechnet mit',
   unallocated: 'Noch nicht verrechnet',
   notes: 'Hinweise',
   terms: 'Zahlungsbedingungen',
@@ -249,6 +300,7 @@ const de: Words = {
     credit_note: 'Gutschrift',
     refund: 'Erstattung',
     bad_debt: 'Abschreibung',
+    bad_debt_recovered: 'Abschreibung, nun bezahlt',
     interest: 'Zinsen',
     opening_balance: 'Anfangssaldo',
     invoice_cancelled: 'Storno',

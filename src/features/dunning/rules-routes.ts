@@ -1,4 +1,12 @@
-import { lookupOperation, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import type { RequestContext } from '../../kernel/context.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import {
+  type Answer,
+  lookupOperation,
+  noContent,
+  type Operation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import { insertUntriedDunning, wakeAll } from './queries.ts'
 import { getCollectionRules, lockCollectionRules, updateCollectionRules } from './rules-queries.ts'
@@ -13,6 +21,12 @@ import {
 
 const tag = 'Collection'
 
+async function answerRules(db: Queryable, { account }: RequestContext): Promise<Answer> {
+  const rules = await getCollectionRules(db, account.id)
+  const body = CollectionRulesOut.write(collectionRulesToWire(rules))
+  return { status: 200, body, etag: collectionRulesEtag(rules) }
+}
+
 export const collectionRulesOperations = (): Operation[] => [
   lookupOperation({
     id: 'getCollectionRules',
@@ -21,11 +35,7 @@ export const collectionRulesOperations = (): Operation[] => [
     tag,
     summary: 'Read the rules by which unpaid invoices are collected',
     success: { status: 200, schema: CollectionRulesOut.schema },
-    read: async (db, { account }) => {
-      const rules = await getCollectionRules(db, account.id)
-      const body = CollectionRulesOut.write(collectionRulesToWire(rules))
-      return { status: 200, body, etag: collectionRulesEtag(rules) }
-    },
+    read: answerRules,
   }),
   writeOperation({
     id: 'editCollectionRules',
@@ -35,6 +45,7 @@ export const collectionRulesOperations = (): Operation[] => [
     summary: 'Change the rules by which unpaid invoices are collected: only what is sent',
     body: CollectionRulesIn,
     success: { status: 204 },
+    representation: { schema: CollectionRulesOut.schema, headers: ['ETag'], read: answerRules },
     record: lockCollectionRules,
     etag: collectionRulesEtag,
     references: async (_tx, _context, { body }, problems) => checkCollectionRulesBody(body, problems),

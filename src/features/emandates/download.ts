@@ -27,7 +27,7 @@ export const MANDATE_DOWNLOAD_ABOUT: DescribedDownload = {
   id: 'downloadEMandate',
   tag: 'eMandates',
   summary:
-    'The PDF of an eMandate: with a key of full permission by its Token, without a key by the link of the signee',
+    'Download the PDF of an eMandate: with a key of full permission by its Token, without a key by the link of the signee',
   token: 'The Token of the eMandate, or that of the link in the mail to the signee',
   refusals: {
     401: 'No key, and no link of a signee; or a wrong key',

@@ -50,33 +50,31 @@ export function mandatePdfsDuty(deps: Omit<MandateDrawingDeps, 'db' | 'realClock
   }
 }
 
-/** Forgets mandates that are kept no longer, each with an event. */
-export const forgetMandatesDuty = (deps: Pick<MandateDeps, 'links'>): Duty => ({
-  name: 'forget mandates',
-  everyMs: FORGET_EVERY_MS,
-  run: async ({ db, realClock, log }, goOn) => {
-    const found = await listOldMandates(
-      db.unscoped,
-      instantOf(realClock()),
-      KEEPING_TIMES.unsignedDays,
-      KEEPING_TIMES.signedMonths,
-    )
-    let forgotten = 0
-    for (const { account: accountId, id } of found) {
-      goOn()
-      try {
-        await db.transaction(accountId, async (tx) => {
-          const account = await getAccount(tx, accountId)
-          const context = backgroundContext(account, momentOf(account, realClock), { actor: 'housekeeping' })
-          await forgetMandate(tx, context, { ...deps, realClock }, id)
-        })
-        forgotten += 1
-      } catch (error) {
-        if (isOutage(error)) throw error
-        const about = { account: String(accountId), emandate: String(id) }
-        log.error({ ...about, err: errorFacts(error) }, 'an old mandate could not be forgotten; it is tried again')
+/** Forgets mandates that are kept no longer, each with an event. One that fails holds up none behind it; it is tried again an hour later. */
+export function forgetMandatesDuty(deps: Pick<MandateDeps, 'links'>): Duty {
+  let after = FIRST
+  return {
+    name: 'forget mandates',
+    everyMs: FORGET_EVERY_MS,
+    run: async ({ db, realClock, log }, goOn) => {
+      const found = await listOldMandates(db.unscoped, instantOf(realClock()), KEEPING_TIMES, after)
+      for (const { account: accountId, id } of found) {
+        goOn()
+        try {
+          await db.transaction(accountId, async (tx) => {
+            const account = await getAccount(tx, accountId)
+            const context = backgroundContext(account, momentOf(account, realClock), { actor: 'housekeeping' })
+            await forgetMandate(tx, context, { ...deps, realClock }, id)
+          })
+        } catch (error) {
+          if (isOutage(error)) throw error
+          const about = { account: String(accountId), emandate: String(id) }
+          log.error({ ...about, err: errorFacts(error) }, 'an old mandate could not be forgotten; it is tried again')
+        }
       }
-    }
-    return found.length < OLD_MANDATES_A_LOOK || forgotten === 0 ? undefined : 'again'
-  },
-})
+      const hasMore = found.length === OLD_MANDATES_A_LOOK
+      after = hasMore ? (found.at(-1) ?? FIRST) : FIRST
+      return hasMore ? 'again' : undefined
+    },
+  }
+}

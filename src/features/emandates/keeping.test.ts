@@ -221,6 +221,47 @@ describe('how long a mandate is kept', () => {
   })
 })
 
+describe('old mandates that cannot be forgotten', () => {
+  const LATER = START + 91 * 86_400_000
+
+  /** Forgets with a database that fails for one account. Returns what each look answered. */
+  async function forgetBut(failing: bigint): Promise<unknown[]> {
+    const db = {
+      ...service.db,
+      transaction: (async (account, work) => {
+        if (account === failing) throw new Error('This row cannot be read.')
+        return service.db.transaction(account, work)
+      }) as typeof service.db.transaction,
+    }
+    const duty = workerDuties({ ...service.calling, drawing: service.app.drawing }).find(
+      ({ name }) => name === 'forget mandates',
+    )
+    const answers: unknown[] = []
+    do answers.push(await duty!.run({ db, log, realClock: () => LATER }, () => {}))
+    while (answers.at(-1) === 'again' && answers.length < 10)
+    return answers
+  }
+
+  test('hold up none behind them, and are tried again: one, and more than a look has', async () => {
+    const broken = await service.newAccount()
+    const first = await ask(broken)
+    const other = await service.newAccount()
+    const old = await ask(other)
+    await forgetBut(broken.id)
+    expect([await mandateOf(broken, first.id), await mandateOf(other, old.id)]).toEqual([expect.anything(), undefined])
+    for (let count = 0; count < 101; count += 1) await ask(broken)
+    const behind = await ask(other)
+    const answers = await forgetBut(broken.id)
+    expect([answers.includes('again'), answers.at(-1)]).toEqual([true, undefined])
+    expect([await mandateOf(broken, first.id), await mandateOf(other, behind.id)]).toEqual([
+      expect.anything(),
+      undefined,
+    ])
+    await forgetBut(0n)
+    expect(await mandateOf(broken, first.id)).toBeUndefined()
+  })
+})
+
 test('the time of a signed mandate begins with its last debit', async () => {
   const { client, batch, line, must, build, state, move } = await account(service)
   const asked = await ask(client)

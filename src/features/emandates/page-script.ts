@@ -41,13 +41,15 @@ const FORM_SCRIPT = `
 
 /**
  * Posts to the page that holds the frame how high this one is, and how it ended: nothing that was entered. It goes to the one origin that may show
- * the frame, where it is known, and is marked with the channel that the frame was opened with.
+ * the frame, else to the origin in the name of the frame, which the page gave it beside its channel: the browser hands it to no page of another one.
  */
 const FRAME_SCRIPT = `
 ;(() => {
   if (parent === self) return
   const main = document.querySelector('main'), { host, state } = document.querySelector('[data-state]').dataset
-  const tell = (message) => parent.postMessage({ source: 'perennial-emandate', channel: name, ...message }, host)
+  const [channel, opener] = name.split(' '), to = host || opener
+  if (!/^https?:\\/\\//.test(to)) return
+  const tell = (message) => parent.postMessage({ source: 'perennial-emandate', channel, ...message }, to)
   const size = () => tell({ type: 'resize', height: Math.ceil(main.getBoundingClientRect().bottom + scrollY) })
   tell(state === 'open' ? { type: 'open' } : { type: 'result', result: state })
   new ResizeObserver(size).observe(main)

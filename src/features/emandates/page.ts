@@ -121,12 +121,12 @@ const ANY_HOST = { live: 'https:', test: 'https: http://localhost:* http://127.0
 
 /**
  * Returns what is shown, framed for whom it may be: of the embedded flow for the origin that was named, which alone hears of it; of the other for
- * nobody.
+ * nobody. Where none was named, the page that opened the frame hears of it, by its own origin.
  */
 function framed({ context, found: { channel, authOrigin } }: Request, state: Result | 'open', page: Shown): Shown {
   return {
     ...page,
-    content: html`<div data-state="${state}" data-host="${authOrigin ?? '*'}">${page.content}</div>`,
+    content: html`<div data-state="${state}" data-host="${authOrigin}">${page.content}</div>`,
     script: SIGNING_SCRIPT,
     ...(channel === 'embedded' ? { framedBy: authOrigin ?? ANY_HOST[context.account.mode] } : {}),
   }

@@ -190,11 +190,16 @@ export const announceSigned = (tx: Transaction) => tx.rows(sql`select pg_notify(
 /** The most mandates that one look for old ones returns. */
 export const OLD_MANDATES_A_LOOK = 100
 
-/** Lists mandates of all accounts that are kept no longer: see `KEEPING_TIMES` of the rules. */
-export const listOldMandates = (db: Queryable, realNow: Instant, unsignedDays: number, months: object) =>
+/** Lists mandates of all accounts that are kept no longer, beginning after one: see `KEEPING_TIMES` of the rules. */
+export const listOldMandates = (
+  db: Queryable,
+  realNow: Instant,
+  { unsignedDays, signedMonths }: { unsignedDays: number; signedMonths: object },
+  after: MandateName,
+) =>
   db.rows<MandateName>(
     sql`select account_id as "account", emandate_id as "id"
-          from list_old_emandates(${realNow}::timestamptz, ${unsignedDays}, ${JSON.stringify(months)}::jsonb)`,
+          from list_old_emandates(${realNow}::timestamptz, ${unsignedDays}, ${JSON.stringify(signedMonths)}::jsonb, ${after.account}, ${after.id})`,
   )
 
 /** Deletes a mandate with its evidence and its PDF. */

@@ -56,15 +56,32 @@ async function sign(path: string, more: Record<string, string> = {}, language = 
 const stateOf = async ({ client, token }: Asked) => (await client.get(`/v1/emandate?Token=${token}`)).body.MandateState
 const evidenceOf = ({ client, id }: Asked) => service.db.transaction(client.id, (tx) => listEvidence(tx, client.id, id))
 
-test('a HEAD request, or what a browser fetches ahead, is not evidence that somebody has opened the page', async () => {
-  const asked = await ask()
-  const kinds = async () => (await evidenceOf(asked)).map(({ kind }) => kind)
-  expect((await service.app.server.inject({ method: 'HEAD', url: asked.path })).statusCode).toBe(200)
-  const ahead = { 'sec-purpose': 'prefetch;prerender' }
-  expect((await service.app.server.inject({ url: asked.path, headers: ahead })).statusCode).toBe(200)
-  expect(await kinds()).toEqual(['created'])
-  await show(asked.path)
-  expect(await kinds()).toEqual(['created', 'opened'])
+describe('evidence that somebody has opened the page', () => {
+  const get = (path: string, headers: Record<string, string>, method: 'GET' | 'HEAD' = 'GET') =>
+    service.app.server.inject({ method, url: path, headers })
+
+  test.each<[string, 'GET' | 'HEAD', Record<string, string>]>([
+    ['a HEAD request', 'HEAD', {}],
+    ['what a browser fetches ahead', 'GET', { 'sec-purpose': 'prefetch' }],
+    ['what it draws ahead', 'GET', { 'sec-purpose': 'prefetch;prerender' }],
+    ['what an older browser fetches ahead', 'GET', { purpose: 'prefetch' }],
+    ['what Firefox fetched ahead', 'GET', { 'x-moz': 'prefetch' }],
+    ['a preview', 'GET', { 'x-purpose': 'preview' }],
+    ['what a script fetches', 'GET', { 'sec-fetch-dest': 'empty' }],
+  ])('is not %s', async (_, method, headers) => {
+    const asked = await ask()
+    expect((await get(asked.path, headers, method)).statusCode).toBe(200)
+    expect((await evidenceOf(asked)).map(({ kind }) => kind)).toEqual(['created'])
+  })
+
+  test.each<Record<string, string>>([{}, { 'sec-fetch-dest': 'document' }, { 'sec-fetch-dest': 'iframe' }])(
+    'is a page: %j',
+    async (headers) => {
+      const asked = await ask()
+      expect((await get(asked.path, { ...headers, 'user-agent': 'Mozilla/5.0' })).statusCode).toBe(200)
+      expect((await evidenceOf(asked)).at(-1)).toMatchObject({ kind: 'opened', details: { agent: 'Mozilla/5.0' } })
+    },
+  )
 })
 
 test('the page shows the terms in full, with the whole number, and nothing of it once it is signed', async () => {

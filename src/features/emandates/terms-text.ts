@@ -5,7 +5,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { COUNTRIES } from '../../kernel/countries.ts'
 import { decimalToMinor } from '../../kernel/money.ts'
 import type { BankKind } from '../../kernel/rails.ts'
-import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
+import { countryIn, type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
 import { plainName } from '../../platform/page/html.ts'
 import type { Frequency, Mandate, Signee } from './queries.ts'
 import { actionDaysOf } from './rules.ts'
@@ -83,14 +83,23 @@ const WORDINGS: Record<Language, Wording> = { en: EN, de: DE }
 export const wordingOf = (language: Language): Wording => WORDINGS[language]
 
 /** Returns an address in the lines of a letter. */
-export const addressOf = (signee: Signee): string[] =>
+export const addressOf = (signee: Signee, language: Language): string[] =>
   [
     signee.address1,
     signee.address2,
     [signee.postalCode, signee.city].filter((part) => part !== null).join(' '),
     signee.state,
-    COUNTRIES.find(({ alpha3 }) => alpha3 === signee.country)?.name ?? null,
+    countryOf(signee.country, language),
   ].filter((line): line is string => line !== null && line !== '')
+
+function countryOf(alpha3: string | null, language: Language): string | null {
+  const country = COUNTRIES.find((one) => one.alpha3 === alpha3)
+  return country ? countryIn(language, country.name) : null
+}
+
+/** Returns the lines of an address whose last may be a country, with that in the language. */
+const countryLastIn = (lines: readonly string[], language: Language): string[] =>
+  lines.map((line, place) => (place === lines.length - 1 ? countryIn(language, line) : line))
 
 type Facts = [name: string, value: string | null][]
 
@@ -142,7 +151,7 @@ export function mandateText(
     sections: [
       section(headings.creditor, [
         [labels.name, beneficiary.name],
-        [labels.address, beneficiary.address.join(', ')],
+        [labels.address, countryLastIn(beneficiary.address, formats.language).join(', ')],
         [labels.tel, beneficiary.tel],
         [labels.email, beneficiary.email],
         [labels.webPage, beneficiary.webPage],
@@ -155,7 +164,7 @@ export function mandateText(
         [labels.name, `${signee.name} ${signee.lastName}`],
         [labels.company, isCompanySignee ? signee.company : null],
         [labels.tradingAs, isCompanySignee ? signee.tradingAs : null],
-        [labels.address, addressOf(signee).join(', ')],
+        [labels.address, addressOf(signee, formats.language).join(', ')],
         [labels.tel, signee.tel],
         [labels.email, signee.email],
       ]),

@@ -115,11 +115,11 @@ const ALPHA3 = new Set(COUNTRIES.map(({ alpha3 }) => alpha3))
 const country = () =>
   text({
     max: 3,
-    description: 'ISO 3166-1 alpha-3, such as ZAF',
+    description: 'The country of the signee, in the three letters of ISO 3166-1, such as ZAF',
     check: (code) => (ALPHA3.has(code) ? undefined : 'must be a country of ISO 3166-1 in three letters, such as ZAF'),
   })
 
-const UNLESS_STORED = 'required unless customerPaymentMethodID names a stored account'
+const UNLESS_STORED = 'Required unless customerPaymentMethodID names a stored account'
 const amountField = () => decimalField({ decimalsMax: 4, min: ZERO, isMinOpen: true })
 
 const signeeInputs = {
@@ -140,25 +140,35 @@ const signeeInputs = {
 const inputs = {
   ...signeeInputs,
   customerPaymentMethodID: optional(reference()),
-  bank_DebitMethod: optional(described(bankKind, 'debit_order unless sent or stored')),
+  bank_DebitMethod: optional(
+    described(bankKind, 'How the account is debited; left out, as the stored account says, else by debit_order'),
+  ),
   bank_Name: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
   bank_BranchCode: optional(
     described(
       numberAsText(text({ max: 30, takesNumbers: true }), 6),
-      `the BIC of sepa, the routing number of ach; ${UNLESS_STORED}`,
+      `The code of the branch of the bank, of sepa its BIC, of ach its routing number. ${UNLESS_STORED}`,
     ),
   ),
   bank_AccHolder: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
-  bank_AccNumber: optional(described(bankNumber(70), `the IBAN of sepa; ${UNLESS_STORED}`)),
+  bank_AccNumber: optional(described(bankNumber(70), `The number of the account, of sepa its IBAN. ${UNLESS_STORED}`)),
   bank_AccountType: optional(described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED)),
   debit_ActionDay: required(
-    described(whole(-INT32_MAX, INT32_MAX), 'of a month 1 to 31, of a week 1 (Monday) to 7; of Daily and Once ignored'),
+    described(
+      whole(-INT32_MAX, INT32_MAX),
+      'The day of the debit: of a month 1 to 31, of a week 1 (Monday) to 7; of Daily and Once ignored',
+    ),
   ),
   debit_StartDate: required(date()),
   debit_EndDate: optional(date()),
   debit_Frequency: required(word(FREQUENCIES, { anyCase: true })),
   debit_Escalation: optional(text({ max: 100, takesNumbers: true })),
-  debit_Amt: required(described(amountField(), 'EUR for sepa, USD for ach, else in the currency of the account')),
+  debit_Amt: required(
+    described(
+      amountField(),
+      'The amount of each debit: in EUR for sepa, in USD for ach, else in the currency of the account',
+    ),
+  ),
   debit_MaxAmt: optional(amountField()),
   debit_NameOnStmt: required(text({ max: NAME_MAX })),
   debit_ContractRef: required(text({ max: NAME_MAX, takesNumbers: true })),

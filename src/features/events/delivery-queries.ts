@@ -4,7 +4,7 @@ import { countOf, firstRow, type Queryable, type Transaction } from '../../platf
 import { bigints } from '../../platform/database/columns.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './queries.ts'
 
 /**
@@ -109,7 +109,7 @@ export const listDeliveries = (
   limit: number,
 ) =>
   db.rows<Delivery>(sql`
-    select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} order by delivery_id offset ${start.skip} limit ${limit}`)
+    select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} order by delivery_id ${inPage(start, limit)}`)
 
 export const countDeliveries = (db: Queryable, account: AccountId, { webhookId }: DeliveryFilter) =>
   countOf(db, sql`select count(*) as "n" from webhook_deliveries where ${of(account, webhookId)}`)

@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   'account.logo_changed',
   'account.clock_moved',
   'account.invoice_number_raised',
+  'account.lock_date_changed',
   'api_key.created',
   'api_key.updated',
   'api_key.revoked',
@@ -44,6 +45,8 @@ export const EVENT_TYPES = [
   'capture_session.completed',
   'capture_session.expired',
   'capture_session.give_back_refused',
+  'capture_session.sale_silent',
+  'capture_session.settled_by_hand',
   'emandate.created',
   'emandate.signed',
   'emandate.declined',
@@ -51,6 +54,9 @@ export const EVENT_TYPES = [
   'tax_setting.created',
   'tax_setting.updated',
   'tax_setting.deleted',
+  'gl_codes.updated',
+  'export.created',
+  'export.deleted',
   'customer.created',
   'customer.updated',
   'customer.archived',
@@ -95,6 +101,7 @@ export const EVENT_TYPES = [
   'credit_note.updated',
   'credit_note.deleted',
   'credit_note.mail_queued',
+  'credit_note.sent',
   'bad_debt.created',
   'bad_debt.updated',
   'bad_debt.deleted',
@@ -130,6 +137,8 @@ export const EVENT_TYPES = [
   'subscription.changed',
   'subscription.reactivated',
   'subscription.skipped',
+  'subscription.billing_failed',
+  'subscription.billing_recovered',
   'subscription.updated',
   'subscription.deleted',
   'usage.recorded',
@@ -150,6 +159,9 @@ export const EVENT_TYPES = [
   'recurring_invoice.cancelled',
   'recurring_invoice.reactivated',
   'recurring_invoice.expired',
+  'recurring_invoice.skipped',
+  'recurring_invoice.billing_failed',
+  'recurring_invoice.billing_recovered',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
@@ -219,13 +231,23 @@ const COLUMNS = fragment`
 export interface EventFilter {
   type?: EventType | null
   customerId?: Id | null
+  recordId?: Id | null
   /** Inclusive. */
   from?: Instant | null
   /** Exclusive. */
   before?: Instant | null
 }
 
-const conditions = (filter: EventFilter): Fragment => fragment`
+// Events of issued invoices are not among those that are indexed by their record: there are too many of them.
+const ofRecord = (account: AccountId, id: Id): Fragment => fragment`
+  and event_id in (
+    select e.event_id from events e where e.account_id = ${account} and e.record_id = ${id} and e.type <> 'invoice.issued'
+    union all
+    select e.event_id from invoices i join events e on e.account_id = ${account} and e.customer_id = i.customer_id
+     where i.account_id = ${account} and i.invoice_id = ${id} and e.record_id = ${id} and e.type = 'invoice.issued')`
+
+const conditions = (account: AccountId, filter: EventFilter): Fragment => fragment`
+  ${filter.recordId == null ? NOTHING : ofRecord(account, filter.recordId)}
   ${filter.type == null ? NOTHING : fragment`and type = ${filter.type}`}
   ${filter.customerId == null ? NOTHING : fragment`and customer_id = ${filter.customerId}`}
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
@@ -234,8 +256,8 @@ const conditions = (filter: EventFilter): Fragment => fragment`
 /** Lists events in the order in which they were written. */
 export const listEvents = (db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) =>
   db.rows<RecordedEvent>(sql`
-    select ${COLUMNS} from events where account_id = ${account} and event_id >= ${start.fromId} ${conditions(filter)}
-     order by event_id offset ${start.skip} limit ${limit}`)
+    select ${COLUMNS} from events where account_id = ${account} ${onward(start, 'event_id')} ${conditions(account, filter)}
+     order by event_id ${inPage(start, limit)}`)
 
 export const listEventsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecordedEvent>(
@@ -243,7 +265,7 @@ export const listEventsById = (db: Queryable, account: AccountId, ids: readonly 
   )
 
 export const countEvents = (db: Queryable, account: AccountId, filter: EventFilter) =>
-  countOf(db, sql`select count(*) as "n" from events where account_id = ${account} ${conditions(filter)}`)
+  countOf(db, sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`)
 
 /** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
 export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>

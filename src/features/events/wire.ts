@@ -48,6 +48,7 @@ export const endOfPeriod = (): Field<Instant> => {
 export const eventFilters = {
   type: optional(word(EVENT_TYPES)),
   customerID: optional(reference()),
+  RecordID: optional(reference()),
   from: optional(instant()),
   to: optional(endOfPeriod()),
 } satisfies Properties

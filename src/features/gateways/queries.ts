@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { GatewayType } from './facts.ts'
 
 /** Fields of a gateway that a caller can set, Settings apart. */
@@ -67,7 +67,7 @@ export async function lockGateway(tx: Transaction, account: AccountId, id: Id): 
 
 export const listGateways = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Gateway>(sql`
-    select ${columns(account)} from gateways g where g.account_id = ${account} order by g.gateway_id offset ${start.skip} limit ${limit}`)
+    select ${columns(account)} from gateways g where g.account_id = ${account} order by g.gateway_id ${inPage(start, limit)}`)
 
 /** Lists all gateways of the account, the oldest first; there are few. */
 export const listAllGateways = (db: Queryable, account: AccountId) =>

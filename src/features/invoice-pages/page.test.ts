@@ -94,6 +94,26 @@ describe('the page of an invoice', () => {
       expect(seen).toContain(text)
   })
 
+  test('shows when it was supplied, why there is no tax, and what is written off', async () => {
+    const exempt = { isWaiveTaxes: true, TaxCategory: 'AE', VatNo: 'DE136695976', isCompany: true, Locale: 'de' }
+    const { client, customerID, invoice } = await shop({}, exempt)
+    const id = await invoice({ SupplyDate: '2026-12-19' })
+    const path = await pathOf(client, id)
+    const { seen } = await open(service, path)
+    for (const text of [
+      'Leistungsdatum 19. Dezember 2026',
+      'VAT 0 % Steuerschuldnerschaft des Leistungsempfängers. 0,00',
+      'USt-IdNr. DE136695976',
+    ])
+      expect(seen.replaceAll('\u00a0', ' ')).toContain(text)
+    const bad = { customerID, Type: 'negative', AdjustmentType: 'bad_debt', Amount: 40, Date: '2027-01-01', Ref: 'B' }
+    const Allocations = [{ objectID: id, AmtAllocated: 40 }]
+    const added = await client.post('/v1/adjustment/add', { ...bad, Allocations })
+    expect(added.text).toContain('AdjustmentID')
+    const after = (await open(service, path)).seen.replaceAll('\u00a0', ' ')
+    expect(after).toContain('Von dieser Rechnung sind 40,00 $ abgeschrieben.')
+  })
+
   test('is in the language of its customer whatever the browser wishes, else in that of the browser', async () => {
     const german = await shop({}, { Locale: 'de-AT' })
     const path = await pathOf(german.client, await german.invoice())

@@ -31,7 +31,7 @@ export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] 
     method: 'GET',
     path: '/v1/invoices/{invoiceID}/link',
     tag,
-    summary: 'The address of the page on which a customer sees an invoice and its PDF',
+    summary: 'Read the address of the page on which a customer sees an invoice and its PDF',
     success: { status: 200, schema: LinkOut.schema },
     refusals: { 409: 'The invoice is a draft, or PUBLIC_URL is not set' },
     read: async (db, context, input) => {

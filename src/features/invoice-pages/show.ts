@@ -5,6 +5,7 @@ import type { PageContent } from '../../platform/page/frame.ts'
 import { type Html, html } from '../../platform/page/html.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { DocumentLine, InvoiceDocument } from '../documents/document.ts'
+import { reasonOfNoTax, supplyFact } from '../documents/letter.ts'
 import { type Words, wordsOf } from '../documents/words.ts'
 import type { Paying } from '../collection/by-customer.ts'
 import { payingSection } from './pay.ts'
@@ -94,23 +95,24 @@ ${pendingMinor > 0n && html`<p>${own.partly(formats.money(pendingMinor, currency
 function lines({ document, formats }: Showing): Html {
   const own = invoicePageWords(formats.language)
   const words = wordsOf(formats.language)
-  const { currency, taxes, totalMinor, applied, appliedAfterMinor, balanceMinor, state } = document
+  const { currency, taxes, totalMinor, applied, appliedAfterMinor, balanceMinor, writtenOffMinor, state } = document
   const money = (minor: bigint) => formats.money(minor, currency)
-  const row = (name: string, minor: bigint, kind = 'sum') =>
-    html`<tr class="${kind}"><th scope="row">${name}</th><td class="money">${money(minor)}</td></tr>`
+  const row = (name: string, minor: bigint, kind = 'sum', small: string | null = null) =>
+    html`<tr class="${kind}"><th scope="row">${name}${small !== null && html`<div class="soft"><bdi>${small}</bdi></div>`}</th><td class="money">${money(minor)}</td></tr>`
   return html`<h2>${own.lines}</h2>
 <table>
 <thead><tr><th scope="col">${words.description}</th><th scope="col" class="money">${words.amountIn(currency)}</th></tr></thead>
 <tbody>${document.lines.map((line) => lineRow(line, document, formats, own.times))}</tbody>
 <tbody>
 ${row(words.subtotal, sumMinor(document.lines, 'netMinor'))}
-${taxes.map(({ name, rate, amountMinor }) => row(words.taxLabel(name, formats.rate(rate)), amountMinor))}
+${taxes.map((tax) => row(words.taxLabel(tax.name, formats.rate(tax.rate)), tax.amountMinor, 'sum', reasonOfNoTax({ words, formats }, tax)))}
 ${row(words.total, totalMinor, 'sum total')}
 ${applied.map((one) => row(appliedText(one, formats, words), -one.amountMinor))}
 ${appliedAfterMinor > 0n && row(words.appliedAfter, -appliedAfterMinor)}
 ${applied.length > 0 && state !== 'cancelled' && row(words.balanceDue, balanceMinor, 'sum total')}
 </tbody>
-</table>`
+</table>
+${writtenOffMinor > 0n && html`<p>${words.writtenOff(money(writtenOffMinor))}</p>`}`
 }
 
 function lineRow(
@@ -135,7 +137,7 @@ function appliedText(
 function details({ document, formats }: Showing): Html {
   const own = invoicePageWords(formats.language)
   const words = wordsOf(formats.language)
-  const { account, customer, invoiceDate, dueDate, reference, poNumber } = document
+  const { account, customer, invoiceDate, dueDate, supply, reference, poNumber } = document
   const fact = (name: string, value: string | null | undefined) =>
     value != null && value !== '' && html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`
   const lined = (values: readonly (string | null)[]) =>
@@ -144,9 +146,10 @@ function details({ document, formats }: Showing): Html {
 <dl>
 ${fact(words.invoiceDate, formats.longDate(invoiceDate))}
 ${fact(words.dueDate, formats.longDate(dueDate))}
+${fact(...supplyFact({ words, formats }, supply))}
 ${fact(words.reference, reference)}
 ${fact(words.poNumber, poNumber)}
-<dt>${words.to}</dt><dd>${lined([customer.name, ...customer.address])}</dd>
+<dt>${words.to}</dt><dd>${lined([customer.name, ...customer.address, customer.vatNumber && `${words.vatNumber} ${customer.vatNumber}`])}</dd>
 <dt>${words.from}</dt><dd>${lined([account.name, ...account.address, account.email, account.tel])}</dd>
 ${fact(words.vatNumber, account.vatNumber)}
 </dl>`

@@ -1,3 +1,4 @@
+import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
@@ -56,6 +57,8 @@ export const listCustomerChoices = async (
 /** Takes removed methods out of the invoices of a customer that are not paid: they are not tried any more. */
 export const forgetMethodsOfInvoices = (tx: Transaction, customerId: CustomerId) =>
   tx.rows(sql`
-    update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
+    with changed as (
+      update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
      where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null and cancelled_at is null
-       and total_minor > paid_minor + negative_minor`)
+       and total_minor > paid_minor + negative_minor returning invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)

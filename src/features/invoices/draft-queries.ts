@@ -4,6 +4,7 @@ import { oneRow, type Queryable, type Transaction } from '../../platform/databas
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
+import { sendDeletedWords } from '../customers/word-queries.ts'
 import type { InvoiceRow } from './issue-queries.ts'
 
 /** Statements of drafts. */
@@ -50,18 +51,30 @@ export const updateDraft = (tx: Transaction, row: InvoiceRow, at: Instant, accou
   tx.rows(sql`
     update invoices set customer_id = ${row.customerId}, customer_version = ${row.customerVersion}, account_version = ${accountVersion},
       reference = ${row.reference}, currency = ${row.currency}, invoice_date = ${row.invoiceDate}, due_date = ${row.dueDate},
-      ${assigned(PLAIN_FIELD_NAMES, row)}, ${collected(row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
+      supply_date = ${row.supplyDate ?? null}, ${assigned(PLAIN_FIELD_NAMES, row)}, ${collected(row)}, total_minor = ${row.totalMinor}, last_updated = ${at}
      where account_id = ${tx.account} and invoice_id = ${row.id} and issued_at is null`)
 
 /** Makes a draft the invoice with a number: what was provisional is frozen. */
 export const updateIssued = (
   tx: Transaction,
-  to: Pick<InvoiceRow, 'id' | 'invoiceDate' | 'dueDate' | 'totalMinor' | 'customerVersion'> & CollectedFields,
+  to: Pick<
+    InvoiceRow,
+    | 'id'
+    | 'invoiceDate'
+    | 'dueDate'
+    | 'totalMinor'
+    | 'customerVersion'
+    | 'customerCountryId'
+    | 'customerStateId'
+    | 'customerVatNumber'
+  > &
+    CollectedFields,
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) =>
   tx.rows(sql`
     update invoices set number = ${firstNumber}, issued_at = ${at}, last_updated = ${at}, invoice_date = ${to.invoiceDate},
-      due_date = ${to.dueDate}, ${collected(to)}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion}
+      due_date = ${to.dueDate}, ${collected(to)}, total_minor = ${to.totalMinor}, account_version = ${accountVersion}, customer_version = ${to.customerVersion},
+      customer_country_id = ${to.customerCountryId}, customer_state_id = ${to.customerStateId}, customer_vat_number = ${to.customerVatNumber}
      where account_id = ${tx.account} and invoice_id = ${to.id} and issued_at is null`)
 
 /** Writes the amounts of the lines with tax, in the order of `grossMinor`; the lines themselves stay. */
@@ -79,9 +92,10 @@ export const deleteInvoiceTaxes = (tx: Transaction, id: InvoiceId) =>
 export const deleteDraft = (tx: Transaction, id: InvoiceId) =>
   tx.rows(sql`delete from invoice_drafts where account_id = ${tx.account} and invoice_id = ${id}`)
 
-export async function deleteInvoice(tx: Transaction, id: InvoiceId): Promise<void> {
+async function deleteInvoice(tx: Transaction, id: InvoiceId): Promise<void> {
   const deleted = await tx.rows<{ id: InvoiceId }>(sql`
     delete from invoices where account_id = ${tx.account} and invoice_id = ${id} and issued_at is null returning invoice_id as "id"`)
+  sendDeletedWords(tx, 'invoices', [id])
   sendUncount(
     tx,
     'invoices',

@@ -1,8 +1,11 @@
+import { supplyOf } from '../../engine/supply.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
+import { sendChangedWords } from '../customers/words.ts'
 import { recordInvoice, rereadInvoice } from './manual.ts'
 import { holdOf, type ManualRecord } from './resolve-manual.ts'
 import { hasSameLines, hasSameTaxes } from './same-lines.ts'
@@ -28,6 +31,7 @@ function fixedDifferences(body: InvoiceBody, present: ManualRecord): string[] {
     ...(hasSameLines(body.Charges, shownLines) ? [] : ['Charges']),
     ...(isOther(body.InvoiceDate, invoice.invoiceDate) ? ['InvoiceDate'] : []),
     ...(isOther(body.DueDate, invoice.dueDate) ? ['DueDate'] : []),
+    ...(isOther(body.SupplyDate, supplyOf(invoice, charges).on) ? ['SupplyDate'] : []),
     ...(isOther(body.CurrencyCode, invoice.currency) ? ['CurrencyCode'] : []),
     ...(isOther(body.Reference, invoice.reference) ? ['Reference'] : []),
     ...FROZEN.filter((name) => isOther(body[spellingOf(name)], invoice[name])).map(spellingOf),
@@ -62,11 +66,14 @@ export async function editIssued(
       first,
     )
   if (refusal) throw refusal
-  const notes = body.Notes ?? (await getAccountSettings(tx, tx.account)).notes ?? ''
+  const settings = await getAccountSettings(tx, tx.account)
+  const notes = body.Notes ?? paperTextsOf(settings, present.customer.locale ?? settings.locale).notes ?? ''
   const isCollectionHold = holdOf(body, invoice)
   const to = { ...invoice, ...plainFromWire(body), notes, ...collection, isCollectionHold }
   if (!isSame(collection, invoice)) await fillCollection(tx, [to], context.moment.today)
   await updateEditable(tx, invoice.id, to, context.moment.now)
+  const { reference } = invoice
+  sendChangedWords(tx, 'invoices', invoice.id, [reference, invoice.poNumber], [reference, to.poNumber])
   const parts = await rereadInvoice(tx, context, invoice.id)
   await recordInvoice(tx, context, 'invoice.updated', parts)
   return parts

@@ -1,5 +1,8 @@
+import { notingChanged } from '../events/update-queries.ts'
+import type { OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, deduplicated } from '../../platform/database/columns.ts'
@@ -13,6 +16,10 @@ export interface InvoiceRow extends GivenFields {
   id: InvoiceId
   customerId: CustomerId
   customerVersion: number
+  /** Place and VAT number of the customer, frozen for the reports of taxes: they stay when he is made anonymous. */
+  customerCountryId: bigint | null
+  customerStateId: bigint | null
+  customerVatNumber: string | null
   subscriptionId: SubscriptionId | null
   recurringInvoiceId: Id | null
   /** Null for one of the service's own, which is made from the identifier. */
@@ -20,6 +27,8 @@ export interface InvoiceRow extends GivenFields {
   currency: string
   invoiceDate: IsoDate
   dueDate: IsoDate
+  /** Left out by the rules, whose lines know their days. */
+  supplyDate?: IsoDate | null
   source: 'Auto' | 'App'
   totalMinor: bigint
   gatewayId: Id | null
@@ -36,9 +45,13 @@ const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
   recurringInvoiceId: ['recurring_invoice_id', 'bigint'],
   totalMinor: ['total_minor', 'bigint'],
   customerVersion: ['customer_version', 'integer'],
+  customerCountryId: ['customer_country_id', 'bigint'],
+  customerStateId: ['customer_state_id', 'bigint'],
+  customerVatNumber: ['customer_vat_number', 'text'],
   currency: ['currency', 'text'],
   invoiceDate: ['invoice_date', 'date'],
   dueDate: ['due_date', 'date'],
+  supplyDate: ['supply_date', 'date'],
   source: ['source', 'text'],
   reference: ['reference', 'text'],
   gatewayId: ['gateway_id', 'bigint'],
@@ -79,12 +92,21 @@ const OF_COLLECTED: readonly (keyof InvoiceRow)[] = [
 const isCollected = (row: InvoiceRow): boolean =>
   row.gatewayId !== null || row.paymentMethodId !== null || row.isCollectionHold || row.nextTryDate !== null
 
+/** Facts that all of some invoices may be without. */
+const OF_SOME: readonly (keyof InvoiceRow)[] = [
+  'customerCountryId',
+  'customerStateId',
+  'customerVatNumber',
+  'supplyDate',
+]
+
 /** Returns what is known about the values of some invoices, so that little of them travels. */
 function knownOf(invoices: readonly InvoiceRow[]): BulkValues<InvoiceRow> {
   const known = invoices[0] !== undefined && invoices[0].subscriptionId !== null ? OF_RULES : OF_CALLERS
-  if (invoices.some(isCollected)) return known
+  const absent = OF_SOME.filter((name) => invoices.every((invoice) => invoice[name] == null))
+  if (invoices.some(isCollected)) return { ...known, absent: [...(known.absent ?? []), ...absent] }
   const repeated = known.repeated.filter((name) => !OF_COLLECTED.includes(name))
-  return { repeated, absent: [...(known.absent ?? []), ...OF_COLLECTED] }
+  return { repeated, absent: [...(known.absent ?? []), ...OF_COLLECTED, ...absent] }
 }
 
 /** Numbered facts of a line stand only where the rules planned it. */
@@ -160,6 +182,13 @@ export interface TaxRow {
   name: string
   rate: string
   taxNumber: string | null
+  /** Null for one that a caller wrote. */
+  ruleId: Id | null
+  /** Null for S, which every rate above 0 is. */
+  category: TaxCategory | null
+  reasonCode: string | null
+  /** JSON text. */
+  reason: string | null
   baseMinor: bigint
   amountMinor: bigint
   /** A PostgreSQL array, null for an invoice of one line. */
@@ -198,15 +227,18 @@ export async function insertCharges(tx: Transaction, charges: readonly ChargeRow
 export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
   for (const { rows, distinct: s, positions } of deduplicated(taxes, TAX_SHAPE)) {
     await tx.rows(sql`
-      insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares)
+      insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, tax_rule_id, category, reason_code, reason, base_minor,
+        amount_minor, shares)
       select ${tx.account}, r.invoice, (${column(s, 'name')}::text[])[r.shape], (${column(s, 'rate')}::numeric[])[r.shape],
-             (${column(s, 'taxNumber')}::text[])[r.shape], r.base, r.amount, r.shares::bigint[]
+             (${column(s, 'taxNumber')}::text[])[r.shape], (${bigints(s, 'ruleId')}::bigint[])[r.shape],
+             (${column(s, 'category')}::text[])[r.shape], (${column(s, 'reasonCode')}::text[])[r.shape],
+             (${column(s, 'reason')}::jsonb[])[r.shape], r.base, r.amount, r.shares::bigint[]
         from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'baseMinor')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
           ${column(rows, 'shares')}::text[], ${positions}::integer[]) as r(invoice, base, amount, shares, shape)`)
   }
 }
 
-const TAX_SHAPE = ['name', 'rate', 'taxNumber'] as const
+const TAX_SHAPE = ['name', 'rate', 'taxNumber', 'ruleId', 'category', 'reasonCode', 'reason'] as const
 
 /** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
 export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>
@@ -216,22 +248,35 @@ export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerI
        and c.invoice_id is null`)
 
 /** How much more, or less, is allocated to an invoice, by what it counts as. */
-export interface AppliedDelta {
+export interface AppliedDelta extends OwedSums {
   id: InvoiceId
-  paidMinor: bigint
-  pendingMinor: bigint
-  negativeMinor: bigint
 }
 
 /** Moves the sums of what is allocated to invoices. */
 export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
   tx.send(sql`
-    update invoices i
+    with changed as (
+      update invoices i
        set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
-           last_updated = ${at}
+           written_off_minor = i.written_off_minor + d.written_off, last_updated = ${at}
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
-        ${bigints(rows, 'negativeMinor')}::bigint[]) as d(id, paid, pending, negative)
-     where i.account_id = ${tx.account} and i.invoice_id = d.id`)
+        ${bigints(rows, 'negativeMinor')}::bigint[], ${bigints(rows, 'writtenOffMinor')}::bigint[])
+        as d(id, paid, pending, negative, written_off)
+     where i.account_id = ${tx.account} and i.invoice_id = d.id returning i.invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
+
+/** Moves the sums of what credit notes settle for invoices, each named once, without waiting. */
+export const sendCredited = (
+  tx: Transaction,
+  rows: readonly { id: InvoiceId; amountMinor: bigint }[],
+  at: Instant,
+): void =>
+  tx.send(sql`
+    with changed as (
+      update invoices i set credited_minor = i.credited_minor + d.amount, last_updated = ${at}
+      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
+     where i.account_id = ${tx.account} and i.invoice_id = d.id returning i.invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Marks days of charges as given back, with what came back for them. */
 export const addCredited = (
@@ -247,25 +292,33 @@ export const addCredited = (
 /** Counts a try each of invoices that is made now, without waiting: while its outcome is not known there is no next one. */
 export const sendTried = (tx: Transaction, ids: readonly InvoiceId[]): void =>
   tx.send(sql`
-    update invoices set tries = tries + 1, next_try_date = null, has_line = false
-     where account_id = ${tx.account} and invoice_id = any(${bigintList(ids)}::bigint[])`)
+    with changed as (
+      update invoices set tries = tries + 1, next_try_date = null, has_line = false
+     where account_id = ${tx.account} and invoice_id = any(${bigintList(ids)}::bigint[]) returning invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Counts tries that were made by hand, or takes back those that were never sent, without waiting: an invoice is named once for each. */
 export const countTries = (tx: Transaction, ids: readonly InvoiceId[], by: 1 | -1): void =>
   tx.send(sql`
-    update invoices i set tries = i.tries + ${by} * t.count
+    with changed as (
+      update invoices i set tries = i.tries + ${by} * t.count
       from (select id, count(*)::integer from unnest(${bigintList(ids)}::bigint[]) as id group by id) t
-     where i.account_id = ${tx.account} and i.invoice_id = t.id`)
+     where i.account_id = ${tx.account} and i.invoice_id = t.id returning i.invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Writes the day of the next try, without waiting. With `hasLine` it is the day of a line that waits in a batch. */
 export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null, hasLine = false): void =>
   tx.send(sql`
-    update invoices set next_try_date = ${on}, has_line = ${hasLine} where account_id = ${tx.account} and invoice_id = ${id}`)
+    with changed as (
+      update invoices set next_try_date = ${on}, has_line = ${hasLine} where account_id = ${tx.account} and invoice_id = ${id} returning invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Keeps an invoice out of collection until a person has looked. */
 export const holdInvoice = (tx: Transaction, id: InvoiceId, at: Instant) =>
   tx.rows(sql`
-    update invoices set is_collection_hold = true, last_updated = ${at} where account_id = ${tx.account} and invoice_id = ${id}`)
+    with changed as (
+      update invoices set is_collection_hold = true, last_updated = ${at} where account_id = ${tx.account} and invoice_id = ${id} returning invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Replaces the fields of an issued invoice that can still change. */
 export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields & CollectedFields, at: Instant) =>

@@ -6,8 +6,11 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral } from '../../platform/database/sql.ts'
-import type { Account, Moment } from '../../kernel/context.ts'
-import { takeInvoiceNumbers } from '../accounts/queries.ts'
+import type { Account, Moment, Warn } from '../../kernel/context.ts'
+import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
+import { listLocales } from '../customers/queries.ts'
+import { sendNewWords } from '../customers/words.ts'
 import { insertLikeEvents } from '../events/queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
@@ -54,6 +57,8 @@ export interface IssueContext {
   actor: string
   /** Mail leaves the house; left out: it stays readable in the outbox. */
   hasMailServer?: boolean
+  /** Left out: nothing is logged. */
+  warn?: Warn
 }
 
 /** Invoices that one call issued, for the steps that follow. */
@@ -97,6 +102,7 @@ export async function issue(
 ): Promise<InvoiceId[]> {
   const { draft, afterIssue, zeroCharges = [], isManual = false } = options
   await fillCollection(tx, invoices, context.moment.today)
+  if (context.account.hasTexts) await fillTexts(tx, invoices)
   if (draft) await settleDraft(tx, invoices[0] as NewInvoice, draft)
   else await insertLines(tx, invoices, zeroCharges)
   const unapplied = invoices.length === 0 ? [] : await insertIssued(tx, context, invoices, draft !== undefined)
@@ -105,6 +111,19 @@ export async function issue(
   await options.credits?.(ids)
   if (invoices.length > 0) for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual })
   return ids
+}
+
+/** Gives invoices the account's texts for the language of their customers, where it has some: the plain ones need not stand in their rows. */
+async function fillTexts(tx: Transaction, invoices: readonly NewInvoice[]): Promise<void> {
+  if (invoices.length === 0) return
+  const settings = await getAccountSettings(tx, tx.account)
+  const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
+  const localeOf = new Map((await listLocales(tx, customerIds)).map(({ id, locale }) => [id, locale]))
+  for (const invoice of invoices) {
+    const own = paperTextsOf(settings, localeOf.get(invoice.customerId) ?? settings.locale)
+    if (own.notes !== settings.notes) invoice.notes ??= own.notes
+    if (own.terms !== settings.terms) invoice.terms ??= own.terms
+  }
 }
 
 /** Writes event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
@@ -119,8 +138,23 @@ async function insertIssued(
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, invoices.length)
   const about = { firstNumber, at: context.moment.now, accountVersion: context.account.version }
   if (isDraft) await updateIssued(tx, invoices[0] as NewInvoice, about)
-  else await insertInvoices(tx, invoices, about)
+  else await insertWithWords(tx, invoices, about)
   return unapplied
+}
+
+/** Writes the rows of invoices, and the words by which some are found: those that billing makes bear a purchase order number at most. */
+async function insertWithWords(
+  tx: Transaction,
+  invoices: readonly NewInvoice[],
+  about: Parameters<typeof insertInvoices>[2],
+): Promise<void> {
+  await insertInvoices(tx, invoices, about)
+  const named = invoices.filter(({ reference, poNumber }) => reference !== null || poNumber !== null)
+  sendNewWords(
+    tx,
+    'invoices',
+    named.map(({ id, reference, poNumber }) => ({ id, texts: [reference, poNumber] })),
+  )
 }
 
 /** Writes an invoice as a draft, which has no number and is owed by nobody. */
@@ -129,7 +163,7 @@ export async function insertDraft(tx: Transaction, context: IssueContext, invoic
   const { account, moment } = context
   await fillCollection(tx, [invoice], moment.today)
   const about = { firstNumber: null, at: moment.now, accountVersion: account.version }
-  await insertInvoices(tx, [invoice], about)
+  await insertWithWords(tx, [invoice], about)
   return invoice.id
 }
 
@@ -258,6 +292,10 @@ const taxRow = (tax: LineAmounts['taxes'][number], invoiceId: InvoiceId): TaxRow
   name: tax.name,
   rate: decimalText(tax.rate),
   taxNumber: tax.taxNumber,
+  ruleId: tax.ruleId,
+  category: tax.category === 'S' ? null : tax.category,
+  reasonCode: tax.reasonCode,
+  reason: tax.reason === null ? null : JSON.stringify(tax.reason),
   baseMinor: tax.baseMinor,
   amountMinor: tax.amountMinor,
   shares: tax.shares.length > 1 ? arrayLiteral(tax.shares) : null,

@@ -7,7 +7,7 @@ import { frozenOf } from '../customers/rules.ts'
 import { EDITABLE } from './fields.ts'
 import { type Kept, spellingOf } from './fields-wire.ts'
 import { loadWithCustomers, PARTS_AT_A_TIME } from './load-parts.ts'
-import { type FrozenInvoice, type Invoice, listFrozenInvoices } from './queries.ts'
+import { type FrozenInvoice, type Invoice, listFrozenInvoices, UNTOUCHED } from './queries.ts'
 import { issuedShape } from './wire.ts'
 
 /** The record of the event of an issue: composed from what is frozen of the invoice and from what the event keeps. */
@@ -32,9 +32,7 @@ const asIssued = (invoice: FrozenInvoice, { happenedAt, kept }: IssuedEvent): In
   dateSent: null,
   isDraft: false,
   isCancelled: false,
-  paidMinor: 0n,
-  pendingMinor: 0n,
-  negativeMinor: 0n,
+  ...UNTOUCHED,
   tries: 0,
   gatewayId: idOf(kept.gatewayID),
   paymentMethodId: idOf(kept.customerPaymentMethodID),

@@ -1,8 +1,12 @@
-import { matchTaxes, type Place, taxInvoice, taxMatcher, type TaxRule } from '../../engine/tax.ts'
+import { type Place, taxInvoice, taxMatcher, type TaxRule, type TaxRules } from '../../engine/tax.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { type Decimal, ONE } from '../../kernel/decimal.ts'
+import { type Decimal, ONE, ZERO } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { amountOf, isAmountInBounds } from '../../kernel/money.ts'
+import { defaultCategory, defaultReasonCode, type TaxCategory, type TaxReason } from '../../kernel/tax.ts'
+import { vatNumberStatus } from '../../kernel/vat-numbers.ts'
+import { checkCategory } from '../tax-settings/rules.ts'
 import type { Customer } from '../customers/queries.ts'
 
 /** Lines that a caller wrote, and what they come to: the same for invoices by hand and for recurring invoices. */
@@ -20,6 +24,12 @@ export interface TaxRate {
   name: string
   rate: Decimal
   taxNumber: string | null
+  /** Null for one that a caller wrote. */
+  ruleId: Id | null
+  category: TaxCategory | null
+  /** VATEX. */
+  reasonCode: string | null
+  reason: TaxReason | null
 }
 
 export interface LineAmounts {
@@ -48,8 +58,8 @@ export function taxedAmounts(netMinor: readonly bigint[], rates: readonly TaxRat
     totalMinor,
     // Fields one by one: copying with a spread costs several times as much, and a run composes millions.
     taxes: taxes.map(({ baseMinor, amountMinor, shares }, index) => {
-      const { name, rate, taxNumber } = rates[index] as TaxRate
-      return { name, rate, taxNumber, baseMinor, amountMinor, shares }
+      const { name, rate, taxNumber, ruleId, category, reasonCode, reason } = rates[index] as TaxRate
+      return { name, rate, taxNumber, ruleId, category, reasonCode, reason, baseMinor, amountMinor, shares }
     }),
   }
 }
@@ -106,38 +116,100 @@ export const lineOf = (line: {
   unitPrice: line.UnitCostEx,
 })
 
-export const givenRate = (tax: { Name: string; Perc: Decimal }): TaxRate => ({
-  name: tax.Name,
-  rate: tax.Perc,
+/** Fields of a tax as callers write them. */
+interface GivenTax {
+  Name: string
+  Perc: Decimal
+  Category?: TaxCategory | null
+  ReasonCode?: string | null
+  Reason?: TaxReason | null
+}
+
+export const givenRate = ({ Name, Perc, Category, ReasonCode, Reason }: GivenTax): TaxRate =>
+  ownRateOf({
+    name: Name,
+    rate: Perc,
+    category: Category ?? defaultCategory(Perc.coefficient === 0n),
+    reasonCode: ReasonCode ?? null,
+    reason: Reason ?? null,
+  })
+
+/** Returns a tax that a caller wrote. Rule: a category brings its own code where none is given. */
+export const ownRateOf = (tax: Pick<TaxRate, 'name' | 'rate' | 'category' | 'reasonCode' | 'reason'>): TaxRate => ({
+  name: tax.name,
+  rate: tax.rate,
   taxNumber: null,
+  ruleId: null,
+  category: tax.category,
+  reasonCode: tax.reasonCode ?? (tax.category && defaultReasonCode(tax.category)),
+  reason: tax.reason,
 })
 
-/** Makes a function that finds the rates of a place, and makes each list once. */
-export function rateMatcher(rules: readonly TaxRule[]): (place: Place) => readonly TaxRate[] {
+/** Notes what is wrong with taxes that a caller wrote. Rule: the rules of categories hold for those that name one, or a reason. */
+export function checkTaxes(taxes: readonly Partial<GivenTax>[] | null | undefined, problems: Problems): void {
+  for (const [index, { Perc, Category = null, ReasonCode = null, Reason = null }] of (taxes ?? []).entries())
+    if (Perc && (Category !== null || ReasonCode !== null || Reason !== null))
+      checkCategory(`Taxes[${index}]`, { Perc, Category, ReasonCode, Reason }, problems)
+}
+
+/** The facts of a customer from which his taxes follow. */
+export type TaxedCustomer = Pick<
+  Customer,
+  'countryId' | 'countryStateId' | 'isCompany' | 'vatNumber' | 'isWaiveTaxes' | 'taxCategory' | 'taxReason'
+>
+
+/** Finds the taxes of a customer. */
+export type RatesOf = (customer: TaxedCustomer) => readonly TaxRate[]
+
+const numberOf = (id: bigint | null): number | null => (id === null ? null : Number(id))
+
+/** Returns whether a customer is a business. Rule: a company with a VAT number that is right in form. */
+const isBusiness = ({ isCompany, vatNumber, countryId }: TaxedCustomer): boolean =>
+  isCompany && vatNumber !== null && vatNumberStatus(vatNumber, numberOf(countryId)) === 'valid'
+
+const NO_RATES: readonly TaxRate[] = []
+
+/**
+ * Makes a function that finds the taxes of customers by their place, and makes each list once. Rule: an exempt customer has none, or one of
+ * 0 % by each setting that matches where it is known why.
+ */
+export function rateMatcher(rules: TaxRules): RatesOf {
   const match = taxMatcher(rules)
+  // Numbers are looked at only where a rule asks for them: a run composes millions of invoices.
+  const asksForBusiness = rules.rules.some(({ appliesTo }) => appliesTo !== 'all')
   const known = new Map<readonly TaxRule[], readonly TaxRate[]>()
-  return (place) => {
+  return (customer) => {
+    if (customer.isWaiveTaxes && customer.taxCategory === null) return NO_RATES
+    const place: Place = {
+      countryId: numberOf(customer.countryId),
+      countryStateId: numberOf(customer.countryStateId),
+      isBusiness: asksForBusiness && isBusiness(customer),
+    }
     const found = match(place)
+    if (customer.isWaiveTaxes) return found.map((rule) => exemptRateOf(rule, customer))
     let rates = known.get(found)
     if (rates === undefined) known.set(found, (rates = found.map(taxRateOf)))
     return rates
   }
 }
 
-export const taxRateOf = ({ settingName, rate, taxNumber }: TaxRule): TaxRate => ({
-  name: settingName,
-  rate,
-  taxNumber,
+const taxRateOf = (rule: TaxRule): TaxRate => ({
+  name: rule.settingName,
+  rate: rule.rate,
+  taxNumber: rule.taxNumber,
+  ruleId: rule.id,
+  category: rule.category,
+  reasonCode: rule.reasonCode,
+  reason: rule.reason,
 })
 
-/** Returns the taxes that the rules find for a customer: none of one that is exempt. */
-export const foundRates = (
-  rules: readonly TaxRule[],
-  customer: Pick<Customer, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
-): TaxRate[] =>
-  customer.isWaiveTaxes
-    ? []
-    : matchTaxes(rules, {
-        countryId: customer.countryId === null ? null : Number(customer.countryId),
-        countryStateId: customer.countryStateId === null ? null : Number(customer.countryStateId),
-      }).map(taxRateOf)
+const exemptRateOf = (rule: TaxRule, { taxCategory, taxReason }: TaxedCustomer): TaxRate => ({
+  ...taxRateOf(rule),
+  rate: ZERO,
+  category: taxCategory,
+  reasonCode: taxCategory && defaultReasonCode(taxCategory),
+  reason: taxReason === null ? null : { und: taxReason },
+})
+
+/** Returns the taxes that the rules find for a customer. */
+export const foundRates = (rules: TaxRules, customer: TaxedCustomer): readonly TaxRate[] => rateMatcher(rules)(customer)

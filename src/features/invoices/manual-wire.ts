@@ -1,4 +1,5 @@
 import type { Decimal } from '../../kernel/decimal.ts'
+import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import {
   currencyCode,
   date,
@@ -12,6 +13,7 @@ import {
 } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
+  described,
   type Field,
   listOf,
   objectOf,
@@ -20,6 +22,8 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
+import { taxReason } from '../../platform/wire/tax-reason.ts'
+import { reasonCode } from '../tax-settings/wire.ts'
 import { COLLECTION_METHODS } from './collection.ts'
 import { plainIn } from './fields-wire.ts'
 
@@ -33,9 +37,9 @@ const fine = (description: string): Field<Decimal> => decimalField({ decimalsMax
 
 export const chargeInputs = {
   UnitCostEx: required(fine('Price of one, without tax')),
-  Qty: optional(fine('Default 1; negative for a discount')),
+  Qty: optional(fine('How many of it, by default 1; negative for a discount')),
   Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
-  Descrip: optional(longText({ description: 'At most 100 lines' })),
+  Descrip: optional(longText({ description: 'The longer text of the line, at most 100 lines' })),
 } satisfies Properties
 
 export const chargesIn = () =>
@@ -55,13 +59,19 @@ export const chargesIn = () =>
     { min: 1, max: CHARGES_MAX, what: 'charges' },
   )
 
-export const taxInputs = { Name: required(text()), Perc: required(rate()) } satisfies Properties
+export const taxInputs = {
+  Name: required(text()),
+  Perc: required(rate()),
+  Category: optional(word(TAX_CATEGORIES, { anyCase: true })),
+  ReasonCode: optional(reasonCode()),
+  Reason: optional(taxReason()),
+} satisfies Properties
 
 export const taxesIn = () =>
   listOf(
     objectOf(taxInputs, {
       name: 'TaxInput',
-      ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID'],
+      ignored: ['invoiceTaxID', 'invoiceID', 'recurringinvoiceTaxID', 'recurringinvoiceID', 'Base', 'TaxAmount'],
     }),
     { max: TAXES_MAX, what: 'taxes' },
   )
@@ -77,6 +87,9 @@ export const invoiceInputs = {
   Charges: required(chargesIn()),
   InvoiceDate: optional(date()),
   DueDate: optional(date()),
+  SupplyDate: optional(
+    described(date(), 'The day of the supply, at most a year after InvoiceDate, which it is where none is given'),
+  ),
   CurrencyCode: optional(currencyCode()),
   Reference: optional(text()),
   isDraft: optional(flag()),
@@ -100,15 +113,22 @@ const COMPUTED = [
   'LastName',
   'Status',
   'Total',
+  'TotalEx',
+  'TotalTax',
   'TotalActualPaid',
   'TotalPendingPaid',
   'TotalNegativeAdjs',
+  'Credited',
+  'WrittenOff',
+  'isWrittenOff',
   'Balance',
   'ActualBalance',
   'PaymentsApplied',
   'NegativeAdjustmentsApplied',
   'subscriptionID',
   'recurInvoiceID',
+  'SupplyFrom',
+  'SupplyTo',
 ]
 
 export const InvoiceIn = objectOf(invoiceInputs, { name: 'InvoiceInput', ignored: COMPUTED })

@@ -9,7 +9,9 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
-import { type Customer, findCustomer, listCustomersByIds, lockCustomer } from '../customers/queries.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
+import { type Customer, findCustomer, listCustomersByIds, lockCustomerOfInvoice } from '../customers/queries.ts'
+import { sendChangedWords } from '../customers/words.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import { post } from '../ledger/post.ts'
@@ -52,15 +54,21 @@ export async function rereadInvoice(tx: Transaction, context: RequestContext, id
   return partsOf(tx, context, invoice)
 }
 
-/** Locks the customer of an invoice, then reads it: the order of every change. A draft may have moved to another customer meanwhile. */
-export async function lockedInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<ManualRecord> {
-  let invoice = await findInvoice(tx, tx.account, id)
-  for (let lockedId: bigint | undefined; invoice && lockedId !== invoice.customerId;) {
-    lockedId = invoice.customerId
-    await lockCustomer(tx, tx.account, lockedId)
-    invoice = await findInvoice(tx, tx.account, id)
+/**
+ * Locks the customer of an invoice, then reads its row: both are sent at once, and the second begins when the lock is there. A draft may have
+ * moved to another customer meanwhile. Throws its 404.
+ */
+export async function lockedInvoiceRow(tx: Transaction, id: InvoiceId): Promise<Invoice> {
+  for (;;) {
+    const [lockedId, invoice] = await Promise.all([lockCustomerOfInvoice(tx, id), findInvoice(tx, tx.account, id)])
+    if (!invoice) throw invoiceKind.unknown(id)
+    if (lockedId === invoice.customerId) return invoice
   }
-  if (!invoice) throw invoiceKind.unknown(id)
+}
+
+/** Locks the customer of an invoice, then reads it with its parts: the order of every change. Throws its 404. */
+export async function lockedInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<ManualRecord> {
+  const invoice = await lockedInvoiceRow(tx, id)
   const draft = invoice.isDraft ? await getDraft(tx, tx.account, id) : null
   return { ...(await partsOf(tx, context, invoice)), draft }
 }
@@ -97,12 +105,17 @@ function checkNotArchived(customer: Pick<Customer, 'id' | 'archivedAt'>): void {
 }
 
 /**
- * Returns note and terms as they are kept: given ones, else the account's; empty text where there are none, so that later ones do not
+ * Returns note and terms as they are kept: given ones, else the account's for the language of the customer; empty text where there are none, so that later ones do not
  * appear.
  */
-async function textsOf(tx: Transaction, body: Pick<InvoiceBody, 'Notes' | 'Terms'>) {
+async function textsOf(
+  tx: Transaction,
+  body: Pick<InvoiceBody, 'Notes' | 'Terms'>,
+  { locale }: Pick<Customer, 'locale'>,
+) {
   const settings = await getAccountSettings(tx, tx.account)
-  return { notes: body.Notes ?? settings.notes ?? '', terms: body.Terms ?? settings.terms ?? '' }
+  const texts = paperTextsOf(settings, locale ?? settings.locale)
+  return { notes: body.Notes ?? texts.notes ?? '', terms: body.Terms ?? texts.terms ?? '' }
 }
 
 /** Adds an invoice, as a draft or issued at once. */
@@ -117,7 +130,7 @@ export async function addInvoice(
   if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
-  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
+  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body, wanted.customer)) }
   checkNotLocked(context.account.lockDate, [invoice.invoiceDate], 'the invoice', 'InvoiceDate')
   const refusals = { invoices_reference_key: referenceTaken(invoice.reference) }
   if (!isDraft) {
@@ -143,12 +156,14 @@ export async function editDraft(
   if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference, present.invoice)
   const { id } = present.invoice
-  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body)) }
+  const invoice = { ...wanted.invoice, ...(await textsOf(tx, body, wanted.customer)) }
   await fillCollection(tx, [invoice], context.moment.today)
   const row = { ...invoice, id }
   await refuseOn(updateDraft(tx, row, context.moment.now, context.account.version), {
     invoices_reference_key: referenceTaken(invoice.reference),
   })
+  const { reference, poNumber } = present.invoice
+  sendChangedWords(tx, 'invoices', id, [reference, poNumber], [row.reference, row.poNumber])
   if (hasSameLines(body.Charges, present)) await updateGrossAndNet(tx, present, invoice)
   else await replaceLines(tx, id, invoice)
   await replaceTaxes(tx, id, invoice.amounts)
@@ -198,7 +213,16 @@ export async function issueDraft(
   problems.throwIfAny()
   checkNotLocked(context.account.lockDate, [dates.invoiceDate], 'the invoice', 'InvoiceDate')
   const { totalMinor } = amounts
-  const frozen = { ...dates, amounts, totalMinor, customerVersion: customer.version, notes: invoice.notes ?? '' }
+  const frozen = {
+    ...dates,
+    amounts,
+    totalMinor,
+    customerVersion: customer.version,
+    customerCountryId: customer.countryId,
+    customerStateId: customer.countryStateId,
+    customerVatNumber: customer.vatNumber,
+    notes: invoice.notes ?? '',
+  }
   const { hasOwnTaxes } = draft
   await issue(tx, context, [{ ...invoice, ...frozen, lines: [], period: null }], {
     afterIssue,

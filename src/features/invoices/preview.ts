@@ -4,6 +4,7 @@ import type { AccountSettings } from '../accounts/queries.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { type GivenFields, withAllPlain } from './fields.ts'
 import type { NewInvoice } from './issue.ts'
+import { UNTOUCHED } from './queries.ts'
 import { invoicePreviewShape } from './wire.ts'
 
 /** An invoice that does not exist, as it would be made: no identifiers, no number, nothing applied. */
@@ -26,12 +27,11 @@ const NOT_YET = {
   gatewayId: null,
   paymentMethodId: null,
   tries: 0,
+  supplyDate: null,
   nextTryDate: null,
   isMethodRequested: false,
   isCollectionHold: false,
-  paidMinor: 0n,
-  pendingMinor: 0n,
-  negativeMinor: 0n,
+  ...UNTOUCHED,
 }
 
 const linesOf = ({ lines, period, amounts }: NewInvoice) =>

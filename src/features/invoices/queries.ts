@@ -1,13 +1,16 @@
+import { onlyUpdated } from '../events/update-queries.ts'
+import { foundCondition, type FoundRecords, type Searched } from '../customers/word-queries.ts'
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { PricedBrackets, PriceList } from '../../engine/subscription/pricing.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import type { TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
 import { firstRow, oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
-import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 
@@ -24,6 +27,8 @@ export interface Invoice extends PlainFields {
   currency: string
   invoiceDate: IsoDate
   dueDate: IsoDate
+  /** Day of the supply that a caller gave; null: see `supplyOf`. */
+  supplyDate: IsoDate | null
   dateSent: Instant | null
   lastUpdated: Instant
   isDraft: boolean
@@ -43,7 +48,16 @@ export interface Invoice extends PlainFields {
   paidMinor: bigint
   pendingMinor: bigint
   negativeMinor: bigint
+  /** Gross that credit notes settle for it, wherever their money is. */
+  creditedMinor: bigint
+  /** Bad debt allocated to it, which is part of `negativeMinor`. */
+  writtenOffMinor: bigint
 }
+
+/** The sums of an invoice that no money and no credit note has touched. */
+export const UNTOUCHED: Readonly<
+  Record<'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'creditedMinor' | 'writtenOffMinor', bigint>
+> = { paidMinor: 0n, pendingMinor: 0n, negativeMinor: 0n, creditedMinor: 0n, writtenOffMinor: 0n }
 
 export interface Charge {
   id: Id
@@ -74,6 +88,12 @@ export interface InvoiceTaxRow {
   name: string
   rate: Decimal
   taxNumber: string | null
+  ruleId: Id | null
+  /** Null for one of 0 % of before categories were kept. */
+  category: TaxCategory | null
+  /** VATEX. */
+  reasonCode: string | null
+  reason: TaxReason | null
   baseMinor: bigint
   amountMinor: bigint
 }
@@ -95,10 +115,11 @@ const PLAIN = namesOf(
 const COLUMNS = fragment`
   i.invoice_id as "id", i.customer_id as "customerId", i.subscription_id as "subscriptionId", i.recurring_invoice_id as "recurringInvoiceId",
   i.number, coalesce(i.reference, 'I' || i.invoice_id) as "reference", i.currency, i.invoice_date as "invoiceDate",
-  i.due_date as "dueDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
+  i.due_date as "dueDate", i.supply_date as "supplyDate", i.date_sent as "dateSent", i.last_updated as "lastUpdated", i.issued_at is null as "isDraft",
   i.cancelled_at is not null as "isCancelled", i.source, i.gateway_id as "gatewayId",
   i.payment_method_id as "paymentMethodId", i.is_method_requested as "isMethodRequested", i.is_collection_hold as "isCollectionHold", i.tries, i.next_try_date as "nextTryDate", i.has_line as "hasLine", ${PLAIN},
-  i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor"`
+  i.total_minor as "totalMinor", i.paid_minor as "paidMinor", i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
+  i.credited_minor as "creditedMinor", i.written_off_minor as "writtenOffMinor"`
 
 const joinedAccount = (account: AccountId): Fragment => fragment`
   join accounts a on a.account_id = ${account}
@@ -147,12 +168,19 @@ export const listFrozenInvoices = (db: Queryable, account: AccountId, ids: reado
      where i.account_id = ${account} and i.invoice_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 export interface InvoiceFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
   customerId?: bigint | null
   subscriptionId?: bigint | null
   recurringInvoiceId?: bigint | null
   status?: InvoiceStatusWord | null
   startDate?: IsoDate | null
   endDate?: IsoDate | null
+  currency?: string | null
+  reference?: string | null
+  poNumber?: string | null
+  isWrittenOff?: boolean | null
+  found?: FoundRecords | null
 }
 
 const ACTUAL = fragment`(i.total_minor - i.negative_minor - i.paid_minor)`
@@ -167,10 +195,23 @@ const issued = (today: IsoDate): Record<InvoiceStatusWord, Fragment> => ({
   Due: fragment`and i.cancelled_at is null and i.issued_at is not null and ${ACTUAL} - i.pending_minor > 0 and i.due_date >= ${today}`,
 })
 
-const conditions = (filter: InvoiceFilter, today: IsoDate): Fragment => fragment`
-  ${filter.customerId == null ? NOTHING : fragment`and i.customer_id = ${filter.customerId}`}
-  ${filter.subscriptionId == null ? NOTHING : fragment`and i.subscription_id = ${filter.subscriptionId}`}
-  ${filter.recurringInvoiceId == null ? NOTHING : fragment`and i.recurring_invoice_id = ${filter.recurringInvoiceId}`}
+const WRITTEN_OFF = fragment`and i.written_off_minor > 0 and ${ACTUAL} <= 0`
+
+/** Reference of the service's own: nothing is stored of it. */
+const OWN_REFERENCE = /^I([1-9]\d{0,15})$/
+
+function referenceCondition(reference: string | null | undefined): Fragment {
+  const [, own] = OWN_REFERENCE.exec(reference ?? '') ?? []
+  return own === undefined
+    ? onlyWith('i.reference', reference)
+    : fragment`and i.invoice_id = ${own}::bigint and i.reference is null`
+}
+
+const conditions = (account: AccountId, filter: InvoiceFilter, today: IsoDate): Fragment => fragment`
+  ${onlyUpdated(account, 'invoice', 'i.invoice_id', filter.since)} ${foundCondition(account, filter.found, SEARCHED_INVOICES, 'i')} ${onlyWith('i.customer_id', filter.customerId)} ${onlyWith('i.subscription_id', filter.subscriptionId)}
+  ${onlyWith('i.recurring_invoice_id', filter.recurringInvoiceId)}
+  ${onlyWith('i.currency', filter.currency)} ${onlyWith('i.po_number', filter.poNumber)} ${referenceCondition(filter.reference)}
+  ${filter.isWrittenOff == null ? NOTHING : filter.isWrittenOff ? WRITTEN_OFF : fragment`and not (i.written_off_minor > 0 and ${ACTUAL} <= 0)`}
   ${filter.startDate == null ? NOTHING : fragment`and i.invoice_date >= ${filter.startDate}`}
   ${filter.endDate == null ? NOTHING : fragment`and i.invoice_date <= ${filter.endDate}`}
   ${filter.status == null ? NOTHING : issued(today)[filter.status]}`
@@ -186,9 +227,16 @@ export const listInvoices = (
 ) =>
   db.rows<Invoice>(sql`
     select ${COLUMNS} from (
-      select * from invoices i where i.account_id = ${account} and i.invoice_id >= ${start.fromId} ${conditions(filter, today)}
-       order by i.invoice_id offset ${start.skip} limit ${limit}) i ${joinedAccount(account)}
-     order by i.invoice_id`)
+      select * from invoices i where i.account_id = ${account} ${onward(start, 'i.invoice_id')} ${conditions(account, filter, today)}
+       order by i.invoice_id ${inPage(start, limit)}) i ${joinedAccount(account)}
+     order by i.invoice_id ${direction(start)}`)
+
+/** Lists the newest invoices and drafts, the newest first. */
+export const listNewestInvoices = (db: Queryable, account: AccountId, limit: number) =>
+  db.rows<Invoice>(sql`
+    select ${COLUMNS} from (
+      select * from invoices where account_id = ${account} order by invoice_id desc limit ${limit}) i ${joinedAccount(account)}
+     order by i.invoice_id desc`)
 
 export const countInvoices = async (
   db: Queryable,
@@ -200,7 +248,7 @@ export const countInvoices = async (
     (
       await oneRow<{ n: bigint }>(
         db,
-        sql`select count(*) as "n" from invoices i where i.account_id = ${account} ${conditions(filter, today)}`,
+        sql`select count(*) as "n" from invoices i where i.account_id = ${account} ${conditions(account, filter, today)}`,
       )
     ).n,
   )
@@ -226,6 +274,8 @@ export const listCharges = async (
 export interface Spread {
   priceList: PriceList
   quantity: Decimal
+  /** Place in the list of the bracket that the line is for. */
+  bracketIndex: number
 }
 
 /**
@@ -233,21 +283,29 @@ export interface Spread {
  * to 0.00 stand on no invoice, and their units count here as well.
  */
 export async function listSpreads(db: Queryable, account: AccountId, invoice: InvoiceId): Promise<Map<Id, Spread>> {
-  const rows = await db.rows<{ chargeId: Id; quantity: Decimal; stored: PricedBracketsJson }>(sql`
-    select c.charge_id as "chargeId", sum(s.quantity) as "quantity",
+  const rows = await db.rows<{ chargeId: Id; quantity: Decimal; bracketIndex: number; stored: PricedBracketsJson }>(sql`
+    select c.charge_id as "chargeId", sum(s.quantity) as "quantity", min(c.bracket_index) as "bracketIndex",
            (array_agg(s.brackets) filter (where s.brackets is not null))[1] as "stored"
       from charges c join charges s on s.account_id = ${account} and s.subscription_id = c.subscription_id and s.stretch = c.stretch
            and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part
      where c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
      group by c.charge_id
     having bool_or(s.brackets is not null) and not coalesce(bool_or(s.brackets ? 'quantity'), false)`)
-  return new Map(rows.map(({ chargeId, quantity, stored }) => [chargeId, { priceList: priceListOf(stored), quantity }]))
+  return new Map(
+    rows.map(({ chargeId, quantity, bracketIndex, stored }) => [
+      chargeId,
+      { priceList: priceListOf(stored), quantity, bracketIndex },
+    ]),
+  )
 }
+
+/** The category of a row of `invoice_taxes`: a rate above 0 is standard and keeps none. */
+export const TAX_CATEGORY = fragment`coalesce(category, case when rate > 0 then 'S' end)`
 
 export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
   db.rows<InvoiceTaxRow>(sql`
-    select invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", base_minor as "baseMinor",
-           amount_minor as "amountMinor"
+    select invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", tax_rule_id as "ruleId",
+           ${TAX_CATEGORY} as "category", reason_code as "reasonCode", reason, base_minor as "baseMinor", amount_minor as "amountMinor"
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, invoice_tax_id`)
 
@@ -298,3 +356,55 @@ export const portionsOfApplied = (
          order by allocation_id`,
     size,
   )
+
+/** Returns the ranges of numbers whose digits begin so, as lowest and highest. */
+function rangesOf(digits: string): { low: bigint; high: bigint }[] {
+  if (!/^[1-9]\d{0,14}$/.test(digits)) return []
+  const first = BigInt(digits)
+  return Array.from({ length: 16 - digits.length }, (_, more) => {
+    const unit = 10n ** BigInt(more)
+    return { low: first * unit, high: (first + 1n) * unit - 1n }
+  })
+}
+
+/** Returns the ranges of numbers, and those of identifiers that references of the service's own are made of, which begin so. */
+const numbersOf = (word: string) => ({
+  numbers: rangesOf(word),
+  own: rangesOf(word.startsWith('i') ? word.slice(1) : ''),
+})
+
+type Ranges = ReturnType<typeof rangesOf>
+const unnested = (ranges: Ranges): Fragment =>
+  fragment`unnest(${column(ranges, 'low')}::bigint[], ${column(ranges, 'high')}::bigint[]) as g(low, high)`
+const within = (value: Fragment, ranges: Ranges): Fragment =>
+  fragment`exists (select 1 from ${unnested(ranges)} where ${value} between g.low and g.high)`
+
+/** Lists some invoices whose number, or the reference that the service gave, begins so. */
+export async function listInvoicesNumbered(
+  db: Queryable,
+  account: AccountId,
+  word: string,
+  limit: number,
+): Promise<{ id: InvoiceId }[]> {
+  const { numbers, own } = numbersOf(word)
+  if (numbers.length + own.length === 0) return []
+  return db.rows<{ id: InvoiceId }>(sql`
+    select i.invoice_id as "id" from (
+      (select n.invoice_id from ${unnested(numbers)}
+         join invoices n on n.account_id = ${account} and n.number between g.low and g.high limit ${limit})
+      union (select n.invoice_id from ${unnested(own)}
+         join invoices n on n.account_id = ${account} and n.invoice_id between g.low and g.high and n.reference is null limit ${limit})) i`)
+}
+
+/** Invoices as they are searched: the numbers and references that the service gives begin with what was sent, and no words are written of them. */
+export const SEARCHED_INVOICES: Searched = {
+  list: 'invoices',
+  numbers: {
+    condition(row, word) {
+      const { numbers, own } = numbersOf(word)
+      const [number, id, reference] = ['number', 'invoice_id', 'reference'].map((name) => namesOf(`${row}.${name}`))
+      return fragment`(${within(number as Fragment, numbers)} or ${reference as Fragment} is null and ${within(id as Fragment, own)})`
+    },
+    list: listInvoicesNumbered,
+  },
+}

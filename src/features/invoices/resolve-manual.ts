@@ -1,4 +1,4 @@
-import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { addDays, addMonths, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -10,7 +10,16 @@ import { chooseCollection } from './collection.ts'
 import { hasSameTaxes } from './same-lines.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './manual-wire.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
-import { amountsOf, checkAmounts, checkTexts, foundRates, givenRate, lineOf, type TaxRate } from './lines.ts'
+import {
+  amountsOf,
+  checkAmounts,
+  checkTaxes,
+  checkTexts,
+  foundRates,
+  givenRate,
+  lineOf,
+  type TaxRate,
+} from './lines.ts'
 import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
 import type { InvoiceParts } from './wire.ts'
@@ -41,6 +50,7 @@ export async function resolveInvoice(
   present?: ManualRecord,
 ): Promise<Wanted | undefined> {
   checkTexts(body.Charges, present?.charges, 'Charges', problems)
+  checkTaxes(body.Taxes, problems)
   const dates = resolveDates(context, body, present)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   if (dates.isDueDateGiven && body.DueDate && body.DueDate < dates.invoiceDate)
@@ -49,6 +59,7 @@ export async function resolveInvoice(
       'DueDate',
       `DueDate ${body.DueDate} must not be before InvoiceDate ${dates.invoiceDate}.`,
     )
+  checkSupplyDate(body, dates, problems)
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const currency = body.CurrencyCode ?? present?.invoice.currency ?? customer?.currency
   const of = { customer, currency, present: present?.invoice }
@@ -68,11 +79,15 @@ export async function resolveInvoice(
       id: present?.invoice.id ?? UNDRAWN,
       customerId: customer.id,
       customerVersion: customer.version,
+      customerCountryId: customer.countryId,
+      customerStateId: customer.countryStateId,
+      customerVatNumber: customer.vatNumber,
       subscriptionId: null,
       recurringInvoiceId: null,
       period: null,
       reference: referenceOf(body, present?.invoice),
       currency,
+      supplyDate: supplyDateOf(body, present?.invoice),
       source: 'App',
       ...plainFromWire(body),
       collectionMethod: collection.collectionMethod,
@@ -117,13 +132,34 @@ function datesOf(
   return { invoiceDate, dueDate: isDueDateGiven ? (body.DueDate as IsoDate) : addDays(invoiceDate, termDays) }
 }
 
+const SUPPLY_AHEAD_MONTHS_MAX = 12
+
+/** Refuses a day of the supply that is most likely a slip: what is paid in advance is supplied within a year. */
+function checkSupplyDate(
+  { SupplyDate }: Partial<InvoiceBody>,
+  { invoiceDate }: ResolvedDates,
+  problems: Problems,
+): void {
+  const latest = addMonths(invoiceDate, SUPPLY_AHEAD_MONTHS_MAX)
+  if (SupplyDate && SupplyDate > latest)
+    problems.add(
+      'out_of_range',
+      'SupplyDate',
+      `SupplyDate ${SupplyDate} may be at most a year after InvoiceDate ${invoiceDate}.`,
+    )
+}
+
+/** Rule: a day that is sent back as it was stays the default that it was. */
+const supplyDateOf = ({ SupplyDate }: Partial<InvoiceBody>, present?: Invoice): IsoDate | null =>
+  SupplyDate == null || (present?.supplyDate === null && SupplyDate === present.invoiceDate) ? null : SupplyDate
+
 /** Rule: given taxes are used as they are, an empty list means none; null goes to the rules; absent keeps. Found ones sent back stay found. */
 async function resolveTaxes(
   tx: Transaction,
   body: Partial<InvoiceBody>,
   customer: Customer,
   present?: ManualRecord,
-): Promise<{ isOwn: boolean; rates: TaxRate[] }> {
+): Promise<{ isOwn: boolean; rates: readonly TaxRate[] }> {
   const found = async () => ({ isOwn: false, rates: foundRates(await listTaxRules(tx, tx.account), customer) })
   if (body.Taxes === null) return found()
   const wasOwn = present?.draft?.hasOwnTaxes ?? false

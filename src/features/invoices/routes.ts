@@ -1,3 +1,4 @@
+import { searchRecords } from '../customers/search.ts'
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
@@ -16,6 +17,7 @@ import {
   type Invoice,
   type InvoiceFilter,
   listInvoices,
+  SEARCHED_INVOICES,
   listSpreads,
 } from './queries.ts'
 import { answerLongInvoice, invoiceKind } from './record.ts'
@@ -33,7 +35,11 @@ async function numbered(db: Queryable, { account }: RequestContext, params: Path
   return invoice
 }
 
-function filterOf(query: BodyOf<typeof invoiceFilters>): InvoiceFilter {
+async function filterOf(
+  query: BodyOf<typeof invoiceFilters>,
+  { account }: RequestContext,
+  db: Queryable,
+): Promise<InvoiceFilter> {
   checkDates(query, 'startDate', 'endDate')
   return {
     customerId: query.customerID,
@@ -42,6 +48,11 @@ function filterOf(query: BodyOf<typeof invoiceFilters>): InvoiceFilter {
     status: query.status,
     startDate: query.startDate,
     endDate: query.endDate,
+    currency: query.CurrencyCode,
+    reference: query.Reference,
+    poNumber: query.poNumber,
+    isWrittenOff: query.isWrittenOff,
+    found: await searchRecords(db, account.id, query.q, SEARCHED_INVOICES),
   }
 }
 
@@ -50,6 +61,7 @@ const list = {
   out: invoiceShape,
   filters: invoiceFilters,
   filterOf,
+  knowsUpdates: true as const,
   rows: listInvoices,
   count: countInvoices,
   pieces: (db: Snapshot, context: RequestContext, rows: Invoice[]) =>

@@ -1,11 +1,16 @@
+import { search } from '../../platform/wire/search.ts'
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
+import { pricedBy } from './bracket-words.ts'
 import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
-import { invoiceStatus, invoiceBalances } from '../../engine/status.ts'
+import { invoiceBalances, invoiceStatus, isWrittenOff } from '../../engine/status.ts'
+import { type Supply, supplyOf } from '../../engine/supply.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
+import { sumMinor } from '../../kernel/money.ts'
+import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import {
@@ -19,8 +24,9 @@ import {
   recordsColumn,
   recordShape,
 } from '../../platform/wire/columns.ts'
-import { date, reference } from '../../platform/wire/fields.ts'
+import { currencyCode, date, flag, reference, text } from '../../platform/wire/fields.ts'
 import { namesOfInputs, optional, type Properties, word } from '../../platform/wire/read.ts'
+import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import {
   decimalDigits,
   type Digits,
@@ -78,8 +84,10 @@ export interface PreviewParts {
   }
   customer: CustomerView
   charges: readonly ShownCharge['charge'][]
-  taxes: readonly Pick<InvoiceTaxRow, 'name' | 'rate'>[]
+  taxes: readonly PreviewedTax[]
 }
+
+type PreviewedTax = Omit<InvoiceTaxRow, 'id' | 'invoiceId'>
 
 /** Returns the description that was written, else one made from the days and units of the charge. */
 export const shownDescription = (
@@ -106,10 +114,24 @@ const chargeColumns = {
   DisplayOrder: [outInteger(), ({ charge }) => charge.displayOrder],
 } satisfies Columns<ShownCharge>
 
+interface ShownTax {
+  tax: PreviewedTax
+  digits: number
+}
+
+interface StoredTax extends ShownTax {
+  tax: InvoiceTaxRow
+}
+
 const taxColumns = {
-  Name: [outText(), ({ name }) => name],
-  Perc: [outNumber('A fraction from 0 to 1'), ({ rate }) => decimalDigits(rate)],
-} satisfies Columns<Pick<InvoiceTaxRow, 'name' | 'rate'>>
+  Name: [outText(), ({ tax }) => tax.name],
+  Perc: [outNumber('A fraction from 0 to 1'), ({ tax }) => decimalDigits(tax.rate)],
+  Base: [outNumber('What the rate applies to, without tax'), ({ tax, digits }) => minorDigits(tax.baseMinor, digits)],
+  TaxAmount: [outNumber('Base × Perc, rounded'), ({ tax, digits }) => minorDigits(tax.amountMinor, digits)],
+  Category: [orNull(outWord(TAX_CATEGORIES)), ({ tax }) => tax.category],
+  ReasonCode: [orNull(outText()), ({ tax }) => tax.reasonCode],
+  Reason: [orNull(outTaxReason()), ({ tax }) => tax.reason],
+} satisfies Columns<ShownTax>
 
 const chargeShape = recordShape<StoredCharge>()(undefined, {
   chargeID: [outId(), ({ charge }) => charge.id],
@@ -117,9 +139,9 @@ const chargeShape = recordShape<StoredCharge>()(undefined, {
   ...chargeColumns,
 })
 
-const taxShape = recordShape<InvoiceTaxRow>()(undefined, {
-  invoiceTaxID: [outId(), ({ id }) => id],
-  invoiceID: [outId(), ({ invoiceId }) => invoiceId],
+const taxShape = recordShape<StoredTax>()(undefined, {
+  invoiceTaxID: [outId(), ({ tax }) => tax.id],
+  invoiceID: [outId(), ({ tax }) => tax.invoiceId],
   ...taxColumns,
 })
 
@@ -131,7 +153,7 @@ const previewedChargeShape = recordShape<ShownCharge>()(undefined, {
   ...chargeColumns,
 })
 
-const previewedTaxShape = recordShape<Pick<InvoiceTaxRow, 'name' | 'rate'>>()(undefined, {
+const previewedTaxShape = recordShape<ShownTax>()(undefined, {
   invoiceTaxID: NONE,
   invoiceID: NONE,
   ...taxColumns,
@@ -163,10 +185,23 @@ const chargesOf = <C>({ invoice, charges }: { invoice: { currency: string }; cha
   return charges.map((charge) => ({ charge, digits }))
 }
 
+const taxesOf = <T>({ invoice, taxes }: { invoice: { currency: string }; taxes: readonly T[] }) => {
+  const digits = digitsOf(invoice.currency)
+  return taxes.map((tax) => ({ tax, digits }))
+}
+
 const appliedOf =
   (kind: AppliedMoney['givenKind']) =>
   ({ invoice: { currency }, applied = [] }: Pick<InvoiceParts, 'applied'> & Pick<PreviewParts, 'invoice'>) =>
     applied.filter(({ givenKind }) => givenKind === kind).map((money) => ({ money, currency }))
+
+const amountOf = (
+  minorOf: (parts: Pick<PreviewParts, 'invoice' | 'taxes'>) => bigint,
+  description?: string,
+): Column<Pick<PreviewParts, 'invoice' | 'taxes'>, Digits> => [
+  outNumber(description),
+  (parts) => minorDigits(minorOf(parts), digitsOf(parts.invoice.currency)),
+]
 
 const amount = (
   minorOf: (invoice: PreviewParts['invoice']) => bigint,
@@ -176,8 +211,9 @@ const amount = (
   ({ invoice }) => minorDigits(minorOf(invoice), digitsOf(invoice.currency)),
 ]
 
+/** Returns the word of the interface for how an invoice stands on a day. */
 // Named one by one, because copying a whole row costs more than all its columns.
-const statusOf = (invoice: PreviewParts['invoice'], today: IsoDate) => {
+export const shownStatus = (invoice: PreviewParts['invoice'], today: IsoDate) => {
   const { isCancelled, isDraft, dueDate } = invoice
   const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
   return invoiceStatus({ isCancelled, isDraft, dueDate: dueDate ?? today, today, balanceMinor, actualBalanceMinor })
@@ -207,20 +243,45 @@ const commonColumns = {
   NextTryDate: optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
   isCollectionHold: [outFlag(), ({ invoice }) => invoice.isCollectionHold],
   ...plainColumns,
-  Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => statusOf(invoice, today)],
+  Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => shownStatus(invoice, today)],
   customerID: [outId(), ({ invoice }) => invoice.customerId],
   Name: [outText(), ({ customer }) => customer.name],
   LastName: [orNull(outText()), ({ customer }) => customer.lastName],
-  Total: amount((invoice) => invoice.totalMinor),
+  Total: amount((invoice) => invoice.totalMinor, 'With tax'),
+  TotalEx: amountOf(({ invoice, taxes }) => invoice.totalMinor - sumMinor(taxes), 'Total without tax'),
+  TotalTax: amountOf(({ taxes }) => sumMinor(taxes), 'All taxes together: the sum of the TaxAmount of Taxes'),
   TotalActualPaid: amount((invoice) => invoice.paidMinor, 'Paid and not pending'),
   TotalPendingPaid: amount((invoice) => invoice.pendingMinor, 'Paid but pending'),
   TotalNegativeAdjs: amount((invoice) => invoice.negativeMinor, 'Negative adjustments applied, credit notes included'),
+  Credited: amount(
+    (invoice) => invoice.creditedMinor,
+    'What credit notes correct of it, with tax, wherever their money went: the sum of what is settled for it',
+  ),
+  WrittenOff: amount(
+    (invoice) => invoice.writtenOffMinor,
+    'Bad debt applied to it, which is part of TotalNegativeAdjs',
+  ),
+  isWrittenOff: [
+    outFlag('True where nothing is left to pay and WrittenOff is over 0; Status is then Paid'),
+    ({ invoice }) => isWrittenOff(invoice),
+  ],
   Balance: amount((invoice) => invoiceBalances(invoice).balanceMinor, 'Still due when pending payments are counted'),
   ActualBalance: amount((invoice) => invoiceBalances(invoice).actualBalanceMinor, 'Still due when they are not'),
   PaymentsApplied: recordsColumn(appliedPaymentShape, appliedOf('payment')),
   NegativeAdjustmentsApplied: recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
   subscriptionID: [orNull(outId()), ({ invoice }) => invoice.subscriptionId],
   recurInvoiceID: [orNull(outId()), ({ invoice }) => invoice.recurringInvoiceId],
+} satisfies Columns<PreviewParts>
+
+const supplied =
+  (name: keyof Supply) =>
+  ({ invoice, charges }: PreviewParts): IsoDate | null =>
+    supplyOf(invoice, charges)[name]
+
+const supplyColumns = {
+  SupplyDate: optionalDayColumn(supplied('on'), 'The day of the supply; null where its lines cover days'),
+  SupplyFrom: optionalDayColumn(supplied('from'), 'The first day that its lines cover; null where SupplyDate stands'),
+  SupplyTo: optionalDayColumn(supplied('to'), 'The last day that its lines cover; null where SupplyDate stands'),
 } satisfies Columns<PreviewParts>
 
 const invoiceColumns = {
@@ -231,8 +292,9 @@ const invoiceColumns = {
   CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
   InvoiceDate: dayColumn(({ invoice }: InvoiceParts) => invoice.invoiceDate),
   DueDate: dayColumn(({ invoice }: InvoiceParts) => invoice.dueDate),
+  ...supplyColumns,
   ...commonColumns,
-  Taxes: recordsColumn(taxShape, ({ taxes }: InvoiceParts) => taxes),
+  Taxes: recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts)),
   Charges: recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts)),
 } satisfies Columns<InvoiceParts>
 
@@ -253,8 +315,9 @@ export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview',
   CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
   InvoiceDate: optionalDayColumn(({ invoice }) => invoice.invoiceDate),
   DueDate: optionalDayColumn(({ invoice }) => invoice.dueDate),
+  ...supplyColumns,
   ...commonColumns,
-  Taxes: recordsColumn(previewedTaxShape, ({ taxes }) => taxes),
+  Taxes: recordsColumn(previewedTaxShape, taxesOf<PreviewedTax>),
   Charges: recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
 })
 
@@ -298,16 +361,21 @@ export const invoiceEtag = (parts: Omit<InvoiceParts, 'applied'>): string =>
     parts.invoice.isCancelled,
     textOfSet(parts),
     chargesOf(parts).map(textOfCharge),
-    parts.taxes.map(textOfTax),
+    taxesOf(parts).map(textOfTax),
   )
 
 export const invoiceFilters = {
+  q: optional(search()),
   startDate: optional(date()),
   endDate: optional(date()),
   status: optional(word(INVOICE_STATUSES, { anyCase: true })),
   customerID: optional(reference()),
   subscriptionID: optional(reference()),
   recurInvoiceID: optional(reference()),
+  CurrencyCode: optional(currencyCode()),
+  Reference: optional(text({ takesNumbers: true })),
+  poNumber: optional(text({ takesNumbers: true })),
+  isWrittenOff: optional(flag()),
 } satisfies Properties
 
 const BracketOut = outObject({ QtyFrom: outNumber(), QtyTill: orNull(outNumber()), Price: outNumber() })
@@ -345,6 +413,9 @@ export const ExplanationOut = outObject(
         Name: outText(),
         Perc: outNumber(),
         TaxNumber: orNull(outText()),
+        Category: orNull(outWord(TAX_CATEGORIES)),
+        ReasonCode: orNull(outText()),
+        Reason: orNull(outTaxReason()),
         Base: outNumber(),
         Amount: outNumber(),
         Formula: outText(),
@@ -398,25 +469,25 @@ export function explanationToWire(
   return {
     invoiceID: invoice.id,
     Lines: charges.map((charge) => {
-      const explained = explainCharge({ ...factsOf(charge, currency), spread: spreads.get(charge.id) })
+      const spread = spreads.get(charge.id)
+      const explained = explainCharge({ ...factsOf(charge, currency), spread })
+      const by = pricedBy(charge, spread, 'en')
       const facts = {
         ...explainedToWire(explained, timeZone),
         subscriptionID: charge.subscriptionId,
         Stretch: charge.stretch,
         Part: charge.part,
       }
-      return {
-        chargeID: charge.id,
-        Kind: charge.kind,
-        Facts: facts,
-        Formula: explained.formula,
-        Sentence: explained.sentence,
-      }
+      const Sentence = by === null ? explained.sentence : explained.sentence.replace(/\.$/, `; ${by}.`)
+      return { chargeID: charge.id, Kind: charge.kind, Facts: facts, Formula: explained.formula, Sentence }
     }),
     Taxes: taxes.map((tax) => ({
       Name: tax.name,
       Perc: decimalDigits(tax.rate),
       TaxNumber: tax.taxNumber,
+      Category: tax.category,
+      ReasonCode: tax.reasonCode,
+      Reason: tax.reason,
       Base: minorDigits(tax.baseMinor, digits),
       Amount: minorDigits(tax.amountMinor, digits),
       Formula: explainTax({ ...tax, digits, currency }).formula,

@@ -1,10 +1,15 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { clientConfig, type Queryable } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/database.ts'
+import type { Snapshot } from '../../platform/database/reads.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listEvents } from '../events/queries.ts'
-import { listEntries, listTaxesOfPeriod } from './read-queries.ts'
+import { chargesBeyond } from '../reports/deferred-queries.ts'
+import type { ReportPeriod } from '../reports/period-queries.ts'
+import { revenueOfPeriod } from '../reports/revenue-queries.ts'
+import { salesOfPeriod, taxesOfPeriod } from '../reports/tax-queries.ts'
+import { listEntries } from './read-queries.ts'
 
 /** Reads of a part of a long table go by an index: what they cost does not grow with all that an account has. */
 
@@ -26,19 +31,36 @@ beforeAll(async () => {
     insert into perennial.invoices (account_id, customer_id, currency, invoice_date, due_date, last_updated, source, collection_method, total_minor,
         issued_at, number, account_version, customer_version)
       select ${client.id}, ${body.customerID}, 'USD', date '2020-01-01' + n / 50, date '2020-01-01' + n / 50, now(), 'App', 'cash', 100, now(), n, 1, 1
-        from generate_series(1, 50000) n`)
-  await owner.query('vacuum (analyze) perennial.events, perennial.ledger_entries, perennial.invoices')
+        from generate_series(1, 50000) n;
+    insert into perennial.charges (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
+      select account_id, invoice_id, 1, 'manual', 1, 1, 100, 100 from perennial.invoices where account_id = ${client.id};
+    insert into perennial.negative_adjustments (account_id, negative_adjustment_id, customer_id, kind, ref, currency, dated, amount_minor, invoice_id, closed_at,
+        created_at, account_version, customer_version)
+      select account_id, number, customer_id, 'credit_note', 'K' || number, 'USD', invoice_date, 10, invoice_id, now(), now(), 1, 1
+        from perennial.invoices where account_id = ${client.id} and number % 5 = 0;
+    insert into perennial.settlements (account_id, customer_id, negative_adjustment_id, invoice_id, basis, gross_minor, settled_before_minor, dated)
+      select account_id, customer_id, negative_adjustment_id, invoice_id, 'given_back', 10, 0, dated
+        from perennial.negative_adjustments where account_id = ${client.id};
+    insert into perennial.credit_note_lines (account_id, credit_note_id, line, charge_id, name, price, credited_before_minor, most_minor, net_minor)
+      select n.account_id, n.negative_adjustment_id, 1, c.charge_id, 'Plan', 10, 0, 100, 10
+        from perennial.negative_adjustments n join perennial.charges c on c.account_id = n.account_id and c.invoice_id = n.invoice_id
+       where n.account_id = ${client.id}`)
+  await owner.query(
+    'vacuum (analyze) perennial.events, perennial.ledger_entries, perennial.invoices, perennial.charges, perennial.negative_adjustments, ' +
+      'perennial.settlements, perennial.credit_note_lines',
+  )
 })
 afterAll(() => owner.end())
 
 /** The plan of the one statement that a query sends. */
-async function planOf(ask: (db: Queryable) => Promise<unknown>): Promise<string> {
+async function planOf(ask: (db: Snapshot) => unknown): Promise<string> {
   const sent: Statement[] = []
   const rows = async <Row>(statement: Statement): Promise<Row[]> => {
     sent.push(statement)
     return []
   }
-  await ask({ rows })
+  const portions = (statement: Statement) => void sent.push(statement)
+  await ask({ rows, portions } as unknown as Snapshot)
   const [{ text, values } = { text: '', values: [] }] = sent
   const { rows: lines } = await owner.query<{ 'QUERY PLAN': string }>(
     `explain ${text}`,
@@ -66,8 +88,24 @@ test('events and entries of one customer, in the middle of many', async () => {
   )
 })
 
-test('taxes of a month among years, and what was cancelled in it', async () => {
-  const plan = await planOf((db) => listTaxesOfPeriod(db, client.id, '2021-03-01', '2021-03-31'))
-  for (const index of ['invoices_cancelled', 'ledger_entries_by_date']) expect(plan).toContain(index)
-  expect(plan).not.toMatch(/Seq Scan on (invoices|ledger_entries)/)
+test.each([
+  ['taxes', taxesOfPeriod],
+  ['sales', salesOfPeriod],
+  ['revenue', (db: Snapshot, period: ReportPeriod) => revenueOfPeriod(db, period, 'month')],
+])('%s of a month among years, and what was cancelled, credited and relieved in it', async (_, read) => {
+  const plan = await planOf((db) =>
+    read(db, { account: client.id, from: '2021-03-01', to: '2021-03-31', currency: null }),
+  )
+  for (const index of ['invoices_cancelled', 'ledger_entries_of_taken_taxes']) expect(plan).toContain(index)
+  expect(plan).not.toMatch(/Seq Scan on (invoices|charges|ledger_entries|settlements|credit_note_lines)/)
+})
+
+test('what notes took of lines is found note by note and invoice by invoice', async () => {
+  const asAt = { account: client.id, date: '2021-03-31', currency: null }
+  for (const plan of [
+    await planOf((db) => revenueOfPeriod(db, { ...asAt, from: '2021-03-01', to: '2021-03-31' }, 'package')),
+    await planOf((db) => chargesBeyond(db, asAt, 'package')),
+  ])
+    for (const index of ['credit_note_lines_pkey', 'settlements_by_invoice', 'charges_by_invoice'])
+      expect(plan).toContain(index)
 })

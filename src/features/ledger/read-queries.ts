@@ -1,12 +1,11 @@
 import type { LedgerAccount, LedgerEvent, LedgerRecordType } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
-import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 
-/** Reading the ledger: its entries, its balances, and the taxes of a period. */
+/** Reading the ledger: its entries and its balances. */
 
 export interface LedgerEntry {
   id: Id
@@ -22,6 +21,12 @@ export interface LedgerEntry {
   credit: LedgerAccount
   taxName: string | null
   amountMinor: bigint
+  /** Number of its document as it is now: of an invoice, or of a credit note, also where the entry is of its settlement. */
+  number: string | null
+  /** Reference of its document as it is now. */
+  reference: string | null
+  /** The export that it is in; null while it is in none. */
+  exportId: Id | null
 }
 
 export interface EntryFilter {
@@ -29,20 +34,85 @@ export interface EntryFilter {
   /** Inclusive days. */
   from: IsoDate | null
   to: IsoDate | null
+  /** On either side. */
+  ledgerAccount?: LedgerAccount | null
+  event?: { event: LedgerEvent; isReversal: boolean } | null
+  record?: { type: LedgerRecordType; id: Id } | null
+  /** Records whose document has a number. */
+  numbered?: NumberedRecords | null
 }
 
-const conditions = ({ customerId, from, to }: EntryFilter): Fragment => fragment`
+/** Records that a number of a document stands for, and whose they are: customers have an index of their entries. */
+export interface NumberedRecords {
+  customers: readonly Id[]
+  invoices: readonly Id[]
+  notes: readonly Id[]
+  settlements: readonly Id[]
+}
+
+const ids = (list: readonly Id[]) => fragment`any(${arrayLiteral(list)}::bigint[])`
+
+/** Events of every invoice and payment; the index of entries by their event leaves it out. */
+const COMMON_EVENTS: readonly LedgerEvent[] = ['invoice_issued', 'payment_recorded', 'allocation_made']
+const RARE = fragment`and event not in ('invoice_issued', 'payment_recorded', 'allocation_made')`
+/** Accounts that only rare events touch. */
+const RARE_ACCOUNTS: readonly LedgerAccount[] = ['clearing', 'bad_debt', 'interest', 'opening_balance']
+
+const numberedCondition = ({ customers, invoices, notes, settlements }: NumberedRecords) => fragment`
+  and customer_id = ${ids(customers)}
+  and (record_type = 'invoice' and record_id = ${ids(invoices)} or record_type = 'negative_adjustment' and record_id = ${ids(notes)}
+       or record_type = 'settlement' and record_id = ${ids(settlements)})`
+
+const chosen = ({ ledgerAccount, event, record, numbered }: EntryFilter): Fragment => fragment`
+  ${ledgerAccount == null ? NOTHING : fragment`and (debit = ${ledgerAccount} or credit = ${ledgerAccount})`}
+  ${ledgerAccount != null && RARE_ACCOUNTS.includes(ledgerAccount) ? RARE : NOTHING}
+  ${event == null ? NOTHING : fragment`and event = ${event.event} and is_reversal = ${event.isReversal}`}
+  ${event == null || COMMON_EVENTS.includes(event.event) ? NOTHING : RARE}
+  ${record == null ? NOTHING : fragment`and record_type = ${record.type} and record_id = ${record.id}`}
+  ${numbered == null ? NOTHING : numberedCondition(numbered)}`
+
+const conditions = ({ customerId, from, to, ...filter }: EntryFilter): Fragment => fragment`
+  ${chosen(filter as EntryFilter)}
   ${customerId === null ? NOTHING : fragment`and customer_id = ${customerId}`}
   ${from === null ? NOTHING : fragment`and dated >= ${from}`}
   ${to === null ? NOTHING : fragment`and dated <= ${to}`}`
+
+const documentNumber = (account: AccountId) => fragment`
+  case record_type
+    when 'invoice' then (select i.number::text from invoices i
+      where i.account_id = ${account} and i.invoice_id = ledger_entries.record_id)
+    when 'negative_adjustment' then (select n.ref from negative_adjustments n
+      where n.account_id = ${account} and n.negative_adjustment_id = ledger_entries.record_id and n.kind = 'credit_note')
+    when 'settlement' then (select n.ref from settlements s
+      join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = s.negative_adjustment_id and n.kind = 'credit_note'
+      where s.account_id = ${account} and s.settlement_id = ledger_entries.record_id)
+  end`
+
+const documentReference = (account: AccountId) => fragment`
+  case record_type
+    when 'invoice' then (select coalesce(i.reference, 'I' || i.invoice_id) from invoices i
+      where i.account_id = ${account} and i.invoice_id = ledger_entries.record_id)
+    when 'payment' then (select p.ref from payments p where p.account_id = ${account} and p.payment_id = ledger_entries.record_id)
+    when 'negative_adjustment' then (select n.ref from negative_adjustments n
+      where n.account_id = ${account} and n.negative_adjustment_id = ledger_entries.record_id and n.kind = 'bad_debt')
+    when 'positive_adjustment' then (select o.ref from positive_adjustments o
+      where o.account_id = ${account} and o.positive_adjustment_id = ledger_entries.record_id)
+  end`
+
+/** Finds the export that an entry is in: the first of its currency whose mark and last day reach it. */
+const exportOfEntry = (account: AccountId) => fragment`
+  (select x.export_id from exports x
+    where x.account_id = ${account} and x.currency = ledger_entries.currency and x.below > ledger_entries.entry_id and x.to_day >= ledger_entries.dated
+    order by x.below, x.export_id limit 1)`
 
 /** Lists entries in the order posted, which never changes. */
 export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) =>
   db.rows<LedgerEntry>(sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
-           record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor"
-      from ledger_entries where account_id = ${account} and entry_id >= ${start.fromId} ${conditions(filter)}
-     order by entry_id offset ${start.skip} limit ${limit}`)
+           record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor",
+           ${documentNumber(account)} as "number", ${documentReference(account)} as "reference", ${exportOfEntry(account)} as "exportId"
+      from ledger_entries where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
+     order by entry_id ${inPage(start, limit)}`)
 
 export const countEntries = (db: Queryable, account: AccountId, filter: EntryFilter) =>
   countOf(db, sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`)
@@ -68,39 +138,50 @@ export const listBalances = (db: Queryable, account: AccountId, date: IsoDate | 
       from summed s cross join lateral (values (s.debit, true), (s.credit, false)) as side(word, is_debit)
      group by 1, 2, 3 order by 1, 2, 3 nulls first`)
 
-export interface TaxOfPeriod {
-  name: string
-  rate: Decimal
-  taxNumber: string | null
-  currency: string
-  baseMinor: bigint
-  outputMinor: bigint
-  takenBackMinor: bigint
+const RECORDS = {
+  invoice: ['invoices', 'invoice_id'],
+  payment: ['payments', 'payment_id'],
+  negative_adjustment: ['negative_adjustments', 'negative_adjustment_id'],
+  positive_adjustment: ['positive_adjustments', 'positive_adjustment_id'],
+  allocation: ['allocations', 'allocation_id'],
+} as const satisfies Partial<Record<LedgerRecordType, readonly [string, string]>>
+
+/** Finds whose note a settlement is of; null where it is there no more. */
+export async function findCustomerOfSettlement(db: Queryable, account: AccountId, id: Id): Promise<CustomerId | null> {
+  const [row] = await db.rows<{ customerId: CustomerId }>(sql`
+    select n.customer_id as "customerId" from settlements s
+      join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = s.negative_adjustment_id
+     where s.account_id = ${account} and s.settlement_id = ${id}`)
+  return row?.customerId ?? null
 }
 
-/**
- * Sums the taxes of a period, both days included: what invoices dated in it charged less what was cancelled in it, and what credit notes took back.
- * Amounts are those of the ledger, so that a closed period stays as it was; what they were charged on stands on the invoices, also where
- * the rate is 0 and nothing was posted.
- */
-export const listTaxesOfPeriod = (db: Queryable, account: AccountId, from: IsoDate, to: IsoDate) =>
-  db.rows<TaxOfPeriod>(sql`
-    select name, rate, tax_number as "taxNumber", currency, sum(base)::bigint as "baseMinor", sum(output)::bigint as "outputMinor",
-           sum(back)::bigint as "takenBackMinor"
-      from (
-        select t.name, t.rate, t.tax_number, i.currency, t.base_minor as base, 0 as output, 0 as back
-          from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
-         where i.account_id = ${account} and i.issued_at is not null and i.invoice_date between ${from} and ${to}
-        union all
-        select t.name, t.rate, t.tax_number, i.currency, -t.base_minor, 0, 0
-          from invoices i join invoice_taxes t on t.account_id = ${account} and t.invoice_id = i.invoice_id
-         where i.account_id = ${account} and i.cancelled_on is not null and greatest(i.cancelled_on, i.invoice_date) between ${from} and ${to}
-        union all
-        select e.tax_name, e.tax_rate, e.tax_number, e.currency, 0,
-               case when e.event in ('invoice_issued', 'invoice_cancelled') then s.amount else 0 end,
-               case when e.event in ('credit_note_made', 'tax_taken_back') then -s.amount else 0 end
-          from ledger_entries e cross join lateral (
-            select case when e.credit = 'tax' then e.amount_minor else -e.amount_minor end as amount) s
-         where e.account_id = ${account} and e.tax_name is not null and e.dated between ${from} and ${to}) all_taxes
-     group by name, rate, tax_number, currency
-     order by name, rate, tax_number nulls first, currency`)
+/** Finds whose a record is, so that its entries are found among those of one customer; null where the record is there no more. */
+export async function findCustomerOfRecord(
+  db: Queryable,
+  account: AccountId,
+  { type, id }: { type: LedgerRecordType; id: Id },
+): Promise<CustomerId | null> {
+  if (type === 'settlement') return findCustomerOfSettlement(db, account, id)
+  const [table, column] = RECORDS[type]
+  const [row] = await db.rows<{ customerId: CustomerId }>(
+    sql`select customer_id as "customerId" from ${namesOf(table)} where account_id = ${account} and ${namesOf(column)} = ${id}`,
+  )
+  return row?.customerId ?? null
+}
+
+/** Lists the records whose document has a number: an invoice, and a credit note with what it settles. */
+export async function listNumbered(db: Queryable, account: AccountId, number: string): Promise<NumberedRecords> {
+  const rows = await db.rows<{ type: string; id: Id; customerId: Id }>(sql`
+    select 'invoice' as "type", i.invoice_id as "id", i.customer_id as "customerId" from invoices i
+     where i.account_id = ${account} and i.number = ${/^[1-9]\d{0,17}$/.test(number) ? number : null}::bigint
+    union all
+    select 'note', n.negative_adjustment_id, n.customer_id from negative_adjustments n
+     where n.account_id = ${account} and n.kind = 'credit_note' and n.ref = ${number}
+    union all
+    select 'settlement', s.settlement_id, n.customer_id from negative_adjustments n
+      join settlements s on s.account_id = ${account} and s.negative_adjustment_id = n.negative_adjustment_id
+     where n.account_id = ${account} and n.kind = 'credit_note' and n.ref = ${number}`)
+  const of = (type: string) => rows.filter((row) => row.type === type).map(({ id }) => id)
+  const customers = [...new Set(rows.map(({ customerId }) => customerId))]
+  return { customers, invoices: of('invoice'), notes: of('note'), settlements: of('settlement') }
+}

@@ -1,12 +1,28 @@
+import { invalid } from '../../kernel/fault.ts'
+import type { BodyOf } from '../../platform/wire/read.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { wantsForm } from '../../platform/http/media.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { checkDates } from '../../platform/http/query.ts'
-import { countEntries, type EntryFilter, listBalances, listEntries, listTaxesOfPeriod } from './read-queries.ts'
-import { BalanceQuery, balanceShape, entryFilters, entryShape, taxesAsCsv, TaxQuery, taxShape } from './wire.ts'
+import {
+  countEntries,
+  type EntryFilter,
+  findCustomerOfRecord,
+  listBalances,
+  listEntries,
+  listNumbered,
+} from './read-queries.ts'
+import { BalanceQuery, balanceShape, entryFilters, entryShape, eventOfWord } from './wire.ts'
 
 const tag = 'Ledger'
+
+/** Returns the record that a query names. Throws 400 where it names its type or its identifier alone. */
+function recordOf({ RecordType: type, RecordID: id }: BodyOf<typeof entryFilters>): EntryFilter['record'] {
+  if (type != null && id != null) return { type, id }
+  if (type != null) throw invalid('required', 'RecordID is required where RecordType is given.', 'RecordID')
+  if (id != null) throw invalid('required', 'RecordType is required where RecordID is given.', 'RecordType')
+  return null
+}
 
 export const ledgerOperations = (): Operation[] => [
   listOperation({
@@ -17,9 +33,20 @@ export const ledgerOperations = (): Operation[] => [
     summary: 'List the entries of the double-entry ledger, oldest first; none of them ever changes',
     out: entryShape,
     filters: entryFilters,
-    filterOf: (query): EntryFilter => {
+    filterOf: async (query, { account }, db): Promise<EntryFilter> => {
       checkDates(query, 'from', 'to')
-      return { customerId: query.customerID ?? null, from: query.from ?? null, to: query.to ?? null }
+      const record = recordOf(query)
+      const { Account: ledgerAccount, Event, Number: number } = query
+      return {
+        // Entries of a record are those of its customer, who has an index.
+        customerId: query.customerID ?? (record ? await findCustomerOfRecord(db, account.id, record) : null),
+        from: query.from ?? null,
+        to: query.to ?? null,
+        ledgerAccount,
+        event: Event ? eventOfWord(Event) : null,
+        record,
+        numbered: number == null ? null : await listNumbered(db, account.id, number),
+      }
     },
     blocks: 'ledger_entries',
     rows: listEntries,
@@ -32,37 +59,12 @@ export const ledgerOperations = (): Operation[] => [
     method: 'GET',
     path: '/v1/ledger/balances',
     tag,
-    summary: 'Balances of the ledger accounts, up to a day or altogether',
+    summary: 'Read the balances of the ledger accounts, up to a day or altogether',
     query: BalanceQuery,
     success: { status: 200, schema: balanceShape.list.schema },
     read: async (db, context, { query }) => {
       const balances = await listBalances(db, context.account.id, query.date ?? null)
       return { status: 200, body: balanceShape.list.write(balances, writingOf(context)) }
-    },
-  }),
-  readOperation({
-    id: 'getTaxReport',
-    hasStrictQuery: true,
-    isExpensive: true,
-    method: 'GET',
-    path: '/v1/reports/tax',
-    tag,
-    summary: 'Taxes of a period: charged, taken back, net; as JSON or CSV',
-    query: TaxQuery,
-    success: { status: 200, schema: taxShape.list.schema, media: ['text/csv'] },
-    read: async (db, context, { query, headers }) => {
-      const to = query.to ?? context.moment.today
-      const from = query.from ?? `${to.slice(0, 8)}01`
-      checkDates({ from, to }, 'from', 'to')
-      const taxes = await listTaxesOfPeriod(db, context.account.id, from, to)
-      if (wantsForm('csv', 'text/csv', { format: query.format, accept: headers['accept'] }))
-        return {
-          status: 200,
-          body: taxesAsCsv(taxes),
-          contentType: 'text/csv; charset=utf-8',
-          headers: { 'content-disposition': `attachment; filename="tax-${from}-${to}.csv"` },
-        }
-      return { status: 200, body: taxShape.list.write(taxes, writingOf(context)) }
     },
   }),
 ]

@@ -1,12 +1,9 @@
-import { LEDGER_ACCOUNTS, LEDGER_EVENTS } from '../../engine/money/postings.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
-import { decimalText } from '../../kernel/decimal.ts'
-import { minorText } from '../../kernel/money.ts'
+import { LEDGER_ACCOUNTS, LEDGER_EVENTS, LEDGER_RECORD_TYPES, type LedgerEvent } from '../../engine/money/postings.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
-import { date, reference } from '../../platform/wire/fields.ts'
+import { date, reference, text } from '../../platform/wire/fields.ts'
 import { objectOf, optional, type Properties, word } from '../../platform/wire/read.ts'
-import { decimalDigits, orNull, outDate, outId, outNumber, outText, outWord } from '../../platform/wire/write.ts'
-import type { LedgerBalance, LedgerEntry, TaxOfPeriod } from './read-queries.ts'
+import { orNull, outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
+import type { LedgerBalance, LedgerEntry } from './read-queries.ts'
 
 /** With _reversed at its end where an entry takes an earlier one back. */
 const ENTRY_EVENTS = LEDGER_EVENTS.flatMap((event) => [event, `${event}_reversed`] as const)
@@ -16,11 +13,27 @@ export const entryShape = recordShape<LedgerEntry>()('LedgerEntry', {
   Date: dayColumn(({ dated }) => dated),
   PostedAt: [outDate('Instant'), ({ postedAt }) => postedAt],
   Event: [outWord(ENTRY_EVENTS), ({ event, isReversal }) => (isReversal ? (`${event}_reversed` as const) : event)],
-  RecordType: [
-    outWord(['invoice', 'payment', 'negative_adjustment', 'positive_adjustment', 'allocation', 'settlement']),
-    ({ recordType }) => recordType,
-  ],
+  RecordType: [outWord(LEDGER_RECORD_TYPES), ({ recordType }) => recordType],
   RecordID: [outId(), ({ recordId }) => recordId],
+  Number: [
+    orNull(
+      outText({
+        description:
+          'Number of the invoice, or of the credit note that the entry or its settlement is of, as it is now; null of any other, and of a deleted one',
+      }),
+    ),
+    ({ number }) => number,
+  ],
+  Reference: [
+    orNull(
+      outText({
+        description:
+          'Reference of the invoice, payment or adjustment, as it is now; null of any other, of one without, and of a deleted one',
+      }),
+    ),
+    ({ reference: text }) => text,
+  ],
+  exportID: [orNull(outId('The export that it is in; null while it is in none')), ({ exportId }) => exportId],
   customerID: [outId(), ({ customerId }) => customerId],
   CurrencyCode: [outText(), ({ currency }) => currency],
   Debit: [outWord(LEDGER_ACCOUNTS), ({ debit }) => debit],
@@ -38,56 +51,23 @@ export const balanceShape = recordShape<LedgerBalance>()('LedgerBalance', {
   Balance: amountColumn(({ debitMinor, creditMinor }) => debitMinor - creditMinor, 'Debit less Credit'),
 })
 
-const netOf = ({ outputMinor, takenBackMinor }: TaxOfPeriod): bigint => outputMinor - takenBackMinor
-
-export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
-  Name: [outText(), ({ name }) => name],
-  Perc: [outNumber('A fraction from 0 to 1'), ({ rate }) => decimalDigits(rate)],
-  TaxNumber: [orNull(outText()), ({ taxNumber }) => taxNumber],
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Base: amountColumn(
-    ({ baseMinor }) => baseMinor,
-    'What invoices of the period were taxed on, less those cancelled in it',
-  ),
-  OutputTax: amountColumn(({ outputMinor }) => outputMinor, 'What they charged'),
-  TaxTakenBack: amountColumn(({ takenBackMinor }) => takenBackMinor, 'What credit notes gave back'),
-  Net: amountColumn(netOf, 'OutputTax less TaxTakenBack'),
-})
-
-/** Quotes a text for CSV (RFC 4180): one with a comma, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. */
-function csvText(text: string): string {
-  const safe = /^[=+@\t\r-]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-/** Writes the taxes of a period as CSV, with a line of headings. */
-export function taxesAsCsv(taxes: readonly TaxOfPeriod[]): string {
-  const lines = taxes.map((tax) => {
-    const text = (minor: bigint) => minorText(minor, digitsOf(tax.currency))
-    return [
-      csvText(tax.name),
-      decimalText(tax.rate),
-      csvText(tax.taxNumber ?? ''),
-      tax.currency,
-      text(tax.baseMinor),
-      text(tax.outputMinor),
-      text(tax.takenBackMinor),
-      text(netOf(tax)),
-    ].join(',')
-  })
-  return `${['Name,Perc,TaxNumber,CurrencyCode,Base,OutputTax,TaxTakenBack,Net', ...lines].join('\r\n')}\r\n`
-}
-
 export const entryFilters = {
   customerID: optional(reference()),
   from: optional(date()),
   to: optional(date()),
+  Account: optional(word(LEDGER_ACCOUNTS, { anyCase: true })),
+  Event: optional(word(ENTRY_EVENTS, { anyCase: true })),
+  RecordType: optional(word(LEDGER_RECORD_TYPES, { anyCase: true })),
+  RecordID: optional(reference()),
+  Number: optional(text({ takesNumbers: true })),
 } satisfies Properties
 
 export const BalanceQuery = objectOf({ date: optional(date()) })
 
-export const TaxQuery = objectOf({
-  from: optional(date()),
-  to: optional(date()),
-  format: optional(word(['json', 'csv'] as const, { anyCase: true })),
-})
+const REVERSED = '_reversed'
+
+/** Returns the event that a word of the interface names, and whether it is the reversal of it. */
+export const eventOfWord = (word: (typeof ENTRY_EVENTS)[number]): { event: LedgerEvent; isReversal: boolean } =>
+  word.endsWith(REVERSED)
+    ? { event: word.slice(0, -REVERSED.length) as LedgerEvent, isReversal: true }
+    : { event: word as LedgerEvent, isReversal: false }

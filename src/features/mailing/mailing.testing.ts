@@ -4,9 +4,10 @@ import pino, { type Logger } from 'pino'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { afterAll, afterEach } from 'vitest'
 import { startTestService, type TestClient, type TestService } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { smtpSettings } from '../../platform/smtp/settings.ts'
-import type { SmtpDeps } from '../../platform/smtp/connection.ts'
+import type { SmtpDeps, SmtpTimes } from '../../platform/smtp/connection.ts'
 import { mailDuty, type MailDutyDeps } from './duty.ts'
 
 /** A mail server on loopback, and a worker whose clock a test moves. */
@@ -109,34 +110,32 @@ export interface Mailing {
   work(about?: Partial<MailDutyDeps & { log: Logger }>, goOn?: GoOn): Promise<void>
   /** Starts a worker that lives on, and returns how it sends what is due. */
   worker(about?: Partial<MailDutyDeps & { log: Logger }>): (goOn?: GoOn) => Promise<void>
-  /** Lets real time pass, in seconds. */
+  /** Lets real time pass, in seconds. Between two calls it stands, however slow the machine is. */
   pass(seconds: number): void
-  now(): number
+  /** Mails of an account that arrived at a server so far; of one of its mails alone, where it is named. */
+  arrivedOf(client: TestClient, outboxID?: number, at?: MailServer): Promise<Arrived[]>
   /** A test account whose mail goes to testers@example.com. */
   sender(wish?: object): Promise<TestClient>
 }
 
 export const TESTERS = 'testers@example.com'
 
-/** Short, so that a silent server is not waited for. */
-const TIMES = { connectMs: 2000, talkMs: 1000, answerMs: 3000 }
-
-export const serverAt = (url: string, times = TIMES): SmtpDeps => {
+export const serverAt = (url: string, times?: SmtpTimes): SmtpDeps => {
   const settings = smtpSettings(url)
   if (!settings) throw new Error(`${url} is no address of a mail server`)
-  return { settings, times }
+  return times === undefined ? { settings } : { settings, times }
 }
 
 /** Starts a service that hands its mail to a server. Each test begins at the time of the machine, because the database dates mail by its own. */
-export async function startMailing(url: string, options: { publicUrl?: string } = {}): Promise<Mailing> {
-  let aheadMs = 0
+export async function startMailing(server: MailServer, options: { publicUrl?: string } = {}): Promise<Mailing> {
+  let nowMs = Date.now()
   afterEach(() => {
-    aheadMs = 0
+    nowMs = Date.now()
   })
-  const now = () => Date.now() + aheadMs
+  const now = () => nowMs
   const service = await startTestService({ now, hasMailServer: true, ...options })
   const mails: MailDutyDeps = {
-    server: serverAt(url),
+    server: serverAt(server.url),
     from: 'mailer@billing.example',
     domains: ['acme.example'],
     drawing: service.app.drawing,
@@ -149,9 +148,19 @@ export async function startMailing(url: string, options: { publicUrl?: string } 
   }
   return {
     service,
-    now,
     worker,
-    pass: (seconds) => (aheadMs += seconds * 1000),
+    pass: (seconds) => (nowMs += seconds * 1000),
+    arrivedOf: async ({ id }, outboxID, at = server) => {
+      const rows = await service.db
+        .reader(id)
+        .rows<{ id: bigint; drawn: string }>(
+          sql`select outbox_id as "id", split_part(message_id, '@', 1) as "drawn" from outbox where account_id = ${id}`,
+        )
+      const wanted = rows.filter((row) => outboxID === undefined || row.id === BigInt(outboxID))
+      // Their domain may be given when the mail is claimed.
+      const drawn = new Set(wanted.map((row) => row.drawn))
+      return at.arrived.filter(({ mail }) => drawn.has(mail.messageId?.split('@')[0] ?? ''))
+    },
     work: (about, goOn) => worker(about)(goOn),
     sender: async (wish = {}) => {
       const client = await service.newAccount({ name: 'Acme & Sons', clockAt: null, ...wish })

@@ -6,7 +6,7 @@ import { startMailing, startMailServer, TESTERS } from './mailing.testing.ts'
 
 const ORIGIN = 'https://pay.example'
 const server = await startMailServer()
-const { service, work, sender } = await startMailing(server.url, { publicUrl: ORIGIN })
+const { service, work, sender, arrivedOf } = await startMailing(server, { publicUrl: ORIGIN })
 const { ask, sign, download } = signingBy(service, ORIGIN)
 
 test('arrives with the link of the signee, which no reader of the outbox sees, and with nothing attached', async () => {
@@ -19,7 +19,7 @@ test('arrives with the link of the signee, which no reader of the outbox sees, a
   await work()
   const [sent] = (await client.get('/v1/outbox')).body
   expect([sent.Status, sent.Text]).toEqual(['Sent', queued.Text])
-  const got = server.arrived.at(-1)
+  const [got] = await arrivedOf(client)
   expect(got?.mail).toMatchObject({ to: [{ address: TESTERS }], subject: '[TEST] Your mandate for Acme & Sons' })
   expect(got?.mail.attachments).toEqual([])
   expect(got?.raw).not.toContain('62001871490')
@@ -28,13 +28,13 @@ test('arrives with the link of the signee, which no reader of the outbox sees, a
 })
 
 test('has no link where nobody knows the address of the service', async () => {
-  const bare = await startMailing(server.url)
+  const bare = await startMailing(server)
   const client = await bare.sender()
   const here = signingBy(bare.service, 'http://localhost:80')
   const { path } = await here.ask(client)
   expect(await here.sign(path)).toBe(303)
   await bare.work()
-  const text = server.arrived.at(-1)?.mail.text ?? ''
+  const text = (await bare.arrivedOf(client))[0]?.mail.text ?? ''
   expect(text).toContain('Account: ****1490')
   expect(text).not.toMatch(/copy|token/)
 })

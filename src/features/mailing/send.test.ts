@@ -4,16 +4,11 @@ import { sql } from '../../platform/database/sql.ts'
 import { describe, expect, test } from 'vitest'
 import { ATTACHED_BYTES_MAX } from './attach.ts'
 import { FRESH_MS, WAITS_MS } from './rules.ts'
-import { invoiced, startMailing, startMailServer, TESTERS, welcomed } from './mailing.testing.ts'
+import { invoiced, serverAt, startMailing, startMailServer, TESTERS, welcomed } from './mailing.testing.ts'
 
 const server = await startMailServer()
-const { service, work, worker, pass, sender } = await startMailing(server.url)
+const { service, work, worker, pass, sender, arrivedOf } = await startMailing(server)
 
-/** Mails that arrived under an identifier; its domain may be given when the mail is claimed. */
-const arrivedFor = (messageId: string) => {
-  const drawn = messageId.split('@')[0] ?? ''
-  return server.arrived.filter(({ mail }) => mail.messageId?.startsWith(`${drawn}@`))
-}
 async function messageIdOf({ id }: TestClient, outboxID: number): Promise<string> {
   const [row] = await service.db
     .reader(id)
@@ -30,7 +25,7 @@ test('an invoice mail of a test account reaches its TestMailTo with the PDF, and
   expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBeNull()
   await work()
   const [row] = (await client.get('/v1/outbox')).body
-  const [got, ...more] = arrivedFor(await messageIdOf(client, row.outboxID))
+  const [got, ...more] = await arrivedOf(client)
   expect(more).toEqual([])
   expect(got).toMatchObject({ from: 'mailer@billing.example', to: [TESTERS] })
   expect(got?.mail).toMatchObject({
@@ -58,7 +53,7 @@ test('an invoice mail of a test account reaches its TestMailTo with the PDF, and
 })
 
 test('an invoice mail links the page of its invoice, which no reader of the outbox sees; without PUBLIC_URL it has no link', async () => {
-  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const linked = await startMailing(server, { publicUrl: 'https://pay.example' })
   const client = await linked.sender()
   const { invoiceID } = await invoiced(client)
   const { Url } = (await client.get(`/v1/invoices/${invoiceID}/link`)).body
@@ -66,18 +61,20 @@ test('an invoice mail links the page of its invoice, which no reader of the outb
   expect(row.Text).toContain('See and pay the invoice: ••••')
   expect(JSON.stringify(row)).not.toContain('/i/')
   await linked.work()
-  const got = server.arrived.at(-1)
+  const [got] = await linked.arrivedOf(client)
   expect(got?.mail.text).toContain(`See and pay the invoice: ${Url}`)
   expect(got?.mail.html).toContain(`href="${Url}"`)
   const bare = await sender()
   await invoiced(bare)
   await work()
-  expect(server.arrived.at(-1)?.mail.text).not.toContain('See and pay')
-  expect(server.arrived.at(-1)?.mail.html).not.toContain('See and pay')
+  const [without] = await arrivedOf(bare)
+  expect(without?.mail.text).toContain('please find invoice')
+  expect(without?.mail.text).not.toContain('See and pay')
+  expect(without?.mail.html).not.toContain('See and pay')
 })
 
 test('a reminder has a link, and headers of one click, by which its kind is stopped; an invoice mail has none', async () => {
-  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const linked = await startMailing(server, { publicUrl: 'https://pay.example' })
   const client = await linked.sender({ clockAt: '2027-01-01T00:00:00.000Z' })
   await client.put('/v1/collectionrules', { Reminders: [{ Kind: 'payment_due', DaysBefore: 3, isActive: true }] })
   const { customerID } = (
@@ -86,14 +83,17 @@ test('a reminder has a link, and headers of one click, by which its kind is stop
   const Charges = [{ Line: 'Hours', Qty: 1, UnitCostEx: 10 }]
   await client.post('/v1/invoices', { customerID, Charges, DueDate: '2027-01-10' })
   await linked.work()
-  expect(server.arrived.at(-1)?.mail.headers.map(({ key }) => key)).not.toContain('list-unsubscribe')
+  const [first] = await linked.arrivedOf(client)
+  expect(first?.mail.headers.map(({ key }) => key)).toContain('auto-submitted')
+  expect(first?.mail.headers.map(({ key }) => key)).not.toContain('list-unsubscribe')
   await client.put('/v1/clock', { Now: '2027-01-08' })
   const reminder = (await client.get('/v1/outbox')).body.at(-1)
   expect(reminder).toMatchObject({ Template: 'payment_due', Status: 'Held' })
   expect(reminder.Text).toContain('Stop reminders of this kind: ••••')
   await client.put(`/v1/outbox/${reminder.outboxID}/send`)
   await linked.work()
-  const { headers, text = '' } = server.arrived.at(-1)?.mail ?? { headers: [] }
+  const [sent] = await linked.arrivedOf(client, reminder.outboxID)
+  const { headers, text = '' } = sent?.mail ?? { headers: [] }
   const headerOf = (name: string) => headers.find(({ key }) => key === name)?.value
   expect(headerOf('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
   const url = /^<(https:\/\/pay\.example\/u\/[^>]+)>$/.exec(headerOf('list-unsubscribe') ?? '')?.[1] ?? ''
@@ -113,12 +113,11 @@ test('mail of a test account without TestMailTo is held, and leaves when there i
   await client.put('/v1/account', { TestMailTo: null })
   const { outboxID } = await welcomed(client)
   await work()
-  const before = server.arrived.length
   expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Held')
   expect((await client.put(`/v1/outbox/${outboxID}/send`)).status).toBe(204)
   await work()
   expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Held')
-  expect(server.arrived.length).toBe(before)
+  expect(await arrivedOf(client)).toEqual([])
   await client.put('/v1/account', { TestMailTo: TESTERS })
   await client.put(`/v1/outbox/${outboxID}/send`)
   await work()
@@ -128,6 +127,19 @@ test('mail of a test account without TestMailTo is held, and leaves when there i
     409,
     expect.stringContaining('is Sent'),
   ])
+})
+
+test('a mail is due from the moment it is written or sent by a person, also for a sender whose clock is behind', async () => {
+  const client = await sender()
+  const { outboxID } = await welcomed(client)
+  pass(-3600)
+  server.troubles({ rcpt: { code: 550, text: 'no such user' } })
+  await work()
+  server.troubles()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Failed')
+  await client.put(`/v1/outbox/${outboxID}/send`)
+  await work()
+  expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
 })
 
 test('mail that was written more than a day before a sender first could take it is held; one that a person sends is not', async () => {
@@ -154,13 +166,13 @@ test('mail that a move of the clock writes is held from the start; what is writt
 })
 
 test('a mail whose PDF is too large leaves without it, its text does not speak of an attachment, and the outbox shows that text', async () => {
-  const linked = await startMailing(server.url, { publicUrl: 'https://pay.example' })
+  const linked = await startMailing(server, { publicUrl: 'https://pay.example' })
   const client = await linked.sender()
   await invoiced(client)
   expect((await client.get('/v1/outbox')).body[0].Text).toContain('please find invoice 1 attached')
   const large = { draw: async () => Buffer.alloc(ATTACHED_BYTES_MAX + 1), close: async () => {} }
   await linked.work({ drawing: large })
-  const { mail } = server.arrived.at(-1) ?? {}
+  const [{ mail } = {}] = await linked.arrivedOf(client)
   expect(mail?.attachments).toEqual([])
   for (const text of [mail?.text, mail?.html]) {
     expect(text).toContain('too large for a mail')
@@ -183,7 +195,7 @@ test("an account without any address sends under the operator's domain, the same
   expect(messageId).toMatch(/^<[0-9a-f-]{36}@billing\.example>$/)
   pass(60)
   await work({ from: 'other@elsewhere.example' })
-  const [arrived] = arrivedFor(messageId)
+  const [arrived] = await arrivedOf(client)
   expect(arrived?.mail.messageId).toBe(messageId)
   expect(arrived?.mail.text).toContain('Password: geheim1')
 })
@@ -207,46 +219,59 @@ describe('a server in trouble', () => {
     ['breaks off at the sender', { mail: 'break' }],
     ['breaks off at the receiver', { rcpt: 'break' }],
     ['breaks off before it has asked for the message', { data: 'break' }],
-    ['is silent at the receiver', { rcpt: 'silence' }],
     ['puts the receiver off', { rcpt: { code: 451, text: 'greylisted' } }],
     ['puts the message off', { dot: { code: 452, text: 'no space' } }],
   ] as const)('that %s gets the mail again after a minute', async (_what, troubles) => {
     const client = await sender()
     const { outboxID } = await welcomed(client)
-    const messageId = await messageIdOf(client, outboxID)
     server.troubles(troubles)
     await work()
     server.troubles()
     expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
     pass(59)
     await work()
-    expect(arrivedFor(messageId)).toHaveLength(0)
+    expect(await arrivedOf(client)).toHaveLength(0)
     pass(1)
     await work()
-    expect(arrivedFor(messageId)).toHaveLength(1)
+    expect(await arrivedOf(client)).toHaveLength(1)
     expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Sent')
   })
 
   test.each([
     ['breaks off in the body', { body: 'break' }],
     ['breaks off after the dot', { dot: 'break' }],
-    ['is silent after the dot', { dot: 'silence' }],
     ['answers neither yes nor no', { dot: { code: 354, text: 'go on' } }],
   ] as const)('that %s leaves the mail Unknown, and it is sent again by a person alone', async (_what, troubles) => {
     const client = await sender()
     const { outboxID } = await welcomed(client)
-    const messageId = await messageIdOf(client, outboxID)
     server.troubles(troubles)
     await work()
     server.troubles()
     expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Unknown')
-    const had = arrivedFor(messageId).length
+    const had = (await arrivedOf(client)).length
     pass(200_000)
     await work()
-    expect(arrivedFor(messageId)).toHaveLength(had)
+    expect(await arrivedOf(client)).toHaveLength(had)
     await client.put(`/v1/outbox/${outboxID}/send`)
     await work()
-    expect(arrivedFor(messageId)).toHaveLength(had + 1)
+    expect(await arrivedOf(client)).toHaveLength(had + 1)
+  })
+
+  test.each([
+    ['before it has asked for the message', { rcpt: 'silence' }, { talkMs: 500 }, 'Queued'],
+    ['after the dot', { dot: 'silence' }, { answerMs: 500 }, 'Unknown'],
+  ] as const)('that is silent %s is given up, and what became of the mail is known', async (...row) => {
+    const [, troubles, short, left] = row
+    const client = await sender()
+    const { outboxID } = await welcomed(client)
+    server.troubles(troubles)
+    await work({ server: serverAt(server.url, { connectMs: 20_000, talkMs: 20_000, answerMs: 20_000, ...short }) })
+    server.troubles()
+    expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe(left)
+    pass(60)
+    await work()
+    expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe(left === 'Queued' ? 'Sent' : left)
+    await expect.poll(() => arrivedOf(client)).toHaveLength(1)
   })
 
   test('that says no for good fails the mail at once, with an event that names the customer', async () => {

@@ -1,7 +1,9 @@
+import { sendChanged } from '../events/update-queries.ts'
 import type { Logger } from 'pino'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/failures.ts'
@@ -51,6 +53,8 @@ export interface MailingDeps extends MailSender {
 const PORTION = 10
 /** Held, or found without a sender, in one transaction. */
 const MANY = 500
+/** After each mail while requests come: drawing, writing and sending one takes as long, and nobody waits for mail as for an answer. */
+const REST_MS = 25
 const RENEW_EVERY_MS = 10_000
 const ACTOR = 'mail'
 
@@ -79,6 +83,7 @@ export async function sendPortion(
       goOn()
       const sending = await sendOne(deps, line, settings, left[0])
       left.shift()
+      await deps.db.turns.leaveToRequests(REST_MS)
       if (sending?.outcome === 'away') away = sending.reason
     }
   } finally {
@@ -248,6 +253,12 @@ interface Ended {
   texts?: Pick<ClaimedMail, 'text' | 'html'> | undefined
 }
 
+/** Marks an invoice as sent, which has no event of its own. */
+async function dated(tx: Transaction, id: Id, at: Instant): Promise<void> {
+  await updateDatesSent(tx, [id], at)
+  sendChanged(tx, 'invoice', [id])
+}
+
 /** Writes what came of a try. Its invoice comes first: whoever anonymises a customer locks in this order too. */
 async function finish(
   tx: Transaction,
@@ -258,7 +269,7 @@ async function finish(
 ): Promise<void> {
   const isNew = ended.takenAt !== null && mail.takenAt === null
   if (isNew && mail.documentKind === 'invoice' && mail.documentId !== null)
-    await updateDatesSent(tx, [mail.documentId], ended.takenAt as string)
+    await dated(tx, mail.documentId, ended.takenAt as string)
   const changed = await finishMailTry(tx, mail, ended, texts)
   if (!changed || ended.status === 'queued') return
   const isSent = ended.status === 'sent'

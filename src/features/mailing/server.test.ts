@@ -3,7 +3,7 @@ import { makeAuthority } from '../../../test/support/certificates.ts'
 import { serverAt, startMailing, startMailServer, welcomed } from './mailing.testing.ts'
 
 const server = await startMailServer()
-const { work, pass, sender, service } = await startMailing(server.url)
+const { work, pass, sender, service, arrivedOf } = await startMailing(server)
 
 const live = () => service.newAccount({ mode: 'live', name: 'Acme', clockAt: null })
 
@@ -26,8 +26,9 @@ test('mail of a live account goes to its receiver and to the copy', async () => 
   const client = await live()
   const { outbox } = await withCopy(client, 'ann')
   await work()
-  expect(server.arrived.at(-1)).toMatchObject({ to: ['ann@example.com', 'copy-of-ann@example.com'] })
-  expect(server.arrived.at(-1)?.mail).toMatchObject({
+  const [arrived] = await arrivedOf(client)
+  expect(arrived).toMatchObject({ to: ['ann@example.com', 'copy-of-ann@example.com'] })
+  expect(arrived?.mail).toMatchObject({
     subject: 'Invoice 1 from Acme',
     to: [{ address: 'ann@example.com' }],
     cc: [{ address: 'copy-of-ann@example.com' }],
@@ -41,12 +42,12 @@ test('a copy that is put off is tried again alone; the invoice is sent when its 
   server.troubles({ rcpt: { code: 451, text: 'greylisted' } }, 'copy-of-bea@example.com')
   await work()
   server.troubles()
-  expect(server.arrived.at(-1)?.to).toEqual(['bea@example.com'])
+  expect((await arrivedOf(client)).at(-1)?.to).toEqual(['bea@example.com'])
   expect((await outbox()).Status).toBe('Queued')
   expect(await dateSent()).not.toBeNull()
   pass(60)
   await work()
-  expect(server.arrived.at(-1)?.to).toEqual(['copy-of-bea@example.com'])
+  expect((await arrivedOf(client)).at(-1)?.to).toEqual(['copy-of-bea@example.com'])
   expect((await outbox()).Status).toBe('Sent')
 })
 
@@ -59,16 +60,16 @@ test('a mail that was refused for good goes to the same receivers when a person 
   expect((await outbox()).Status).toBe('Failed')
   await client.put(`/v1/outbox/${(await outbox()).outboxID}/send`)
   await work()
-  expect(server.arrived.at(-1)?.to).toEqual(['cleo@example.com', 'copy-of-cleo@example.com'])
+  expect((await arrivedOf(client)).at(-1)?.to).toEqual(['cleo@example.com', 'copy-of-cleo@example.com'])
   expect((await outbox()).Status).toBe('Sent')
 })
 
 test('several workers at once send each mail once, each over few connections', async () => {
   const client = await sender()
   for (let n = 0; n < 12; n += 1) await welcomed(client, `many${n}@example.com`)
-  const [had, connections] = [server.arrived.length, server.connections]
+  const { connections } = server
   await Promise.all([work(), work(), work()])
-  const ids = server.arrived.slice(had).map(({ mail }) => mail.messageId)
+  const ids = (await arrivedOf(client)).map(({ mail }) => mail.messageId)
   expect([ids.length, new Set(ids).size]).toEqual([12, 12])
   expect(server.connections - connections).toBeLessThanOrEqual(12)
 })
@@ -109,9 +110,8 @@ describe('with a certificate of an authority that is trusted', () => {
 test('a server without STARTTLS gets no mail where TLS is asked for', async () => {
   const client = await sender()
   const { outboxID } = await welcomed(client)
-  const had = server.arrived.length
   await work({ server: serverAt(`${server.url}?requireTLS=true`) })
-  expect(server.arrived).toHaveLength(had)
+  expect(await arrivedOf(client)).toEqual([])
   expect((await client.get(`/v1/outbox/${outboxID}`)).body.Status).toBe('Queued')
 })
 

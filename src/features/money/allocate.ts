@@ -146,29 +146,34 @@ function checkTargets(
   owed: readonly OwedDocument[],
   fieldOf: (target: OwedRef) => string | null,
 ): void {
-  for (const { target } of [...plan.changed, ...plan.added]) {
-    const document = owedOf(owed, target)
-    const label = capitalOf(target)
-    const field = fieldOf(target)
-    if (document.customerId !== given.customerId)
-      throw conflict(
-        'other_customer',
-        `${label} is of customer ${document.customerId}, not of customer ${given.customerId}.`,
-        field,
-      )
-    if (document.currency !== given.currency)
-      throw conflict(
-        'other_currency',
-        `${label} is in ${document.currency}; money in ${given.currency} cannot pay it.`,
-        field,
-      )
-    if (document.state !== 'open')
-      throw conflict(
-        `invoice_${document.state === 'draft' ? 'draft' : 'cancelled'}`,
-        `${label} is ${document.state === 'draft' ? 'a draft' : 'cancelled'}; nothing can be allocated to it.`,
-        field,
-      )
-  }
+  for (const { target } of [...plan.changed, ...plan.added]) checkTarget(given, owedOf(owed, target), fieldOf(target))
+}
+
+/** Throws a conflict where a document is none that money of a customer and currency can go to: a draft, a cancelled one, one of somebody else. */
+export function checkTarget(
+  given: Pick<GivenMoney, 'customerId' | 'currency'>,
+  document: OwedDocument,
+  field: string | null,
+): void {
+  const label = capitalOf(document)
+  if (document.customerId !== given.customerId)
+    throw conflict(
+      'other_customer',
+      `${label} is of customer ${document.customerId}, not of customer ${given.customerId}.`,
+      field,
+    )
+  if (document.currency !== given.currency)
+    throw conflict(
+      'other_currency',
+      `${label} is in ${document.currency}; money in ${given.currency} cannot pay it.`,
+      field,
+    )
+  if (document.state !== 'open')
+    throw conflict(
+      `invoice_${document.state === 'draft' ? 'draft' : 'cancelled'}`,
+      `${label} is ${document.state === 'draft' ? 'a draft' : 'cancelled'}; nothing can be allocated to it.`,
+      field,
+    )
 }
 
 function statesAfter(
@@ -218,9 +223,10 @@ function statesAfter(
   return [...kept, ...added]
 }
 
-/** Keeps the day of an allocation while it is in order: a lock that was set later moves nothing, a document's new date does. */
+/** Keeps the day of an allocation while it is in order: a lock moves nothing that was made before it, or on the day after an earlier one; a document's new date does. */
 export function dayAfter(before: IsoDate, isChanged: boolean, documentsDay: IsoDate, day: IsoDate): IsoDate {
-  return !isChanged && before === documentsDay ? before : day
+  const isLocked = day !== documentsDay
+  return !isChanged && (before === documentsDay || (isLocked && before > documentsDay)) ? before : day
 }
 
 /** Rule: neither the record's amount nor what a document has open is ever exceeded; both amounts are named. */

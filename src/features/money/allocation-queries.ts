@@ -1,4 +1,5 @@
-import type { AllocationState } from '../../engine/money/allocation-effects.ts'
+import { notingChanged } from '../events/update-queries.ts'
+import type { AllocationState, OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
@@ -7,14 +8,16 @@ import type { Snapshot } from '../../platform/database/reads.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
-import { IS_UNSETTLED } from './filter-queries.ts'
+import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
 
 /** Allocations join money given to money owed. Those that a failed payment ended stay as history: only edits, deletes and checks read them. */
 
-const COLUMNS = fragment`
+const columns = (account: Id): Fragment => fragment`
   l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId", l.owed_kind as "owedKind",
   l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
-  case when l.given_kind = 'negative_adjustment' then 'negative' when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts"`
+  case when l.given_kind = 'negative_adjustment' then
+    (select ${NEGATIVE_COUNTS} from negative_adjustments n where n.account_id = ${account} and n.negative_adjustment_id = l.given_id)
+    when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts"`
 
 const joined = (account: Id, allocations = fragment`allocations`): Fragment => fragment`
   from ${allocations} l
@@ -22,7 +25,7 @@ const joined = (account: Id, allocations = fragment`allocations`): Fragment => f
 
 // What is passed over is not joined.
 const where = (account: Id, condition: Fragment, limit = NOTHING) =>
-  sql`select ${COLUMNS}
+  sql`select ${columns(account)}
         ${joined(account, fragment`(select * from allocations l where l.account_id = ${account} and l.ended_on is null and ${condition} ${limit})`)}
        order by l.allocation_id`
 
@@ -49,7 +52,7 @@ const ALLOCATIONS_AT_A_TIME = 2 * ALLOCATIONS_MAX
  * Completes the first of some given documents of one kind, in the order of their identifiers, by what is allocated of them: as many documents as
  * have no more than ALLOCATIONS_AT_A_TIME together, at least the very first.
  */
-async function completeFirst<Row extends { id: Id }>(
+export async function completeFirst<Row extends { id: Id }>(
   db: Queryable,
   account: Id,
   kind: AllocationState['givenKind'],
@@ -106,7 +109,7 @@ export const listEndedAllocations = (
   { kind, id }: { kind: 'payment' | 'positive_adjustment'; id: Id },
 ) =>
   db.rows<AllocationState>(sql`
-    select ${COLUMNS} ${joined(account)}
+    select ${columns(account)} ${joined(account)}
      where l.account_id = ${account} and l.ended_on is not null
        and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
      order by l.allocation_id`)
@@ -123,12 +126,13 @@ export const drawAllocationIds = async (tx: Transaction, count: number): Promise
 export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
   tx.send(sql`
     insert into allocations (account_id, allocation_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made,
-      created_at)
-    select ${tx.account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, ${at}
+      ended_on, created_at)
+    select ${tx.account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, r.ended_on, ${at}
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${column(rows, 'givenKind')}::text[],
         ${bigints(rows, 'givenId')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
-        ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[])
-        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made)`)
+        ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
+        ${dates(rows, 'endedOn')}::date[])
+        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on)`)
 
 export const sendAllocationUpdates = (tx: Transaction, rows: readonly AllocationState[]): void =>
   tx.send(sql`
@@ -151,25 +155,21 @@ export interface GivenDelta {
 
 export const addPaymentApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
   tx.send(sql`
-    update payments p set applied_minor = p.applied_minor + d.amount
+    with changed as (
+      update payments p set applied_minor = p.applied_minor + d.amount
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
-     where p.account_id = ${tx.account} and p.payment_id = d.id`)
+     where p.account_id = ${tx.account} and p.payment_id = d.id returning p.payment_id as id)
+    ${notingChanged(tx.account, 'payment')}`)
 
 export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
   tx.send(sql`
-    update negative_adjustments n set applied_minor = n.applied_minor + d.amount
+    with changed as (
+      update negative_adjustments n set applied_minor = n.applied_minor + d.amount
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
-     where n.account_id = ${tx.account} and n.negative_adjustment_id = d.id`)
+     where n.account_id = ${tx.account} and n.negative_adjustment_id = d.id returning n.negative_adjustment_id as id)
+    ${notingChanged(tx.account, 'credit_note')}`)
 
-/** Change of what is allocated to an owed document, by what it counts as. */
-export interface OwedDelta {
-  id: Id
-  paidMinor: bigint
-  pendingMinor: bigint
-  negativeMinor: bigint
-}
-
-export const addPositiveApplied = (tx: Transaction, rows: readonly OwedDelta[]): void =>
+export const addPositiveApplied = (tx: Transaction, rows: readonly ({ id: Id } & OwedSums)[]): void =>
   tx.send(sql`
     update positive_adjustments a
        set paid_minor = a.paid_minor + d.paid, pending_minor = a.pending_minor + d.pending, negative_minor = a.negative_minor + d.negative

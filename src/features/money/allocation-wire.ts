@@ -1,5 +1,5 @@
 import { ZERO } from '../../kernel/decimal.ts'
-import { decimalField, flag, reference } from '../../platform/wire/fields.ts'
+import { decimalField, flag, reference, text } from '../../platform/wire/fields.ts'
 import { isJsonObject, JsonNumber } from '../../platform/wire/json.ts'
 import {
   type BodyOf,
@@ -13,7 +13,7 @@ import {
 } from '../../platform/wire/read.ts'
 import type { AskedEntry, EntryNames } from './resolve.ts'
 
-/** Lists of allocations as bodies carry them. */
+/** Lists of allocations, and what else bodies of money given carry at several doors. */
 
 /** Most allocations that a record may have. */
 export const ALLOCATIONS_MAX = 1000
@@ -35,6 +35,18 @@ export const invoiceNumber = (): Field<bigint | null> => {
       ),
   }
 }
+
+/** Declares the invoice for which a new credit note is made. */
+export const creditedInvoice = () =>
+  optional(
+    described(
+      reference(),
+      'Invoice that a new credit note corrects: it is settled for it whole, and closed. Left out: it settles what its allocations raise',
+    ),
+  )
+
+/** Declares why a credit note is made. */
+export const creditReason = () => optional(text({ description: 'Why it was made' }))
 
 const entry = {
   allocationID: optional(reference()),
@@ -90,7 +102,12 @@ export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
 
 const linkedEntry = {
   allocationID: optional(reference()),
-  objectID: optional(reference()),
+  objectID: optional(
+    described(
+      reference(),
+      'The identifier of the invoice on the other side, or with isAdjustment that of the adjustment.',
+    ),
+  ),
   AmtAllocated: required(positiveAmount(), 'amountApplied'),
   isAdjustment: optional(flag()),
 } satisfies Properties

@@ -1,14 +1,15 @@
 import { type OwedRef, takeFree } from '../../engine/money/allocating.ts'
 import { allocationDay, appliedDeltas } from '../../engine/money/allocation-effects.ts'
 import { postingsOfAllocation } from '../../engine/money/postings.ts'
-import type { Id } from '../../kernel/ids.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { recordAllocations } from './allocation-event.ts'
-import { type GivenDocument, listFree, listOwed, type OwedDocument } from './open-queries.ts'
+import { type GivenDocument, listFree, listFreeNotesOf, listOwed, type OwedDocument } from './open-queries.ts'
 import { withRoom } from './give-way.ts'
 import { roomFor } from './room.ts'
 import { writeDeltas, type WantedState } from './write.ts'
@@ -42,16 +43,57 @@ export async function applyUnallocatedTo(
   if (paid.length === 0 || !context.account.isAutoApply) return false
   const free = await listFree(tx, [...new Set(paid.map(({ customerId }) => customerId))])
   if (free.length === 0) return false
+  await applyFree(tx, context, paid, free)
+  return true
+}
+
+/**
+ * Pays invoices of a locked customer that lost money with what is unallocated of the credit notes settled for each. Rule: a note made when the
+ * invoice was paid takes the place of the payment that failed or came back, from that day on, whatever the account does with other unallocated
+ * money (§22).
+ */
+export async function applyNotesOf(
+  tx: Transaction,
+  context: IssueContext,
+  { customerId, currency, invoiceIds, on }: LostMoney,
+): Promise<void> {
+  if (invoiceIds.length === 0) return
+  const notes = await listFreeNotesOf(tx, invoiceIds)
+  for (const id of invoiceIds) {
+    const settled = notes.filter(({ invoiceId }) => invoiceId === id).map(({ id: noteId }) => noteId)
+    if (settled.length === 0) continue
+    const free = (await listFree(tx, [customerId])).filter(
+      (one) => one.kind === 'negative_adjustment' && settled.includes(one.id),
+    )
+    await applyFree(tx, context, [{ id, customerId, currency }], free, on)
+  }
+}
+
+/** Invoices that a payment was allocated to, and the day on which it failed or came back. */
+interface LostMoney {
+  customerId: CustomerId
+  currency: string
+  invoiceIds: readonly InvoiceId[]
+  on: IsoDate
+}
+
+async function applyFree(
+  tx: Transaction,
+  context: IssueContext,
+  paid: readonly PaidInvoice[],
+  free: readonly GivenDocument[],
+  notBefore: IsoDate | null = null,
+): Promise<void> {
   const owed = await listOwed(
     tx,
     tx.account,
     paid.map(({ id }) => ({ kind: 'invoice', id })),
   )
-  const wanted = statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document])))
+  const planned = statesOf(context, paid, free, new Map(owed.map((document) => [document.id, document])))
+  const wanted = notBefore === null ? planned : planned.map((one) => ({ ...one, dated: later(one.dated, notBefore) }))
   const toInvoice = ({ id }: OwedRef) => sumMinor(wanted.filter(({ owedId }) => owedId === id))
   const room = roomFor(owed, () => 0n, toInvoice)
   await withRoom(tx, context, room, () => writeApplied(tx, context, wanted))
-  return true
 }
 
 /** Allocation to be made, in the currency of its documents. */

@@ -2,7 +2,7 @@ import type { CreditLine } from '../../engine/subscription/credits.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 
 export interface CreditLineRow {
   line: number
@@ -50,6 +50,21 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
 
+/** Lists the lines that credit notes give back, in their order. */
+export const listLinesOfNotes = (db: Queryable, account: AccountId, noteIds: readonly Id[]) =>
+  db.rows<{ noteId: Id; chargeId: Id; name: string; netMinor: bigint }>(sql`
+    select credit_note_id as "noteId", charge_id as "chargeId", name, net_minor as "netMinor" from credit_note_lines
+     where account_id = ${account} and credit_note_id = any(${arrayLiteral(noteIds)}::bigint[])
+     order by credit_note_id, line`)
+
+/** Counts what of each credit note is read for an answer, its allocations aside: settlements with their taxes, and lines. */
+export const countCorrected = (db: Queryable, account: AccountId, noteIds: readonly Id[]) =>
+  db.rows<{ id: Id; count: number }>(sql`
+    select n.id, ((select count(*) from settlements s left join settlement_taxes t on t.account_id = ${account} and t.settlement_id = s.settlement_id
+                    where s.account_id = ${account} and s.negative_adjustment_id = n.id)
+                  + (select count(*) from credit_note_lines l where l.account_id = ${account} and l.credit_note_id = n.id))::int as "count"
+      from unnest(${arrayLiteral(noteIds)}::bigint[]) as n(id) order by n.id`)
+
 /** Lists those of some negative adjustments that are credit notes; the others are bad debts. */
 export const listCreditNotesAmong = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<{ id: Id }>(sql`
@@ -57,10 +72,19 @@ export const listCreditNotesAmong = (db: Queryable, account: AccountId, ids: rea
      where account_id = ${account} and kind = 'credit_note' and negative_adjustment_id = any(${`{${ids.join(',')}}`}::bigint[])
      order by negative_adjustment_id`)
 
-/** Lists the numbers of the credit notes that the service made for an invoice. */
-export const listNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
+/** Lists the numbers of closed credit notes that are settled for an invoice. */
+export const listClosedNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
   (
     await db.rows<{ number: string }>(sql`
-      select ref as "number" from negative_adjustments where account_id = ${account} and invoice_id = ${invoiceId}
-       order by negative_adjustment_id`)
+      select n.ref as "number" from negative_adjustments n
+       where n.account_id = ${account} and n.closed_at is not null and n.negative_adjustment_id in (
+               select s.negative_adjustment_id from settlements s where s.account_id = ${account} and s.invoice_id = ${invoiceId} and s.ended_on is null)
+       order by n.negative_adjustment_id`)
   ).map(({ number }) => number)
+
+/** Lists lines of an invoice with what is credited and left of each, net, in minor units. */
+export const listLinesToCredit = (tx: Transaction, invoiceId: InvoiceId, chargeIds: readonly Id[]) =>
+  tx.rows<{ chargeId: Id; name: string; creditedBeforeMinor: bigint; leftMinor: bigint }>(sql`
+    select charge_id as "chargeId", coalesce(name, description, '') as "name", credited_minor as "creditedBeforeMinor",
+           net_minor - credited_minor as "leftMinor"
+      from charges where account_id = ${tx.account} and invoice_id = ${invoiceId} and charge_id = any(${arrayLiteral(chargeIds)}::bigint[])`)

@@ -9,23 +9,23 @@ import {
   placeCredits,
   planCreditNotes,
 } from '../../engine/subscription/credits.ts'
-import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { groupBy } from '../../kernel/grouping.ts'
 import { sumMinor } from '../../kernel/money.ts'
-import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
+import { localeOfAccount } from '../../platform/locale/format.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
+import { getSender } from '../outbox/queries.ts'
 import { addCredited } from '../invoices/issue-queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { creditNumberExists, insertNegative, type NewNegative } from './adjustment-queries.ts'
+import { insertNegative, type NewNegative } from './adjustment-queries.ts'
 import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
 import { withRoom } from './give-way.ts'
+import { reasonOfNote } from './note-reason.ts'
 import { listOpen, type OwedDocument } from './open-queries.ts'
 import { roomFor } from './room.ts'
 import {
@@ -35,6 +35,7 @@ import {
   sendSettlements,
   type Settlement,
 } from './settlement-queries.ts'
+import { settledTax } from './settlements.ts'
 import { creditNoteShape } from './shapes.ts'
 import { type MoneyChange, writeMoney } from './write.ts'
 
@@ -45,18 +46,11 @@ export interface CreditCause {
   subscriptionId: Id
   currency: string
   givenBack: readonly GivenBack[]
-  /** Cycles whose usage was corrected downward. */
-  corrections?: readonly CorrectedUsage[]
+  /** Usage that was corrected downward. */
+  corrections?: readonly Correction[]
   /** Invoices made by the same operation: after the credited one they are paid first. */
   made: readonly InvoiceId[]
   isAutoApply: boolean
-}
-
-/** The cycle of a component whose usage was corrected downward, half-open days, with what its charges give back. */
-export interface CorrectedUsage extends Correction {
-  name: string
-  from: IsoDate
-  until: IsoDate
 }
 
 export interface MadeCreditNote {
@@ -93,7 +87,11 @@ async function writeNotes(
   creditable: readonly InvoiceToSettle[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
-  const open = await listOpenInvoices(tx, cause)
+  const [open, { locale, country }] = await Promise.all([
+    listOpenInvoices(tx, cause),
+    getSender(tx, tx.account, cause.customerId),
+  ])
+  const spoken = { ...cause, locale: localeOfAccount(locale, country) }
   const all = open.map(({ id, dated, openMinor }): OpenInvoice => ({ invoiceId: id, invoiceDate: dated, openMinor }))
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
   const { placements, unallocatedMinor } = placeCredits(
@@ -104,9 +102,9 @@ async function writeNotes(
   )
   const made: MadeCreditNote[] = []
   for (const [index, planned] of notes.entries())
-    made.push(await writeNote(tx, context, cause, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
+    made.push(await writeNote(tx, context, spoken, planned, planned.totalMinor - (unallocatedMinor[index] as bigint)))
   const { customerId, currency } = cause
-  await settleMade(tx, context, cause, made, creditable)
+  const settlements = await settleMade(tx, context, cause, made, creditable)
   const toInvoice = ({ id }: OwedRef) => sumMinor(placements.filter(({ invoiceId }) => invoiceId === id))
   const room = roomFor(open, () => 0n, toInvoice)
   const change: MoneyChange = {
@@ -135,7 +133,7 @@ async function writeNotes(
     },
   }
   const allocations = await withRoom(tx, context, room, () => writeMoney(tx, context, change))
-  await recordNoteEvents(tx, context, cause, made, allocations)
+  await recordNoteEvents(tx, context, cause, { made, allocations, settlements })
   return made
 }
 
@@ -145,13 +143,20 @@ const listOpenInvoices = async (tx: Transaction, { customerId, currency }: Credi
     .filter(({ kind }) => kind === 'invoice')
     .toSorted((a, b) => (a.dated === b.dated ? Number(a.id - b.id) : a.dated < b.dated ? -1 : 1))
 
-/** Writes the events of notes, with what each was allocated to. */
+/** Writes the events of notes, with what each was allocated to and what it corrects. */
 const recordNoteEvents = (
   tx: Transaction,
   context: IssueContext,
   cause: CreditCause,
-  made: readonly MadeCreditNote[],
-  allocations: readonly AllocationState[],
+  {
+    made,
+    allocations,
+    settlements,
+  }: {
+    made: readonly MadeCreditNote[]
+    allocations: readonly AllocationState[]
+    settlements: readonly Settlement[]
+  },
 ) =>
   insertEvents(
     tx,
@@ -168,7 +173,11 @@ const recordNoteEvents = (
           id: note.id,
           appliedMinor: note.appliedMinor,
           createdAt: context.moment.now,
+          reliefDate: null,
+          sentAt: null,
           allocations: allocations.filter(({ givenId }) => givenId === note.id),
+          settlements: settlements.filter(({ noteId }) => noteId === note.id),
+          lines: note.planned.lines,
         },
         writingOf(context),
       ),
@@ -179,7 +188,7 @@ const recordNoteEvents = (
 const rowOf = (
   { customerId, subscriptionId, currency }: CreditCause,
   { number, memo, planned }: Omit<MadeCreditNote, 'id'>,
-  { today }: IssueContext['moment'],
+  { today, now }: IssueContext['moment'],
 ): NewNegative => ({
   customerId,
   kind: 'credit_note',
@@ -190,20 +199,22 @@ const rowOf = (
   currency,
   amountMinor: planned.totalMinor,
   memo,
+  reason: null,
+  closedAt: now,
 })
 
 /** Builds the postings of a note of the service: net against revenue, and each of the invoice's own taxes. */
 const postingsOf = (id: Id, { totalMinor, taxes }: PlannedCreditNote, { moment }: IssueContext) =>
   postingsOfNegative({ id, kind: 'credit_note', dated: moment.today, amountMinor: totalMinor, taxes })
 
-/** Writes what notes settle of the invoices for which they are made, one of each. */
+/** Writes what notes settle of the invoices for which they are made, one of each, and returns it. */
 async function settleMade(
   tx: Transaction,
-  { moment: { today } }: IssueContext,
+  { moment: { today, now } }: IssueContext,
   { customerId }: CreditCause,
   made: readonly MadeCreditNote[],
   creditable: readonly InvoiceToSettle[],
-): Promise<void> {
+): Promise<Settlement[]> {
   const ids = await drawSettlementIds(tx, made.length)
   const settlements = made.map(({ id, planned }, place): Settlement => {
     const invoice = creditable.find(({ invoiceId }) => invoiceId === planned.invoiceId) as InvoiceToSettle
@@ -218,14 +229,12 @@ async function settleMade(
       isOld: false,
       oldAllocationId: null,
       dated: today,
-      taxes: planned.taxes.map((tax, at) => ({
-        ...tax,
-        settledBeforeMinor: invoice.taxes[at]!.settledMinor,
-        dated: today,
-      })),
+      endedOn: null,
+      taxes: planned.taxes.map((tax, at) => settledTax(tax, invoice.taxes[at]!, today)),
     }
   })
-  sendSettlements(tx, settlements)
+  sendSettlements(tx, settlements, now)
+  return settlements
 }
 
 const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
@@ -273,12 +282,12 @@ async function markCredited(
 async function writeNote(
   tx: Transaction,
   context: IssueContext,
-  cause: CreditCause,
+  cause: CreditCause & { locale: string },
   planned: PlannedCreditNote,
   appliedMinor: bigint,
 ): Promise<MadeCreditNote> {
   const number = await freeNumber(tx)
-  const memo = memoOf(cause, planned)
+  const memo = reasonOfNote(cause.locale, cause.subscriptionId, planned.lines)
   const { moment } = context
   const note = { number, memo, planned, appliedMinor }
   const id = await insertNegative(tx, rowOf(cause, note, moment), moment.now)
@@ -300,26 +309,9 @@ async function writeNote(
 }
 
 /** Takes the next number of the account's own sequence, with CN- before it; numbers that callers gave to their notes are passed over. */
-async function freeNumber(tx: Transaction): Promise<string> {
+export async function freeNumber(tx: Transaction): Promise<string> {
   for (;;) {
-    const number = `CN-${await takeCreditNumber(tx, tx.account)}`
-    if (!(await creditNumberExists(tx, number.toLowerCase()))) return number
+    const { next, isTaken } = await takeCreditNumber(tx, tx.account)
+    if (!isTaken) return `CN-${next}`
   }
-}
-
-/** Names the subscription, the days that are given back, and the cycles whose usage was corrected: the first and the last day are covered. */
-function memoOf({ subscriptionId, corrections = [] }: CreditCause, { lines }: PlannedCreditNote): string {
-  const corrected = corrections.filter(({ charges }) =>
-    charges.some(({ chargeId }) => lines.some((line) => line.chargeId === chargeId)),
-  )
-  const ofUsage = new Set(corrected.flatMap(({ charges }) => charges.map(({ chargeId }) => chargeId)))
-  const unused = lines.filter(({ chargeId }) => !ofUsage.has(chargeId))
-  const froms = unused.flatMap(({ from }) => (from === null ? [] : [from])).toSorted()
-  const untils = unused.flatMap(({ until }) => (until === null ? [] : [until])).toSorted()
-  const last = untils.at(-1)
-  const days = froms[0] && last ? [`unused ${froms[0]} to ${addDays(last, -1)}`] : []
-  const cycles = [...groupBy(corrected, ({ from, until }) => `${from} to ${addDays(until, -1)}`)].map(
-    ([cycle, of]) => `usage of ${sentenceList(of.map(({ name }) => name))} ${cycle} corrected`,
-  )
-  return [`Subscription ${subscriptionId}`, ...days, ...cycles].join(', ')
 }

@@ -1,4 +1,6 @@
-import { amountText } from '../../kernel/currencies.ts'
+import { explainSettlement, type SettlementExplanation } from '../../engine/money/explain-settlement.ts'
+import { assert } from '../../kernel/assert.ts'
+import { amountText, digitsOf } from '../../kernel/currencies.ts'
 import type { CreditLine } from '../../engine/subscription/credits.ts'
 import { decimalText, type Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
@@ -7,7 +9,7 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
 import type { NegativeRecord } from './records.ts'
-import { listSettlementsOfNotes } from './settlement-queries.ts'
+import { listToSettle } from './settlement-queries.ts'
 
 /** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by what it settled. */
 
@@ -23,18 +25,59 @@ export interface ExplainedNote {
   netMinor: bigint
   taxes: ExplainedTax[]
   lines: CreditLine[]
+  settlements: ExplainedSettlement[]
   sentence: string
+}
+
+/** Settlement of an invoice, in minor units. */
+export interface ExplainedSettlement extends SettlementExplanation {
+  invoiceId: InvoiceId
+  grossMinor: bigint
+  creditedBeforeMinor: bigint | null
 }
 
 const NOT_SETTLED = 'it corrects no invoice with taxes'
 const TAKEN_BACK = 'the taxes of the invoices that it corrects have been taken back already'
 const MEANS = 'the service applied it when an invoice was made, as a means of payment'
 
-/** Explains the amounts of a note: its net amount and its taxes come to its amount. */
+/** Explains the amounts of a note: its net amount and its taxes come to its amount, and each settlement follows from what was settled before. */
 export async function explainNote(db: Queryable, account: AccountId, note: NegativeRecord): Promise<ExplainedNote> {
+  const [amounts, settlements] = await Promise.all([
+    explainAmounts(db, account, note),
+    explainSettlements(db, account, note),
+  ])
+  return { ...amounts, settlements }
+}
+
+async function explainSettlements(
+  db: Queryable,
+  account: AccountId,
+  { settlements, currency }: NegativeRecord,
+): Promise<ExplainedSettlement[]> {
+  const invoices = await listToSettle(db, account, [...new Set(settlements.map(({ invoiceId }) => invoiceId))])
+  const digits = digitsOf(currency)
+  return settlements.map(({ invoiceId, basis, amountMinor, settledBeforeMinor, taxes }) => {
+    const invoice = invoices.find((one) => one.invoiceId === invoiceId)
+    assert(invoice, `invoice ${invoiceId} exists`)
+    const facts = {
+      basis,
+      grossMinor: amountMinor,
+      creditedBeforeMinor: settledBeforeMinor,
+      totalMinor: invoice.totalMinor,
+      taxes: taxes.map((tax, place) => ({ ...tax, wholeMinor: invoice.taxes[place]?.amountMinor ?? 0n })),
+    }
+    const explained = explainSettlement(facts, { digits, currency, label: `invoice ${invoiceId}` })
+    return { ...explained, invoiceId, grossMinor: amountMinor, creditedBeforeMinor: settledBeforeMinor }
+  })
+}
+
+type ExplainedAmounts = Omit<ExplainedNote, 'settlements'>
+
+async function explainAmounts(db: Queryable, account: AccountId, note: NegativeRecord): Promise<ExplainedAmounts> {
   if (note.invoiceId === null) {
-    const { taxes, whyNone } = await taxesOfCaller(db, account, note)
-    return explained(note, taxes, [], whyNone)
+    const { taxes, whyNone } = taxesOfCaller(note)
+    const lines = note.lines.length === 0 ? [] : await listCreditLines(db, account, note.id)
+    return explained(note, taxes, lines, whyNone)
   }
   const { invoiceId } = note
   const taxes = (await listCreditNoteTaxes(db, account, [note.id])).map((tax) => ({ ...tax, invoiceId }))
@@ -42,13 +85,8 @@ export async function explainNote(db: Queryable, account: AccountId, note: Negat
 }
 
 /** Rule: what a caller's note takes back of taxes is what it settled, wherever its money is allocated now. */
-async function taxesOfCaller(
-  db: Queryable,
-  account: AccountId,
-  note: NegativeRecord,
-): Promise<{ taxes: ExplainedTax[]; whyNone: string }> {
-  const settlements = await listSettlementsOfNotes(db, account, [note.id])
-  const isMeans = note.allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
+function taxesOfCaller({ settlements, allocations }: NegativeRecord): { taxes: ExplainedTax[]; whyNone: string } {
+  const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
   if (settlements.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_SETTLED }
   const taken = settlements.flatMap(({ invoiceId, taxes }) =>
     taxes.filter(({ amountMinor }) => amountMinor > 0n).map((tax) => ({ ...tax, invoiceId })),
@@ -71,7 +109,7 @@ function explained(
   taxes: ExplainedTax[],
   lines: CreditLine[],
   whyNone = NOT_SETTLED,
-): ExplainedNote {
+): ExplainedAmounts {
   const taxMinor = sumMinor(taxes)
   const text = (amountMinor: bigint) => amountText(amountMinor, note.currency)
   const netMinor = note.amountMinor - taxMinor

@@ -7,6 +7,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { sendChangedWords } from '../customers/words.ts'
 import { type GivenWay, onGivenWay } from '../dunning/given-way.ts'
 import { insertEvents } from '../events/queries.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
@@ -173,6 +174,7 @@ async function deleteLine(tx: Transaction, context: Context, line: PaymentRecord
     allocations: { before: line.allocations, after: [] },
   })
   sendPaymentDelete(tx, line.id)
+  sendChangedWords(tx, 'payments', line.id, [line.ref], [null])
   await recordLine(tx, context, 'payment.deleted', line)
 }
 

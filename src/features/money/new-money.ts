@@ -5,13 +5,12 @@ import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { DeclineClass } from '../../kernel/rails.ts'
 import { midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listRefundIds } from './adjustment-queries.ts'
 import { listEndedAllocations } from './allocation-queries.ts'
 import { listOwed } from './open-queries.ts'
-import { addPayment, failPayment, settlePayment } from './payments.ts'
+import { addPayment, applyNotesTo, type Failure, losePayment, settlePayment } from './payments.ts'
 import type { PaymentRecord } from './records.ts'
 
 /**
@@ -63,21 +62,22 @@ export async function returnPayment(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
-  {
-    returnedMinor,
-    ...failure
-  }: { returnedMinor: bigint; on: IsoDate; reason: string; declineClass?: DeclineClass | null },
+  { returnedMinor, ...failure }: Failure & { returnedMinor: bigint },
 ): Promise<{ failed: PaymentRecord; kept: PaymentRecord | null }> {
   assert(returnedMinor > 0n && returnedMinor <= payment.amountMinor, `a return is within payment ${payment.id}`)
-  const failed = await failPayment(tx, context, payment, failure)
+  const failed = await losePayment(tx, context, payment, failure)
   const keptMinor = payment.amountMinor - returnedMinor
-  if (keptMinor === 0n) return { failed, kept: null }
-  const kept = await addNewMoney(tx, context, payment, {
-    ref: refOf('Kept of payment', payment.id),
-    amountMinor: keptMinor,
-    on: failure.on,
-    shares: await inOrderOfKeeping(tx, payment.allocations),
-  })
+  const kept =
+    keptMinor === 0n
+      ? null
+      : await addNewMoney(tx, context, payment, {
+          ref: refOf('Kept of payment', payment.id),
+          amountMinor: keptMinor,
+          on: failure.on,
+          shares: await inOrderOfKeeping(tx, payment.allocations),
+        })
+  // What was kept goes back where it was first.
+  await applyNotesTo(tx, context, failed, payment)
   return { failed, kept }
 }
 

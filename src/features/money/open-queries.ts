@@ -1,8 +1,9 @@
+import type { AppliedAs } from '../../engine/money/allocation-effects.ts'
 import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/money/allocating.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
-import { IS_UNSETTLED } from './filter-queries.ts'
+import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
 
 /** Documents as allocating sees them: what is owed, what is open of it, and which money is free. The customer is locked by the caller. */
 
@@ -106,7 +107,7 @@ export const listInvoiceNumbers = (db: Queryable, account: AccountId, invoiceIds
 export interface GivenDocument extends FreeMoney {
   customerId: CustomerId
   currency: string
-  counts: 'paid' | 'pending' | 'negative'
+  counts: AppliedAs
   isFailed: boolean
 }
 
@@ -116,7 +117,7 @@ const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, n
            case when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts", failed_on is not null as "isFailed"
       from payments where account_id = ${account} and ${payments}
     union all
-    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, 'negative', false
+    select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, ${NEGATIVE_COUNTS}, false
       from negative_adjustments where account_id = ${account} and ${negatives}`)
 
 /** Lists unallocated payments, pending ones too but for lines that give way, and credit notes of customers; never bad debt, which the service does not apply. */
@@ -129,6 +130,15 @@ export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) =>
     fragment`${ofCustomers} and amount_minor > applied_minor and kind = 'credit_note'`,
   )
 }
+
+/** Lists which credit notes with unallocated money are settled for invoices. */
+export const listFreeNotesOf = (tx: Transaction, invoiceIds: readonly InvoiceId[]) =>
+  tx.rows<{ id: Id; invoiceId: InvoiceId }>(sql`
+    select distinct n.negative_adjustment_id as "id", s.invoice_id as "invoiceId"
+      from settlements s
+      join negative_adjustments n on n.account_id = ${tx.account} and n.negative_adjustment_id = s.negative_adjustment_id
+     where s.account_id = ${tx.account} and s.invoice_id = any(${ids(invoiceIds)}::bigint[]) and s.ended_on is null
+       and n.kind = 'credit_note' and n.amount_minor > n.applied_minor`)
 
 /** Lists the payments and negative adjustments that references name; those that do not exist are left out. */
 export const listGiven = (db: Queryable, account: AccountId, refs: readonly GivenRef[]) =>

@@ -4,8 +4,9 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
-import { conditionsOf, type GivenFilter, PAYMENT_STATUS } from './filter-queries.ts'
+import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { countNarrowed, narrowed } from '../customers/search.ts'
+import { paymentConditions, type PaymentFilter } from './filter-queries.ts'
 
 export const METHODS = ['cash', 'cheque', 'credit_card', 'bank_account', 'eft', 'debit_order'] as const
 export type PaymentMethodWord = (typeof METHODS)[number]
@@ -48,16 +49,26 @@ export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Payment>(db, sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
 
 /** Lists payments in the order of creation. */
-export const listPayments = (db: Queryable, account: AccountId, filter: GivenFilter, start: PageStart, limit: number) =>
-  db.rows<Payment>(sql`
+export async function listPayments(
+  db: Queryable,
+  account: AccountId,
+  asked: PaymentFilter,
+  from: PageStart,
+  limit: number,
+): Promise<Payment[]> {
+  const { filter, start } = await narrowed(db, account, 'payments', asked, from, limit)
+  return db.rows<Payment>(sql`
     select ${COLUMNS} from payments
-     where account_id = ${account} and payment_id >= ${start.fromId} ${conditionsOf(filter, PAYMENT_STATUS)}
-     order by payment_id offset ${start.skip} limit ${limit}`)
+     where account_id = ${account} ${onward(start, 'payment_id')} ${paymentConditions(account, filter)}
+     order by payment_id ${inPage(start, limit)}`)
+}
 
-export const countPayments = (db: Queryable, account: AccountId, filter: GivenFilter) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from payments where account_id = ${account} ${conditionsOf(filter, PAYMENT_STATUS)}`,
+export const countPayments = (db: Queryable, account: AccountId, asked: PaymentFilter) =>
+  countNarrowed(db, account, 'payments', asked, (filter) =>
+    countOf(
+      db,
+      sql`select count(*) as "n" from payments where account_id = ${account} ${paymentConditions(account, filter)}`,
+    ),
   )
 
 export type NewPayment = Omit<
@@ -86,15 +97,25 @@ export interface DrawnIds {
   allocations: readonly Id[]
 }
 
-/** Draws identifiers ahead, so that all that a payment causes can be written without waiting. */
-export async function drawPaymentIds(tx: Transaction, allocationCount: number): Promise<DrawnIds> {
-  const rows = await tx.rows<{ isPayment: boolean; id: Id }>(sql`
-    select true as "isPayment", nextval('payments_payment_id_seq') as "id"
+/**
+ * Draws identifiers ahead, so that all that a payment causes can be written without waiting. The same statement keeps the currency, where one is
+ * given, from being deleted until the commit; `isHeld` is false where the account does not have it.
+ */
+export async function drawPaymentIds(
+  tx: Transaction,
+  allocationCount: number,
+  currency: string | null = null,
+): Promise<DrawnIds & { isHeld: boolean }> {
+  const rows = await tx.rows<{ isPayment: boolean; id: Id; isHeld: boolean }>(sql`
+    with held as materialized (
+      select from account_currencies where account_id = ${tx.account} and currency = ${currency} for key share)
+    select true as "isPayment", nextval('payments_payment_id_seq') as "id", exists (select from held) as "isHeld"
     union all
-    select false, nextval('allocations_allocation_id_seq') from generate_series(1, ${allocationCount})`)
+    select false, nextval('allocations_allocation_id_seq'), false from generate_series(1, ${allocationCount})`)
   const payment = rows.find(({ isPayment }) => isPayment)
   assert(payment, 'a payment has an identifier')
-  return { payment: payment.id, allocations: rows.filter(({ isPayment }) => !isPayment).map(({ id }) => id) }
+  const allocations = rows.filter(({ isPayment }) => !isPayment).map(({ id }) => id)
+  return { payment: payment.id, allocations, isHeld: payment.isHeld }
 }
 
 /** Writes a payment with what will be allocated of it. */

@@ -11,9 +11,11 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
+import { sendChangedWords, sendNewWords } from '../customers/words.ts'
 import { loseMoney } from '../dunning/lost.ts'
 import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
+import { applyNotesOf } from './apply-unallocated.ts'
 import { onOpenDay, withRoom } from './give-way.ts'
 import {
   type ChargeOfPayment,
@@ -87,6 +89,7 @@ export async function addPayment(
   const payment = { ...begun, appliedMinor: sumMinor(plan.allocations) }
   const allocations = await withRoom(tx, context, plan.room, () => {
     sendPayment(tx, payment)
+    sendNewWords(tx, 'payments', [{ id: payment.id, texts: [payment.ref] }])
     return writeMoney(tx, context, {
       customerId: wanted.customerId,
       currency: wanted.currency,
@@ -197,17 +200,50 @@ async function writeChange(
     edited.method === before.method &&
     isSameList(before.allocations, plan.allocations)
   const payment = { ...edited, givesWay: before.givesWay && isSame }
+  const ended = await endedOf(tx, before, payment)
   const write = () =>
     writeEdit(tx, context, {
-      before: { ...before, postings: postingsOfPayment(postedPayment(before)) },
-      after: { ...payment, postings: postingsOfPayment(postedPayment(payment)), allocations: plan.allocations },
-      writeRow: async () => sendPaymentUpdate(tx, payment),
+      before: {
+        ...before,
+        postings: postingsOfPayment(postedPayment(before)),
+        allocations: [...before.allocations, ...ended.before],
+      },
+      after: {
+        ...payment,
+        postings: postingsOfPayment(postedPayment(payment)),
+        allocations: [...plan.allocations, ...ended.after],
+      },
+      writeRow: async () => {
+        sendPaymentUpdate(tx, payment)
+        sendChangedWords(tx, 'payments', payment.id, [before.ref], [payment.ref])
+      },
     })
   await withRoom(tx, context, plan.room, write, before.id)
   const record = await loadPayment(tx, tx.account, payment.id)
   assert(record, `payment ${payment.id} exists`)
   await recordMoneyEvent(tx, context, paymentShape, 'payment.updated', record)
   return record
+}
+
+/**
+ * Lists what ended of the allocations of a payment that still counts, as it is and as it is to be. Rule: no entry is dated before its document, and
+ * in another currency nothing was ever allocated.
+ */
+async function endedOf(
+  tx: Transaction,
+  before: PaymentRecord,
+  payment: Payment,
+): Promise<{ before: AllocationState[]; after: AllocationState[] }> {
+  const isMoved = before.dated !== payment.dated || before.currency !== payment.currency
+  if (!isMoved || before.failedOn !== null || isPending(before)) return { before: [], after: [] }
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'payment', id: before.id })
+  if (before.currency !== payment.currency) return { before: ended, after: [] }
+  const after = ended.map((a) => ({
+    ...a,
+    dated: later(a.dated, payment.dated),
+    endedOn: later(a.endedOn ?? a.dated, payment.dated),
+  }))
+  return { before: ended, after }
 }
 
 /** Deletes a recorded payment: its entries are reversed and its allocations freed. */
@@ -233,6 +269,7 @@ export async function takeBackPayment(
     allocations: { before: [...payment.allocations, ...ended], after: [] },
   })
   sendPaymentDelete(tx, payment.id)
+  sendChangedWords(tx, 'payments', payment.id, [payment.ref], [null])
   await recordMoneyEvent(tx, context, paymentShape, 'payment.deleted', payment, reason)
 }
 
@@ -257,19 +294,64 @@ async function writeOutcome(
   return { ...payment, appliedMinor: sumMinor(allocations), allocations }
 }
 
+/** Why and when a payment failed. */
+export interface Failure {
+  on: IsoDate
+  reason: string
+  declineClass?: DeclineClass | null
+}
+
 /**
  * Fails a payment that was declined or returned. Rule: it loses its allocations, dated the day on which that is known, and what it paid is
- * open again; it keeps its amount. A day whose books are closed becomes the day after.
+ * open again, but for what notes settled for it have unallocated; it keeps its amount. A day whose books are closed becomes the day after.
  */
 export async function failPayment(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
-  { on, reason, declineClass = null }: { on: IsoDate; reason: string; declineClass?: DeclineClass | null },
+  failure: Failure,
+): Promise<PaymentRecord> {
+  const failed = await losePayment(tx, context, payment, failure)
+  await applyNotesTo(tx, context, failed, payment)
+  return failed
+}
+
+/** Lets unallocated notes take the place of a payment that has failed, on the invoices that it paid before. */
+export const applyNotesTo = (
+  tx: Transaction,
+  context: RequestContext,
+  { customerId, currency, failedOn }: PaymentRecord,
+  before: PaymentRecord,
+): Promise<void> => {
+  assert(failedOn !== null, 'a payment whose place is taken has failed')
+  return applyNotesOf(tx, context, { customerId, currency, invoiceIds: invoicesOf(before), on: failedOn })
+}
+
+/** Moves the ends of what gave way to credit after the day on which a payment is lost to that day: from then on there was no money that paid. */
+async function endBy(
+  tx: Transaction,
+  context: RequestContext,
+  { id, customerId, currency }: PaymentRecord,
+  lostOn: IsoDate,
+): Promise<void> {
+  const ended = await listEndedAllocations(tx, tx.account, { kind: 'payment', id })
+  const before = ended.filter(({ endedOn }) => endedOn !== null && endedOn > lostOn)
+  if (before.length === 0) return
+  const after = before.map((a) => ({ ...a, endedOn: later(lostOn, a.dated) }))
+  await writeMoney(tx, context, { customerId, currency, allocations: { before, after } })
+}
+
+/** Fails a payment and leaves what it paid open. */
+export async function losePayment(
+  tx: Transaction,
+  context: RequestContext,
+  payment: PaymentRecord,
+  { on, reason, declineClass = null }: Failure,
 ): Promise<PaymentRecord> {
   if (payment.failedOn !== null) throw conflict('payment_failed', `Payment ${payment.id} has failed already.`)
   const earliest = later(payment.dated, payment.settledOn ?? payment.dated)
   const failedOn = afterLock(later(on, earliest), context.account.lockDate)
+  await endBy(tx, context, payment, failedOn)
   const ended = payment.allocations.map((a) => ({ ...a, endedOn: later(failedOn, a.dated) }))
   // A try that was declined shows why; a payment that somebody recorded keeps the Memo it was given.
   const memo = isPending(payment) ? (payment.memo ?? reason) : payment.memo
@@ -281,8 +363,9 @@ export async function failPayment(
   return failed
 }
 
-const invoicesOf = ({ allocations }: PaymentRecord): Id[] =>
-  allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)
+const invoicesOf = ({ allocations }: PaymentRecord): Id[] => [
+  ...new Set(allocations.filter(({ owedKind }) => owedKind === 'invoice').map(({ owedId }) => owedId)),
+]
 
 /** Throws where a caller reports a failure of a payment that was not recorded by one, or one that lies after today. */
 export function checkFailing(payment: PaymentRecord, on: IsoDate, today: IsoDate): void {

@@ -1,5 +1,5 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { planAutoApply, takeFree } from '../../engine/money/allocating.ts'
+import { type GivenRef, planAutoApply, takeFree } from '../../engine/money/allocating.ts'
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { postingsOfPositive } from '../../engine/money/postings.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -69,13 +69,13 @@ async function recordWritten(
 
 /**
  * Adds a positive adjustment of a locked customer. Rule: a refund takes unallocated money at once, unless the account has turned that off; one
- * through a gateway is paid by the payment that it refunds, if by anything.
+ * of money given is paid by that, if by anything.
  */
 export async function addPositive(
   tx: Transaction,
   context: RequestContext,
   wanted: NewPositive,
-  refunded?: { paymentId: Id | null },
+  refunded?: { given: GivenRef | null },
 ): Promise<PositiveRecord> {
   checkNotLocked(context.account.lockDate, [wanted.dated], 'the adjustment')
   const id = await insertPositive(tx, wanted, context.moment.now)
@@ -98,10 +98,10 @@ export async function addPositive(
   return recordWritten(tx, context, 'positive_adjustment.created', id)
 }
 
-function askedOf(positive: PositiveAdjustment, takes: boolean, refunded?: { paymentId: Id | null }): PositiveAsked {
+function askedOf(positive: PositiveAdjustment, takes: boolean, refunded?: { given: GivenRef | null }): PositiveAsked {
   if (!refunded) return takes ? { auto: 'service' } : { keep: true }
-  if (refunded.paymentId === null) return { keep: true }
-  const given = { kind: 'payment' as const, id: refunded.paymentId }
+  const { given } = refunded
+  if (given === null) return { keep: true }
   return { list: [{ id: null, given, amountMinor: positive.amountMinor, isServiceMade: true }] }
 }
 

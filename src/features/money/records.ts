@@ -9,6 +9,7 @@ import { lockCustomer } from '../customers/queries.ts'
 import type { EventType } from '../events/queries.ts'
 import { recordEvent } from '../events/record.ts'
 import type { NegativeAdjustment, PositiveAdjustment } from './adjustment-queries.ts'
+import type { Corrected } from './corrected.ts'
 import type { Payment } from './payment-queries.ts'
 
 /** Money records of all kinds: each together with its allocations, loaded in one exchange and locked by its customer. */
@@ -17,7 +18,7 @@ import type { Payment } from './payment-queries.ts'
 export type Allocated<Row> = Row & { allocations: readonly AllocationState[] }
 
 export type PaymentRecord = Allocated<Payment>
-export type NegativeRecord = Allocated<NegativeAdjustment>
+export type NegativeRecord = Allocated<NegativeAdjustment> & Corrected
 export type PositiveRecord = Allocated<PositiveAdjustment>
 
 /** Returns the Ref of a payment that the service asks for by itself: "Invoices 702". */

@@ -27,6 +27,20 @@ test('an invoice that the service credited is not cancelled: the note is named',
   expect(codesOf(refused)).toEqual(['invoice_credited'])
 })
 
+test('several credit notes of an invoice are named as such, and a sent one is not to be deleted', async () => {
+  const { client, customerID, byHand } = await credited({ isPaid: false })
+  const numbers = []
+  for (let i = 0; i < 2; i++) {
+    const { body } = await client.post('/v1/credits', creditOf(customerID, 5, { invoiceID: byHand }))
+    expect((await client.put(`/v1/credits/${body.creditNoteID}/send`, { isMailed: false })).status).toBe(204)
+    numbers.push(body.CreditNumber)
+  }
+  const { body } = await client.delete(`/v1/invoices/${byHand}`)
+  expect(body.Errors[0].Message).toBe(
+    `Invoice ${byHand} has the credit notes ${numbers.join(' and ')}; it cannot be cancelled. Delete those that were not sent, or credit the rest of the invoice.`,
+  )
+})
+
 test('credit that the service allocated to an invoice is free again when that is cancelled', async () => {
   const { client, byHand, balance } = await credited({ isPaid: true })
   // The credited invoice was paid, so the money went to the other one.

@@ -1,5 +1,4 @@
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
-import { afterLock, postingsOfEnd } from '../../engine/money/postings.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -7,23 +6,23 @@ import type { OnCancel } from '../invoices/manual.ts'
 import { recordAllocations } from './allocation-event.ts'
 import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
-import { listNotesFor } from './credit-note-queries.ts'
+import { listClosedNotesFor } from './credit-note-queries.ts'
 import { leaveInvoice } from './give-way.ts'
-import { listSettlementsOfInvoice, sendSettlementDeletes } from './settlement-queries.ts'
-import { postingsOf } from './settlements.ts'
+import { listSettlementsOfInvoice } from './settlement-queries.ts'
+import { endSettlements } from './settlements.ts'
 import { writeMoney } from './write.ts'
 
 /**
  * Releases what the service allocated to an invoice before the invoice is cancelled: the customer can use it elsewhere. Throws a conflict
- * that names what a caller allocated, a pending payment that does not give way, or a note that the service made for the invoice: these stand
+ * that names what a caller allocated, a pending payment that does not give way, or a closed note that is settled for the invoice: these stand
  * against cancelling. What open notes settle for it is taken away on that day.
  */
 export const releaseForCancellation: OnCancel = async (tx, context, invoice) => {
-  const notes = await listNotesFor(tx, tx.account, invoice.id)
+  const notes = await listClosedNotesFor(tx, tx.account, invoice.id)
   if (notes.length > 0)
     throw conflict(
       'invoice_credited',
-      `Invoice ${invoice.id} has the credit note ${sentenceList(notes)}; it cannot be cancelled until that is deleted.`,
+      `Invoice ${invoice.id} has the credit note${notes.length > 1 ? 's' : ''} ${sentenceList(notes)}; it cannot be cancelled. Delete ${notes.length > 1 ? 'those that were' : 'it if it was'} not sent, or credit the rest of the invoice.`,
     )
   await leaveInvoice(tx, context, invoice.id)
   const before = await listAllocationsOfOwed(tx, tx.account, 'invoice', [invoice.id])
@@ -32,8 +31,7 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
   const settled = await listSettlementsOfInvoice(tx, tx.account, invoice.id)
   if (before.length + settled.length === 0) return
   const { customerId, currency } = invoice
-  sendSettlementDeletes(tx, settled)
-  const happened = postingsOfEnd(postingsOf(settled), afterLock(context.moment.today, context.account.lockDate))
+  const happened = endSettlements(tx, context, settled)
   await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] }, happened })
   const released = before.map((allocation) => ({ ...allocation, currency }))
   await recordAllocations(tx, context, 'allocation.deleted', released)

@@ -90,6 +90,18 @@ async function resolveAllocations(
   return { list: wanted, owed, fieldOf: fieldsOf(wanted, names), field: names.list }
 }
 
+/** Finds the invoice for which a credit note is to be made; null where none is named. Notes one that does not exist. */
+export async function resolveCredited(
+  tx: Transaction,
+  invoiceId: Id | null | undefined,
+  problems: Problems,
+): Promise<OwedDocument | null> {
+  if (invoiceId == null) return null
+  const [invoice = null] = await listOwed(tx, tx.account, [{ kind: 'invoice', id: invoiceId }])
+  if (invoice === null) problems.add('invoice_unknown', 'invoiceID', `There is no invoice ${invoiceId}.`)
+  return invoice
+}
+
 /** Returns how an entry that names a document is called in what was sent: "Allocations[0].invoiceID". */
 function fieldsOf(wanted: readonly WantedAllocation[], names: EntryNames): (target: OwedRef) => string {
   return ({ kind, id }) => {

@@ -1,28 +1,35 @@
-import type { TaxAmount } from '../../engine/money/postings.ts'
+import { sendChanged } from '../events/update-queries.ts'
+import type { SettlementBasis, TaxAmount } from '../../engine/money/postings.ts'
 import type { SettlingTax } from '../../engine/money/settle.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { groupBy } from '../../kernel/grouping.ts'
+import type { TaxCategory } from '../../kernel/tax.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { sendCredited } from '../invoices/issue-queries.ts'
+import { TAX_CATEGORY } from '../invoices/queries.ts'
 
-/** Settlements of credit notes, and what they leave to be settled of invoices. */
+/** Settlements of credit notes and reliefs of bad debts, and what they leave to be settled of invoices. */
 
 /** A settled tax: what the settlement takes back of it, what was settled of it before, and the day of its entry. */
 export interface SettledTax extends TaxAmount {
   /** Null for an old settlement. */
   settledBeforeMinor: bigint | null
   dated: IsoDate
+  /** As the invoice froze it; null where that is not known. */
+  category: TaxCategory | null
 }
 
 export interface Settlement {
   id: Id
   customerId: CustomerId
+  /** The credit note, or of a relief the bad debt. */
   noteId: Id
   invoiceId: InvoiceId
-  basis: 'amount' | 'given_back'
+  basis: SettlementBasis
   amountMinor: bigint
   /** Gross settled for the invoice before; null for an old one. */
   settledBeforeMinor: bigint | null
@@ -30,19 +37,26 @@ export interface Settlement {
   isOld: boolean
   oldAllocationId: Id | null
   dated: IsoDate
+  /** The day on which an event took it away; it then counts nowhere and stays as history. */
+  endedOn: IsoDate | null
   taxes: readonly SettledTax[]
 }
+
+const frozenCategory = (account: AccountId) => fragment`
+  (select ${TAX_CATEGORY} from invoice_taxes i
+    where i.account_id = ${account} and i.invoice_id = s.invoice_id and i.name = t.name and i.rate = t.rate
+    order by i.tax_number is distinct from t.tax_number, i.invoice_tax_id limit 1)`
 
 async function listWhere(db: Queryable, account: AccountId, condition: Fragment): Promise<Settlement[]> {
   const [rows, taxes] = await Promise.all([
     db.rows<Omit<Settlement, 'taxes'>>(sql`
       select s.settlement_id as "id", s.customer_id as "customerId", s.negative_adjustment_id as "noteId", s.invoice_id as "invoiceId", s.basis,
              s.gross_minor as "amountMinor", s.settled_before_minor as "settledBeforeMinor", s.is_old as "isOld",
-             s.old_allocation_id as "oldAllocationId", s.dated
+             s.old_allocation_id as "oldAllocationId", s.dated, s.ended_on as "endedOn"
         from settlements s where s.account_id = ${account} and ${condition} order by s.settlement_id`),
     db.rows<SettledTax & { id: Id }>(sql`
       select t.settlement_id as "id", t.name, t.rate, t.tax_number as "taxNumber", t.amount_minor as "amountMinor",
-             t.settled_before_minor as "settledBeforeMinor", t.dated
+             t.settled_before_minor as "settledBeforeMinor", t.dated, ${frozenCategory(account)} as "category"
         from settlements s join settlement_taxes t on t.account_id = ${account} and t.settlement_id = s.settlement_id
        where s.account_id = ${account} and ${condition} order by t.settlement_id, t.line`),
   ])
@@ -50,15 +64,19 @@ async function listWhere(db: Queryable, account: AccountId, condition: Fragment)
   return rows.map((row) => ({ ...row, taxes: byId.get(row.id) ?? [] }))
 }
 
-/** Lists the settlements of credit notes, oldest first. */
+/** Lists the settlements of credit notes and bad debts that stand, oldest first. */
 export const listSettlementsOfNotes = (db: Queryable, account: AccountId, noteIds: readonly Id[]) =>
-  listWhere(db, account, fragment`s.negative_adjustment_id = any(${arrayLiteral(noteIds)}::bigint[])`)
+  listWhere(
+    db,
+    account,
+    fragment`s.negative_adjustment_id = any(${arrayLiteral(noteIds)}::bigint[]) and s.ended_on is null`,
+  )
 
-/** Lists the settlements of an invoice, oldest first. */
+/** Lists the settlements of an invoice that stand, oldest first. */
 export const listSettlementsOfInvoice = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
-  listWhere(db, account, fragment`s.invoice_id = ${invoiceId}`)
+  listWhere(db, account, fragment`s.invoice_id = ${invoiceId} and s.ended_on is null`)
 
-/** Lists settlements by their identifiers. */
+/** Lists settlements by their identifiers, ended ones too. */
 export const listSettlements = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   listWhere(db, account, fragment`s.settlement_id = any(${arrayLiteral(ids)}::bigint[])`)
 
@@ -66,15 +84,15 @@ export const listSettlements = (db: Queryable, account: AccountId, ids: readonly
 export const listSettlementsUnder = (db: Queryable, account: AccountId, allocationIds: readonly Id[]) =>
   listWhere(db, account, fragment`s.old_allocation_id = any(${arrayLiteral(allocationIds)}::bigint[])`)
 
-/** Invoice with what credit notes have settled of it, in minor units. */
+/** Invoice with what credit notes and reliefs have settled of it, in minor units. */
 export interface InvoiceToSettle {
   invoiceId: InvoiceId
   dated: IsoDate
   totalMinor: bigint
   settledMinor: bigint
-  /** Total less what is settled and bad debt allocated to it. */
+  /** Total less what credit notes settle and bad debt allocated to it. */
   leftMinor: bigint
-  taxes: SettlingTax[]
+  taxes: (SettlingTax & { category: TaxCategory | null })[]
 }
 
 /** Lists what of invoices is settled and left, with each frozen tax. Rule: what can be credited is the Total less what all notes settle and bad debt. */
@@ -86,38 +104,32 @@ export async function listToSettle(
   if (invoiceIds.length === 0) return []
   const ids = arrayLiteral(invoiceIds)
   const [rows, taxes] = await Promise.all([
-    db.rows<Omit<InvoiceToSettle, 'taxes' | 'leftMinor'> & { badDebtMinor: bigint }>(sql`
+    db.rows<Omit<InvoiceToSettle, 'taxes'>>(sql`
       select i.invoice_id as "invoiceId", i.invoice_date as "dated", i.total_minor as "totalMinor",
              coalesce((select sum(s.gross_minor) from settlements s
-               where s.account_id = ${account} and s.invoice_id = i.invoice_id), 0)::bigint as "settledMinor",
-             coalesce((select sum(l.amount_minor) from allocations l
-                 join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.given_id
-                where l.account_id = ${account} and l.owed_kind = 'invoice' and l.owed_id = i.invoice_id
-                  and l.given_kind = 'negative_adjustment' and l.ended_on is null and n.kind = 'bad_debt'), 0)::bigint as "badDebtMinor"
-        from invoices i where i.account_id = ${account} and i.invoice_id = any(${ids}::bigint[]) order by i.invoice_id`),
-    db.rows<SettlingTax & { invoiceId: InvoiceId }>(sql`
+                 where s.account_id = ${account} and s.invoice_id = i.invoice_id and s.ended_on is null), 0)::bigint as "settledMinor",
+             i.total_minor - i.credited_minor - i.written_off_minor as "leftMinor"
+        from invoices i
+       where i.account_id = ${account} and i.invoice_id = any(${ids}::bigint[]) order by i.invoice_id`),
+    // Each settlement's taxes are looked up by their key: whatever PostgreSQL takes the tables to hold, an invoice of many notes costs no more than its notes.
+    db.rows<InvoiceToSettle['taxes'][number] & { invoiceId: InvoiceId }>(sql`
+      with settled as materialized (
+        select s.invoice_id, x.name, x.rate, x.place, sum(x.amount_minor) as amount
+          from settlements s
+          cross join lateral (
+            select name, rate, amount_minor, row_number() over (partition by name, rate order by line) as place from settlement_taxes
+             where account_id = ${account} and settlement_id = s.settlement_id) x
+         where s.account_id = ${account} and s.invoice_id = any(${ids}::bigint[]) and s.ended_on is null
+         group by s.invoice_id, x.name, x.rate, x.place)
       select t.invoice_id as "invoiceId", t.name, t.rate, t.tax_number as "taxNumber", t.amount_minor as "amountMinor",
-             coalesce(b.amount, 0)::bigint as "settledMinor"
-        from (select *, row_number() over (partition by invoice_id, name, rate order by invoice_tax_id) as place
+             coalesce(b.amount, 0)::bigint as "settledMinor", t.frozen_category as "category"
+        from (select *, ${TAX_CATEGORY} as frozen_category, row_number() over (partition by invoice_id, name, rate order by invoice_tax_id) as place
                 from invoice_taxes where account_id = ${account} and invoice_id = any(${ids}::bigint[])) t
-        left join (
-          select s.invoice_id, x.name, x.rate, x.place, sum(x.amount_minor) as amount
-            from settlements s
-            join (select y.*, row_number() over (partition by y.settlement_id, y.name, y.rate order by y.line) as place
-                    from settlement_taxes y join settlements z on z.account_id = ${account} and z.settlement_id = y.settlement_id
-                   where y.account_id = ${account} and z.invoice_id = any(${ids}::bigint[])) x
-              on x.settlement_id = s.settlement_id
-           where s.account_id = ${account} and s.invoice_id = any(${ids}::bigint[])
-           group by s.invoice_id, x.name, x.rate, x.place) b
-          on b.invoice_id = t.invoice_id and b.name = t.name and b.rate = t.rate and b.place = t.place
+        left join settled b on b.invoice_id = t.invoice_id and b.name = t.name and b.rate = t.rate and b.place = t.place
        order by t.invoice_id, t.invoice_tax_id`),
   ])
   const byInvoice = groupBy(taxes, ({ invoiceId }) => invoiceId)
-  return rows.map(({ badDebtMinor, ...row }) => ({
-    ...row,
-    leftMinor: row.totalMinor - row.settledMinor - badDebtMinor,
-    taxes: byInvoice.get(row.invoiceId) ?? [],
-  }))
+  return rows.map((row) => ({ ...row, taxes: byInvoice.get(row.invoiceId) ?? [] }))
 }
 
 /** Draws identifiers of settlements ahead, so that entries can name them before they are written. */
@@ -130,8 +142,17 @@ export const drawSettlementIds = async (tx: Transaction, count: number): Promise
         )
       ).map(({ id }) => id)
 
+/** Adds what settlements credit of their invoices, or takes it away, to the sums that these keep, without waiting. A relief credits nothing. */
+function countCredited(tx: Transaction, rows: readonly Settlement[], at: Instant, sign: 1n | -1n): void {
+  const sums = new Map<InvoiceId, bigint>()
+  for (const { basis, invoiceId, amountMinor } of rows)
+    if (basis !== 'relief') sums.set(invoiceId, (sums.get(invoiceId) ?? 0n) + sign * amountMinor)
+  const credited = [...sums].map(([id, amountMinor]) => ({ id, amountMinor }))
+  if (credited.length > 0) sendCredited(tx, credited, at)
+}
+
 /** Writes new settlements under identifiers drawn ahead, without waiting. */
-export function sendSettlements(tx: Transaction, rows: readonly Settlement[]): void {
+export function sendSettlements(tx: Transaction, rows: readonly Settlement[], at: Instant): void {
   if (rows.length === 0) return
   tx.send(sql`
     insert into settlements (account_id, settlement_id, customer_id, negative_adjustment_id, invoice_id, basis, gross_minor, settled_before_minor, dated)
@@ -144,6 +165,7 @@ export function sendSettlements(tx: Transaction, rows: readonly Settlement[]): v
     select ${tx.account}, * from unnest(${bigints(taxes, 'id')}::bigint[], ${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
       ${arrayLiteral(taxes.map(({ rate }) => decimalText(rate)))}::numeric[], ${column(taxes, 'taxNumber')}::text[], ${bigints(taxes, 'amountMinor')}::bigint[],
       ${bigints(taxes, 'settledBeforeMinor')}::bigint[], ${dates(taxes, 'dated')}::date[])`)
+  countCredited(tx, rows, at, 1n)
 }
 
 /** Moves settlements, and the entries of all their taxes, to another day. */
@@ -156,10 +178,25 @@ export function sendSettlementDays(tx: Transaction, rows: readonly Settlement[])
     update settlement_taxes t set dated = d.dated from ${moved} where t.account_id = ${tx.account} and t.settlement_id = d.id`)
 }
 
+/** Ends settlements on a day, without waiting: they stay as history. */
+export function sendSettlementEnds(tx: Transaction, rows: readonly Settlement[], day: IsoDate, at: Instant): void {
+  if (rows.length === 0) return
+  tx.send(sql`
+    update settlements set ended_on = greatest(dated, ${day}::date)
+     where account_id = ${tx.account} and settlement_id = any(${arrayLiteral(rows.map(({ id }) => id))}::bigint[])`)
+  sendChanged(
+    tx,
+    'credit_note',
+    rows.map(({ noteId }) => noteId),
+  )
+  countCredited(tx, rows, at, -1n)
+}
+
 /** Removes settlements with their taxes. */
-export function sendSettlementDeletes(tx: Transaction, rows: readonly Settlement[]): void {
+export function sendSettlementDeletes(tx: Transaction, rows: readonly Settlement[], at: Instant): void {
   if (rows.length === 0) return
   tx.send(
     sql`delete from settlements where account_id = ${tx.account} and settlement_id = any(${arrayLiteral(rows.map(({ id }) => id))}::bigint[])`,
   )
+  countCredited(tx, rows, at, -1n)
 }

@@ -68,6 +68,42 @@ describe('moving allocations moves money, not tax', () => {
     await isClean(client)
   })
 
+  test('AutoApply and the door of adjustments settle as a list does, each under its own identifier and number', async () => {
+    const { client, customerID, invoice } = await shop(0.23)
+    const [a, b] = [await invoice(48.78), await invoice(149)]
+    const first = await client.post('/v1/credits', creditOf(customerID, 100, { CreditNumber: 'A1', AutoApply: true }))
+    // 60.00 of 60.00 is all of its tax; 40 × 34.27 ÷ 183.27 = 7.48.
+    expect(await taxesOf(client, first.body.creditNoteID)).toEqual([
+      [a, 11.22],
+      [b, 7.48],
+    ])
+    const waiting = { ...creditOf(customerID, 20, { CreditNumber: 'A2' }), Allocations: [] }
+    const { creditNoteID } = (await client.post('/v1/credits', waiting)).body
+    expect(await taxesOf(client, creditNoteID)).toEqual([])
+    const put = await client.put(`/v1/credits/${creditNoteID}`, { ...waiting, AutoApply: true })
+    expect(put.status, put.text).toBe(204)
+    // 60 × 34.27 ÷ 183.27 − 7.48.
+    expect(await taxesOf(client, creditNoteID)).toEqual([[b, 3.74]])
+    const adjustment = { customerID, Type: 'negative', AdjustmentType: 'credit_note', Date: '2027-01-01', Ref: 'A3' }
+    const LinkedAllocations = [{ objectID: b, AmtAllocated: 10, isAdjustment: false }]
+    const { AdjustmentID } = (await client.post('/v1/adjustment/add', { ...adjustment, Amount: 10, LinkedAllocations }))
+      .body
+    // 70 × 34.27 ÷ 183.27 − 11.22; lowered with an empty list 68 × 34.27 ÷ 183.27 − 11.22.
+    expect(await taxesOf(client, AdjustmentID)).toEqual([[b, 1.87]])
+    const lowered = { ...adjustment, AdjustmentID, Amount: 8, LinkedAllocations: [] }
+    expect((await client.put('/v1/adjustment/edit', lowered)).status).toBe(204)
+    expect(await taxesOf(client, AdjustmentID)).toEqual([[b, 1.5]])
+    const { body: entries } = await client.get('/v1/ledger/entries')
+    const settled = entries.filter(({ RecordType }: any) => RecordType === 'settlement')
+    expect(settled.slice(0, 3).map(({ Number, Amount }: any) => [Number, Amount])).toEqual([
+      ['A1', 11.22],
+      ['A1', 7.48],
+      ['A2', 3.74],
+    ])
+    expect(new Set(settled.slice(0, 4).map(({ RecordID }: any) => RecordID)).size).toBe(4)
+    await isClean(client)
+  })
+
   test('an invoice at 15 % and one at 20 % in one note keep 15.00 and 20.00 when both are freed', async () => {
     const { client, tax, invoice, add } = await shop(0.15)
     const a = await invoice(100)

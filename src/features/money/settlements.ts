@@ -1,20 +1,32 @@
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
-import { type Posting, postingsOfSettlement } from '../../engine/money/postings.ts'
+import {
+  afterLock,
+  type Posting,
+  postingsOfEnd,
+  postingsOfSettlement,
+  type SettlementBasis,
+  type TaxAmount,
+} from '../../engine/money/postings.ts'
 import { type InvoicePart, settledByRaise, settledWithin } from '../../engine/money/raising.ts'
-import { settleAmount } from '../../engine/money/settle.ts'
+import { settleAmount, type Settling } from '../../engine/money/settle.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import { amountText } from '../../kernel/currencies.ts'
+import { conflict } from '../../kernel/fault.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { NegativeAdjustment } from './adjustment-queries.ts'
+import type { Corrected } from './corrected.ts'
 import type { NegativeRecord } from './records.ts'
 import {
   drawSettlementIds,
   type InvoiceToSettle,
-  listSettlementsOfNotes,
   listToSettle,
   sendSettlementDays,
   sendSettlementDeletes,
+  sendSettlementEnds,
   sendSettlements,
+  type SettledTax,
   type Settlement,
 } from './settlement-queries.ts'
 import type { MoneyContext, WantedState } from './write.ts'
@@ -29,8 +41,12 @@ export interface SettledPostings {
 
 const NONE: SettledPostings = { before: [], after: [] }
 
-/** Returns whether a request can settle: a note that the service made is fixed, and a bad debt settles nothing. */
-const isOpen = ({ kind, invoiceId }: NegativeAdjustment): boolean => kind === 'credit_note' && invoiceId === null
+/** Returns whether a request can change what a note settles: of a closed note it is fixed, and a bad debt settles nothing. */
+const isOpen = ({ kind, closedAt }: NegativeAdjustment): boolean => kind === 'credit_note' && closedAt === null
+
+/** Returns whether settlements have entries of their own: a note of the service posts its taxes itself. */
+const postsSettlements = ({ kind, invoiceId }: NegativeAdjustment): boolean =>
+  kind === 'credit_note' && invoiceId === null
 
 /**
  * Settles what a caller's request makes of a note, and writes it. Rules: a lower amount takes settlements away, another currency all; then what
@@ -44,13 +60,13 @@ export async function settleNote(
   allocations: readonly WantedState[],
 ): Promise<SettledPostings> {
   if (!isOpen(after)) return NONE
-  const settled = before === null ? [] : await listSettlementsOfNotes(tx, tx.account, [after.id])
+  const settled = before === null ? [] : before.settlements
   const allocated = partsOf(allocations)
   if (settled.length === 0 && allocated.length === 0) return NONE
   const isOtherCurrency = before !== null && before.currency !== after.currency
   const { gone, again } = isOtherCurrency ? { gone: settled, again: null } : settledWithin(settled, after.amountMinor)
   const kept = settled.filter((one) => !gone.includes(one))
-  sendSettlementDeletes(tx, gone)
+  sendSettlementDeletes(tx, gone, context.moment.now)
   const invoices = await listToSettle(tx, tx.account, [
     ...new Set([...settled.map(({ invoiceId }) => invoiceId), ...allocated.map(({ invoiceId }) => invoiceId)]),
   ])
@@ -64,15 +80,47 @@ export async function settleNote(
       creditableOf: (id) => invoiceOf(invoices, id).leftMinor - (again?.invoiceId === id ? again.amountMinor : 0n),
     }),
   )
-  const fresh = await writeParts(tx, context, after, made, invoices)
+  const dayOf = (invoice: InvoiceToSettle) => allocationDay(after.dated, invoice.dated, context.account.lockDate)
+  const fresh = await writeParts(tx, context, after, made, invoices, { basis: 'amount', dayOf })
   const moved = before !== null && before.dated !== after.dated ? movedTo(context, after, kept, invoices) : kept
   if (moved !== kept) sendSettlementDays(tx, moved)
   return { before: postingsOf(settled), after: postingsOf([...moved, ...fresh]) }
 }
 
-/** Returns the entries of a note's settlements: one of the service posts its taxes itself. */
-export const postingsOfSettlements = async (tx: Transaction, negative: NegativeAdjustment): Promise<Posting[]> =>
-  isOpen(negative) ? postingsOf(await listSettlementsOfNotes(tx, tx.account, [negative.id])) : []
+/** Settles a new note whole for one invoice, and writes it. Throws a conflict that names both amounts where the invoice cannot be credited by as much. */
+export async function settleWhole(
+  tx: Transaction,
+  context: MoneyContext,
+  note: NegativeAdjustment,
+  invoiceId: InvoiceId,
+): Promise<SettledPostings> {
+  const invoices = await listToSettle(tx, tx.account, [invoiceId])
+  const { amountMinor } = note
+  checkCreditable(invoiceOf(invoices, invoiceId), note, 'Amount')
+  const dayOf = (invoice: InvoiceToSettle) => allocationDay(note.dated, invoice.dated, context.account.lockDate)
+  const parts = [{ invoiceId, amountMinor }]
+  const settled = await writeParts(tx, context, note, parts, invoices, { basis: 'amount', dayOf })
+  return { before: [], after: postingsOf(settled) }
+}
+
+/** Throws a conflict that names both amounts where more is to be credited of an invoice than can be. */
+export function checkCreditable(
+  { invoiceId, leftMinor: left }: InvoiceToSettle,
+  { amountMinor, currency }: { amountMinor: bigint; currency: string },
+  field: string,
+): void {
+  const leftMinor = left > 0n ? left : 0n
+  if (amountMinor > 0n && amountMinor <= leftMinor) return
+  const message =
+    leftMinor === 0n
+      ? `Of invoice ${invoiceId} ${amountText(leftMinor, currency)} can be credited: nothing of it is left.`
+      : `Of invoice ${invoiceId} ${amountText(leftMinor, currency)} can be credited; the credit note is of ${amountText(amountMinor, currency)}.`
+  throw conflict('too_little_creditable', message, field)
+}
+
+/** Returns the entries that the settlements of a negative adjustment stand for. */
+export const postingsOfSettlements = (negative: NegativeAdjustment & Corrected): Posting[] =>
+  postsSettlements(negative) ? postingsOf(negative.settlements) : []
 
 export const postingsOf = (settlements: readonly Settlement[]): Posting[] => settlements.flatMap(postingsOfSettlement)
 
@@ -89,26 +137,63 @@ function partsOf(allocations: readonly (AllocationState | WantedState)[]): (Invo
   }))
 }
 
-function invoiceOf(invoices: readonly InvoiceToSettle[], id: Id): InvoiceToSettle {
+export function invoiceOf(invoices: readonly InvoiceToSettle[], id: Id): InvoiceToSettle {
   const invoice = invoices.find(({ invoiceId }) => invoiceId === id)
   assert(invoice, `invoice ${id} exists`)
   return invoice
 }
 
-/** Settles gross amounts one after the other, each after what the one before it settled of its invoice. */
-async function writeParts(
+/** Ends settlements as an event of today, or of the day after a lock: they stay as history, and their entries are reversed on that day. Returns these entries. */
+export function endSettlements(
   tx: Transaction,
-  { account }: MoneyContext,
+  { account, moment }: MoneyContext,
+  settlements: readonly Settlement[],
+): Posting[] {
+  const day = afterLock(moment.today, account.lockDate)
+  sendSettlementEnds(tx, settlements, day, moment.now)
+  return postingsOfEnd(postingsOf(settlements), day)
+}
+
+/** Makes a settled tax of what is taken back of a tax of an invoice. */
+export const settledTax = (
+  tax: TaxAmount,
+  { settledMinor, category }: InvoiceToSettle['taxes'][number],
+  dated: IsoDate,
+): SettledTax => ({ ...tax, settledBeforeMinor: settledMinor, category, dated })
+
+interface PartsSettled {
+  basis: SettlementBasis
+  dayOf: (invoice: InvoiceToSettle) => IsoDate
+  settle?: (invoice: InvoiceToSettle, amountMinor: bigint) => Pick<Settling, 'taxes'>
+}
+
+/** Settles gross amounts one after the other, each after what the one before it settled of its invoice, and writes them. */
+export async function writeParts(
+  tx: Transaction,
+  { moment }: MoneyContext,
   note: NegativeAdjustment,
   parts: readonly InvoicePart[],
   invoices: readonly InvoiceToSettle[],
+  how: PartsSettled,
 ): Promise<Settlement[]> {
-  const ids = await drawSettlementIds(tx, parts.length)
+  const made = makeParts(note, parts, invoices, await drawSettlementIds(tx, parts.length), how)
+  sendSettlements(tx, made, moment.now)
+  return made
+}
+
+/** Makes settlements of gross amounts under identifiers that were drawn ahead. */
+export function makeParts(
+  note: NegativeAdjustment,
+  parts: readonly InvoicePart[],
+  invoices: readonly InvoiceToSettle[],
+  ids: readonly Id[],
+  { basis, dayOf, settle = settleAmount }: PartsSettled,
+): Settlement[] {
   const state = new Map(invoices.map((invoice) => [invoice.invoiceId as Id, invoice]))
-  const made = parts.map(({ invoiceId, amountMinor }, place): Settlement => {
+  return parts.map(({ invoiceId, amountMinor }, place): Settlement => {
     const invoice = state.get(invoiceId) as InvoiceToSettle
-    const { taxes } = settleAmount(invoice, amountMinor)
-    const dated = allocationDay(note.dated, invoice.dated, account.lockDate)
+    const { taxes } = settle(invoice, amountMinor)
+    const dated = dayOf(invoice)
     state.set(invoiceId, {
       ...invoice,
       settledMinor: invoice.settledMinor + amountMinor,
@@ -119,17 +204,16 @@ async function writeParts(
       customerId: note.customerId,
       noteId: note.id,
       invoiceId: invoice.invoiceId,
-      basis: 'amount',
+      basis,
       amountMinor,
       settledBeforeMinor: invoice.settledMinor,
       isOld: false,
       oldAllocationId: null,
       dated,
-      taxes: taxes.map((tax, at) => ({ ...tax, settledBeforeMinor: invoice.taxes[at]!.settledMinor, dated })),
+      endedOn: null,
+      taxes: taxes.map((tax, at) => settledTax(tax, invoice.taxes[at]!, dated)),
     }
   })
-  sendSettlements(tx, made)
-  return made
 }
 
 /** Moves settlements with their note to another day. */

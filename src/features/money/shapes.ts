@@ -4,9 +4,36 @@ import { NEGATIVE_KINDS, POSITIVE_KINDS } from '../../engine/money/postings.ts'
 import { positiveStatus } from '../../engine/status.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
-import { amountColumn, type Column, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
-import { orNull, outDate, outFlag, outId, outText, outWord } from '../../platform/wire/write.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { TAX_CATEGORIES } from '../../kernel/tax.ts'
+import {
+  amountColumn,
+  type Column,
+  dayColumn,
+  NO_READER,
+  optionalDayColumn,
+  recordsColumn,
+  recordShape,
+} from '../../platform/wire/columns.ts'
+import {
+  decimalDigits,
+  orNull,
+  outDate,
+  outFlag,
+  outId,
+  outNumber,
+  outText,
+  outWord,
+} from '../../platform/wire/write.ts'
 import type { PositiveAdjustment } from './adjustment-queries.ts'
+import {
+  type CorrectedLine,
+  onlyInvoiceOf,
+  type TaxOfNote,
+  takenTaxes,
+  taxesTaken,
+  unsettledMinor,
+} from './corrected.ts'
 import { METHODS } from './payment-queries.ts'
 import type { Allocated, NegativeRecord, PaymentRecord, PositiveRecord } from './records.ts'
 import { allocatedStatus, GIVEN_STATUSES, paymentStatus } from './rules.ts'
@@ -80,6 +107,26 @@ export const paymentShape = recordShape<PaymentRecord>()('Payment', {
   Allocations: allocationsOfGiven('paymentID'),
 })
 
+/** Tax that a note takes back, in its currency. */
+type TakenOf = TaxOfNote & { currency: string }
+
+const takenTax = recordShape<TakenOf>()(undefined, {
+  invoiceID: [outId(), ({ invoiceId }) => invoiceId],
+  Name: [outText(), ({ name }) => name],
+  Perc: [outNumber(), ({ rate }) => decimalDigits(rate)],
+  Category: [orNull(outWord(TAX_CATEGORIES)), ({ category }) => category],
+  Base: amountColumn(({ baseMinor }) => baseMinor, 'What of the invoice the tax was charged on'),
+  TaxAmount: amountMinor,
+})
+
+const correctedLine = recordShape<CorrectedLine & { currency: string }>()(undefined, {
+  chargeID: [outId(), ({ chargeId }) => chargeId],
+  Name: [outText(), ({ name }) => name],
+  AmountEx: amountColumn(({ netMinor }) => netMinor),
+})
+
+const inCurrencyOf = <Part>(parts: readonly Part[], currency: string) => parts.map((part) => ({ ...part, currency }))
+
 export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
   creditNoteID: [outId(), ({ id }) => id],
   customerID: [outId(), ({ customerId }) => customerId],
@@ -89,7 +136,60 @@ export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
   Amount: amountMinor,
   CreditNumber: [outText(), ({ ref }) => ref ?? ''],
   Memo: [orNull(outText()), ({ memo }) => memo],
+  Reason: [orNull(outText({ description: 'Why it was made' })), ({ reason }) => reason],
+  invoiceID: [
+    orNull(outId('The only invoice that it corrects; null where it corrects none, or several')),
+    ({ settlements }) => onlyInvoiceOf(settlements),
+  ],
+  TotalEx: amountColumn(
+    (note) => note.amountMinor - taxesTaken(note.settlements),
+    'Amount less the taxes that it takes back of the invoices that it corrects',
+  ),
+  TotalTax: amountColumn(({ settlements }) => taxesTaken(settlements)),
+  Taxes: recordsColumn(takenTax, ({ settlements, currency }) => inCurrencyOf(takenTaxes(settlements), currency)),
+  Lines: recordsColumn(correctedLine, ({ lines, currency }) => inCurrencyOf(lines, currency)),
+  Unsettled: amountColumn<NegativeRecord>(unsettledMinor, 'What of it corrects no invoice'),
+  isClosed: [outFlag(), ({ closedAt }) => closedAt !== null],
+  isSent: [outFlag(), ({ sentAt }) => sentAt !== null],
+  DateSent: [orNull(outDate('Instant at which it was first sent')), ({ sentAt }) => sentAt],
   Allocations: allocationsOfGiven('creditNoteID'),
+})
+
+/** A credit note made for an invoice, with the refund of what was left of it. */
+export const invoiceCreditShape = recordShape<NegativeRecord & { refundAdjustmentId: Id | null }>()('InvoiceCredit', {
+  ...creditNoteShape.columns,
+  refundAdjustmentID: [
+    orNull(outId('The refund that takes what was left of it; null without one')),
+    ({ refundAdjustmentId }) => refundAdjustmentId,
+  ],
+})
+
+type PreviewedCredit = NegativeRecord & { refundAdjustmentId: Id | null }
+const NOT_YET: Column<unknown, bigint | null> = [orNull(outId('Null: nothing has it yet')), () => null]
+
+/** A credit note that is not made: what would be drawn for it is null, its number where none was sent. */
+export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('InvoiceCreditPreview', {
+  ...creditNoteShape.columns,
+  creditNoteID: NOT_YET,
+  CreditNumber: [orNull(outText({ description: 'As it was sent, else null' })), ({ ref }) => ref],
+  Allocations: recordsColumn(
+    recordShape<AllocationOf & { isOfRefund: boolean }>()(undefined, {
+      allocationID: NOT_YET,
+      amountApplied: amountMinor,
+      invoiceID: toInvoice,
+      positiveAdjustmentID: [
+        orNull(outId('0 where it is to an invoice; null where it is to the refund')),
+        (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
+      ],
+      creditNoteID: NOT_YET,
+    }),
+    (note: PreviewedCredit) =>
+      allocationsOf(note).map((allocation) => ({
+        ...allocation,
+        isOfRefund: allocation.owedKind === 'positive_adjustment' && allocation.owedId === note.refundAdjustmentId,
+      })),
+  ),
+  refundAdjustmentID: NOT_YET,
 })
 
 const LONG_WORDS = { Allocated: 'Allocated', Partial: 'Partially Allocated', Unallocated: 'Unallocated' } as const
@@ -106,6 +206,10 @@ export const negativeShape = recordShape<NegativeRecord>()('NegativeAdjustment',
   isSuccess: [outFlag(), () => true],
   Ref: [orNull(outText()), ({ ref }) => ref],
   Memo: [orNull(outText()), ({ memo }) => memo],
+  TaxReliefDate: optionalDayColumn(({ reliefDate }) => reliefDate),
+  Reason: [orNull(outText({ description: 'Why a credit note was made; null of a bad debt' })), ({ reason }) => reason],
+  isClosed: [outFlag(), ({ closedAt }) => closedAt !== null],
+  isSent: [outFlag(), ({ sentAt }) => sentAt !== null],
   allocations: recordsColumn(allocationOfNegative, allocationsOf),
 })
 

@@ -88,11 +88,13 @@ export async function writeEdit(
     before,
     after,
     settled = { before: [], after: [] },
+    happened = [],
     writeRow,
   }: {
     before: EditSide<AllocationState>
     after: EditSide<WantedState>
     settled?: MoneyChange['settled']
+    happened?: readonly Posting[]
     writeRow(): Promise<unknown>
   },
 ): Promise<void> {
@@ -104,7 +106,7 @@ export async function writeEdit(
   const made = { customerId, currency: after.currency, after: after.postings }
   if (before.currency === after.currency) {
     const allocations = { before: before.allocations, after: after.allocations }
-    await writeMoney(tx, context, { ...taken, ...made, allocations, settled })
+    await writeMoney(tx, context, { ...taken, ...made, allocations, settled, happened })
   } else {
     const freed = { before: before.allocations, after: [] }
     await writeMoney(tx, context, { ...taken, allocations: freed, settled: { ...settled, after: [] } })

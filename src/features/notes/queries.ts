@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 export const NOTE_TYPES = [
   'General',
@@ -53,7 +53,7 @@ const conditions = ({ customerId }: NoteFilter) =>
 export const listNotes = (db: Queryable, account: AccountId, filter: NoteFilter, start: PageStart, limit: number) =>
   db.rows<Note>(sql`
     select ${COLUMNS} from customer_notes where account_id = ${account} ${conditions(filter)}
-     order by note_id offset ${start.skip} limit ${limit}`)
+     order by note_id ${inPage(start, limit)}`)
 
 export const countNotes = (db: Queryable, account: AccountId, filter: NoteFilter) =>
   countOf(db, sql`select count(*) as "n" from customer_notes where account_id = ${account} ${conditions(filter)}`)

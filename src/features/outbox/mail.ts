@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { localeOfAccount } from '../../platform/locale/format.ts'
 import type { Links } from '../../platform/page/links.ts'
 import type { SealedPlace, Sealer } from '../../platform/envelope/envelope.ts'
 import {
@@ -61,7 +62,12 @@ export async function queueWelcomeMail(
   mail: { customerId: CustomerId; to: string } & Omit<WelcomeFacts, keyof Writer>,
 ): Promise<void> {
   const sender = await getSender(tx, tx.account, mail.customerId)
-  const facts = { ...mail, accountName: sender.name, colour: sender.colour, locale: sender.locale }
+  const facts = {
+    ...mail,
+    accountName: sender.name,
+    colour: sender.colour,
+    locale: localeOfAccount(sender.locale, sender.country),
+  }
   const { subject, text, html } = welcomeMail({ ...facts, password: mail.password === null ? null : HIDDEN })
   const full = mail.password === null ? null : welcomeMail(facts)
   const messageId = newMessageId(sender)
@@ -133,8 +139,8 @@ export function sendDocumentMails(
     const messageId = newMessageId(sender)
     const linkTo = (record: InvoiceId) => markOf(messageId, { kind: 'i', record, counter: counters.get(record) ?? 0 })
     const linkBy = (link: MailLink) => markOf(messageId, link)
-    const { name: accountName, colour } = sender
-    const writer = { accountName, colour, locale: locale ?? sender.locale }
+    const { name: accountName, colour, country } = sender
+    const writer = { accountName, colour, locale: localeOfAccount(locale ?? sender.locale, country) }
     const attachment = attachmentMarksOf(messageId)
     const { subject, text, html } = write({ ...writer, linkTo, linkBy, attachment })
     return { ...mail, messageId, subject: oneLine(subject), text, html }

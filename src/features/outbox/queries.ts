@@ -1,11 +1,11 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { SIGNED_MANDATE } from './mandate-template.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 export const TEMPLATES = [
   'welcome',
@@ -80,13 +80,23 @@ export const lockMail = (tx: Transaction, id: Id) =>
          where account_id = ${tx.account} and outbox_id = ${id} for update`,
   )
 
-export const listMails = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
+/** Conditions of the list of mails; what is null or left out is none. */
+export interface MailFilter {
+  status?: MailStatus | null
+  customerId?: CustomerId | null
+}
+
+// The index of the others holds few of them.
+const conditions = ({ status, customerId }: MailFilter): Fragment => fragment`
+  ${onlyWith('status', status)} ${status == null || status === 'sent' ? NOTHING : fragment`and status <> 'sent'`} ${onlyWith('customer_id', customerId)}`
+
+export const listMails = (db: Queryable, account: AccountId, filter: MailFilter, start: PageStart, limit: number) =>
   db.rows<Mail>(
-    sql`select ${COLUMNS} from outbox where account_id = ${account} order by outbox_id offset ${start.skip} limit ${limit}`,
+    sql`select ${COLUMNS} from outbox where account_id = ${account} ${conditions(filter)} order by outbox_id ${inPage(start, limit)}`,
   )
 
-export const countMails = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account}`)
+export const countMails = (db: Queryable, account: AccountId, filter: MailFilter) =>
+  countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)
 
 const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
 
@@ -142,6 +152,7 @@ export interface Sender {
   name: string
   colour: string | null
   locale: string
+  country: string | null
   mailFrom: string | null
   email: string | null
 }
@@ -149,7 +160,7 @@ export interface Sender {
 export const getSender = (db: Queryable, account: AccountId, customerId: CustomerId | null) =>
   oneRow<Sender>(
     db,
-    sql`select a.name, a.colour, a.mail_from as "mailFrom", a.email,
+    sql`select a.name, a.colour, a.country, a.mail_from as "mailFrom", a.email,
                coalesce((select c.locale from customers c where c.account_id = ${account} and c.customer_id = ${customerId}), a.locale) as "locale"
           from accounts a where a.account_id = ${account}`,
   )

@@ -3,9 +3,9 @@ import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
 import { type MailSecrets, readableMail } from './mail.ts'
-import { countMails, findMail, listMails, lockMail, type Mail } from './queries.ts'
+import { countMails, findMail, listMails, lockMail, type Mail, type MailFilter } from './queries.ts'
 import { releaseMail } from './release.ts'
-import { mailShape } from './wire.ts'
+import { mailFilters, mailShape, statusOfWord } from './wire.ts'
 
 const tag = 'Outbox'
 
@@ -31,6 +31,11 @@ export const outboxOperations = (secrets: MailSecrets): Operation[] => {
       tag,
       summary: 'List mails, sent and waiting',
       out: mailShape,
+      filters: mailFilters,
+      filterOf: ({ Status, customerID }): MailFilter => ({
+        status: Status && statusOfWord(Status),
+        customerId: customerID,
+      }),
       rows: listMails,
       complete: async (_db, context, mails) => mails.map((mail) => readable(mail, context)),
       count: countMails,
@@ -43,6 +48,14 @@ export const outboxOperations = (secrets: MailSecrets): Operation[] => {
       tag,
       summary: 'Send a mail that is held, has failed, or whose fate is unknown: then it may arrive twice',
       success: { status: 204 },
+      representation: {
+        ...kind.representation,
+        // A mail can hold what nobody else may read.
+        read: async (tx, context, input) => ({
+          ...(await kind.answer(await kind.found(tx, context, input.params), context)),
+          isSecret: true,
+        }),
+      },
       refusals: { 409: 'The mail waits, is being sent, or was sent' },
       record: async (tx, _context, { params }) => {
         const id = kind.pathId(params)

@@ -11,11 +11,16 @@ import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from
  * whose claim has lapsed and was taken by another writes nothing more, and hands nothing over. Instants are real time, but for those of the mail.
  */
 
+/** Returns the instant by which mail is due: never before that of the database, which dates new mail, so that a mail is due from the moment it is written. */
+const dueBy = (now: Instant) => fragment`greatest(${now}::timestamptz, statement_timestamp())`
+
 /** Lists the accounts that have mail to send, or mail whose sender is gone. */
 export const listAccountsWithMail = async (db: Queryable, now: Instant): Promise<AccountId[]> =>
-  (await db.rows<{ id: AccountId }>(sql`select distinct account_id as "id" from list_accounts_with_mail(${now})`)).map(
-    ({ id }) => id,
-  )
+  (
+    await db.rows<{ id: AccountId }>(
+      sql`select distinct account_id as "id" from list_accounts_with_mail(${dueBy(now)})`,
+    )
+  ).map(({ id }) => id)
 
 /** A mail that a sender has claimed. */
 export interface ClaimedMail {
@@ -55,7 +60,7 @@ export const claimMails = (
   tx.rows<ClaimedMail>(sql`
     update outbox o set status = 'sending', next_try_at = null, handed_over_at = null, tries = tries + 1, holder = ${randomUUID()},
            leased_until = ${UNTIL}, message_id = replace(o.message_id, ${`@${NO_DOMAIN}>`}, ${`@${domain}>`})
-      from (select outbox_id, holder as "before" from outbox where account_id = ${tx.account} and next_try_at <= ${now}
+      from (select outbox_id, holder as "before" from outbox where account_id = ${tx.account} and next_try_at <= ${dueBy(now)}
              order by next_try_at, outbox_id limit ${limit} for update skip locked) as due
      where o.account_id = ${tx.account} and o.outbox_id = due.outbox_id
     returning o.outbox_id as "id", o.holder, o.customer_id as "customerId", o.template, o.to_address as "to", o.cc_address as "cc",

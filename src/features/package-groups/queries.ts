@@ -1,7 +1,7 @@
 import type { AccountId, PackageGroupId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 export interface PackageGroup {
   id: PackageGroupId
@@ -25,7 +25,7 @@ export const lockPackageGroup = (tx: Transaction, account: AccountId, id: Packag
 
 export const listPackageGroups = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<PackageGroup>(sql`
-    select ${COLUMNS} from package_groups where account_id = ${account} order by package_group_id offset ${start.skip} limit ${limit}`)
+    select ${COLUMNS} from package_groups where account_id = ${account} order by package_group_id ${inPage(start, limit)}`)
 
 export const countPackageGroups = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from package_groups where account_id = ${account}`)

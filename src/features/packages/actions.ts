@@ -140,7 +140,7 @@ export async function editPackage(
   present: Package,
   body: PackageBody,
 ): Promise<PackageTree> {
-  const edited = { ...present, ...packageFromWire(body) }
+  const edited = { ...present, ...packageFromWire(body, present) }
   await refuseOn(updatePackage(tx, tx.account, edited), refusals(body))
   return recordWritten(tx, context, 'package.updated', edited)
 }

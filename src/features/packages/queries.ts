@@ -1,4 +1,5 @@
-import type { IsoDate, TermType } from '../../kernel/calendar.ts'
+import { onlyUpdated } from '../events/update-queries.ts'
+import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type {
@@ -11,8 +12,8 @@ import type {
   PackageVersionId,
 } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { VersionChoice, VersionTree } from './versioned.ts'
 
 /** Fields of a package that a caller can set, without its versions. */
@@ -22,6 +23,7 @@ export interface PackageInput {
   name: string
   description: string
   isActive: boolean
+  glCode: string | null
 }
 
 export interface Package extends PackageInput {
@@ -62,7 +64,7 @@ export interface PackageVersion {
 export type PackageTree = VersionTree<Package, PackageVersion>
 
 const PACKAGE = fragment`
-  package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", last_version_no as "lastVersionNo"`
+  package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", gl_code as "glCode", last_version_no as "lastVersionNo"`
 
 export const findPackage = (db: Queryable, account: AccountId, id: PackageId) =>
   firstRow<Package>(db, sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id}`)
@@ -79,12 +81,29 @@ export const lockPackageVersions = (tx: Transaction, account: AccountId, id: Pac
   tx.rows(sql`
     select 1 from package_versions where account_id = ${account} and package_id = ${id} order by package_version_id for update`)
 
-export const listPackages = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
-  db.rows<Package>(sql`
-    select ${PACKAGE} from packages where account_id = ${account} order by package_id offset ${start.skip} limit ${limit}`)
+/** Conditions of the list of packages; what is null or left out is none. */
+export interface PackageFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
+  /** Code in small letters. */
+  codeKey?: string | null
+}
 
-export const countPackages = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from packages where account_id = ${account}`)
+export const listPackages = (
+  db: Queryable,
+  account: AccountId,
+  filter: PackageFilter,
+  start: PageStart,
+  limit: number,
+) =>
+  db.rows<Package>(sql`
+    select ${PACKAGE} from packages where account_id = ${account} ${onward(start, 'package_id')} ${onlyUpdated(account, 'package', 'package_id', filter.since)} ${onlyWith('code_key', filter.codeKey)} order by package_id ${inPage(start, limit)}`)
+
+export const countPackages = (db: Queryable, account: AccountId, filter: PackageFilter) =>
+  countOf(
+    db,
+    sql`select count(*) as "n" from packages where account_id = ${account} ${onlyUpdated(account, 'package', 'package_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`,
+  )
 
 function chosen(account: AccountId, choice: VersionChoice | { packageIds: readonly PackageId[] }): Fragment {
   if ('packageIds' in choice)
@@ -92,7 +111,7 @@ function chosen(account: AccountId, choice: VersionChoice | { packageIds: readon
   if ('versionNo' in choice)
     return fragment`v.account_id = ${account} and v.package_id = ${choice.ownerId} and v.version_no = ${choice.versionNo}::bigint`
   return fragment`v.account_id = ${account} and v.package_id = ${choice.ownerId}
-    order by v.package_version_id offset ${choice.skip} limit ${choice.limit}`
+    order by v.package_version_id ${inPage(choice.start, choice.limit)}`
 }
 
 interface VersionRow extends Omit<PackageVersion, 'rates'> {
@@ -132,7 +151,7 @@ export async function listPackageVersions(
       from counted v
       join package_rates r on r.account_id = ${account} and r.package_version_id = v.package_version_id
       join package_rate_terms t on t.account_id = ${account} and t.package_rate_id = r.package_rate_id
-     order by v.package_version_id, r.package_rate_id, t.package_rate_term_id`)
+     order by v.package_version_id ${'start' in choice ? direction(choice.start) : NOTHING}, r.package_rate_id, t.package_rate_term_id`)
   return treeOf(rows)
 }
 
@@ -197,15 +216,15 @@ export const insertPackage = (tx: Transaction, account: AccountId, p: PackageInp
   oneRow<Package>(
     tx,
     sql`
-    insert into packages (account_id, package_group_id, code, name, description, is_active, last_version_no)
-    values (${account}, ${p.groupId}, ${p.code}, ${p.name}, ${p.description}, ${p.isActive}, ${lastVersionNo})
+    insert into packages (account_id, package_group_id, code, name, description, is_active, gl_code, last_version_no)
+    values (${account}, ${p.groupId}, ${p.code}, ${p.name}, ${p.description}, ${p.isActive}, ${p.glCode}, ${lastVersionNo})
     returning ${PACKAGE}`,
   )
 
 export const updatePackage = (tx: Transaction, account: AccountId, p: Package) =>
   tx.rows(sql`
     update packages set package_group_id = ${p.groupId}, code = ${p.code}, name = ${p.name}, description = ${p.description},
-      is_active = ${p.isActive}, last_version_no = ${p.lastVersionNo}
+      is_active = ${p.isActive}, gl_code = ${p.glCode}, last_version_no = ${p.lastVersionNo}
     where account_id = ${account} and package_id = ${p.id}`)
 
 /** Deletes a package with its versions, rates and terms. */

@@ -41,6 +41,7 @@ describe('POST /v1/packages', () => {
       Name: 'Plan',
       Descrip: 'A plan',
       isActive: true,
+      GLCode: null,
       PackageVersions: [
         {
           packageVersionID: expect.any(Number),

@@ -1,10 +1,17 @@
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { reference } from '../../platform/wire/fields.ts'
+import { reference, text } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { checkPackageGroup } from '../package-groups/reference.ts'
 import { addPackage, resolveRates, editPackage, lockedPackage, packageKind, removePackage } from './actions.ts'
-import { countPackages, listPackages, listPackageTrees, type Package, type PackageTree } from './queries.ts'
+import {
+  countPackages,
+  listPackages,
+  listPackageTrees,
+  type Package,
+  type PackageFilter,
+  type PackageTree,
+} from './queries.ts'
 import { packageVersionOperations } from './version-routes.ts'
 import { NewPackageIn, packageEtag, PackageIn, packageShape } from './wire.ts'
 
@@ -17,6 +24,9 @@ export const packageOperations = (): Operation[] => [
     tag,
     summary: 'List packages with their versions, rates and terms',
     out: packageShape,
+    filters: { packageCode: optional(text({ takesNumbers: true })) },
+    filterOf: (query): PackageFilter => ({ codeKey: query.packageCode?.toLowerCase() }),
+    knowsUpdates: true,
     rows: listPackages,
     count: countPackages,
     complete: (db, { account, moment }, rows) => listPackageTrees(db, account.id, rows, moment.today),

@@ -1,12 +1,13 @@
 import { listOperation } from '../../platform/http/list.ts'
 import {
+  type Answer,
   noContent,
   type Operation,
   type PathParams,
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -19,6 +20,35 @@ import {
   type VersionInTree,
   versionsOf,
 } from './versioned.ts'
+
+const EDIT_REFUSALS = {
+  409: 'Subscriptions name the version and its prices would change, or it is the default and would not be',
+}
+
+/** Answers the version of a path. */
+const answerVersion =
+  <Owner extends AnyOwner, V extends Version, Body extends VersionBody, Prices, Plan extends FrozenPlan>(
+    kind: VersionedKind<Owner, V, Body, Prices, Plan>,
+  ) =>
+  async (db: Queryable, context: RequestContext, { params }: { params: PathParams }): Promise<Answer> => {
+    const { unknown } = versionsOf(kind)
+    const { id: ownerId } = await kind.foundOwner(db, context, params)
+    const versionNo = pathId(params, 'versionno', unknown(ownerId))
+    const [version] = await kind.list(db, context.account.id, { ownerId, versionNo }, context.moment.today)
+    if (!version) throw unknown(ownerId)(versionNo)
+    return { status: 200, body: kind.shape.write(version, writingOf(context)), etag: kind.etag(version) }
+  }
+
+/** Locks the owner of the version of a path, and finds the version in it. */
+const lockVersion =
+  <Owner extends AnyOwner, V extends Version, Body extends VersionBody, Prices, Plan extends FrozenPlan>(
+    kind: VersionedKind<Owner, V, Body, Prices, Plan>,
+  ) =>
+  async (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) => {
+    const { locate, unknown } = versionsOf(kind)
+    const tree = await kind.lockedTree(tx, context, params)
+    return locate(tree, pathId(params, 'versionno', unknown(tree.owner.id)))
+  }
 
 /** Declares the five operations on the versions of one kind of owner. */
 export function versionOperations<
@@ -35,14 +65,12 @@ export function versionOperations<
   const { tag, pricesField } = kind
   const named = kind.owner === 'package' ? 'PackageVersion' : 'ComponentVersion'
   const path = `${kind.path}/{${kind.param}}/versions`
+  const read = answerVersion(kind)
   const editing = {
     path: `${path}/{versionno}`,
     tag,
     success: { status: 204 },
-    record: async (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) => {
-      const tree = await kind.lockedTree(tx, context, params)
-      return versions.locate(tree, pathId(params, 'versionno', versions.unknown(tree.owner.id)))
-    },
+    record: lockVersion(kind),
     etag: ({ version }: VersionInTree<Owner, V>) => kind.etag(version),
   }
   return [
@@ -53,8 +81,8 @@ export function versionOperations<
       summary: summaries.list,
       out: kind.shape,
       parent: async (db, context, params) => ({ ownerId: (await kind.foundOwner(db, context, params)).id }),
-      rows: (db, account, filter: { ownerId: Id }, { skip }, limit, today) =>
-        kind.list(db, account, { ...filter, skip, limit }, today),
+      rows: (db, account, filter: { ownerId: Id }, start, limit, today) =>
+        kind.list(db, account, { ...filter, start, limit }, today),
       count: (db, account, { ownerId }) => kind.count(db, account, ownerId),
     }),
     readOperation({
@@ -64,13 +92,7 @@ export function versionOperations<
       tag,
       summary: summaries.read,
       success: { status: 200, schema: kind.shape.schema },
-      read: async (db, context, { params }) => {
-        const { id: ownerId } = await kind.foundOwner(db, context, params)
-        const versionNo = pathId(params, 'versionno', versions.unknown(ownerId))
-        const [version] = await kind.list(db, context.account.id, { ownerId, versionNo }, context.moment.today)
-        if (!version) throw versions.unknown(ownerId)(versionNo)
-        return { status: 200, body: kind.shape.write(version, writingOf(context)), etag: kind.etag(version) }
-      },
+      read,
     }),
     writeOperation({
       id: `add${named}`,
@@ -97,10 +119,9 @@ export function versionOperations<
       id: `edit${named}`,
       method: 'PUT',
       summary: summaries.edit,
+      representation: { schema: kind.shape.schema, headers: ['ETag'], read },
       body: kind.editBody,
-      refusals: {
-        409: 'Subscriptions name the version and its prices would change, or it is the default and would not be',
-      },
+      refusals: EDIT_REFUSALS,
       references: async (tx, _context, { body }, problems, { version }) => {
         kind.checkNewPrices(body, version, pricesField, problems)
         return kind.readPrices(tx, body, pricesField, problems)

@@ -1,3 +1,4 @@
+import { sendChanged } from '../events/update-queries.ts'
 import { assert } from '../../kernel/assert.ts'
 import { conflict, type Fault, missing, type Problems } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
@@ -6,6 +7,7 @@ import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
+import type { PageStart } from '../../platform/http/paging.ts'
 import type { RecordShape } from '../../platform/wire/columns.ts'
 import { writingOf } from '../../kernel/context.ts'
 import type { Field } from '../../platform/wire/read.ts'
@@ -51,7 +53,7 @@ export interface VersionInTree<Owner, V extends Version> extends VersionTree<Own
 }
 
 /** Versions to read: a page of those of one owner, or one by its number. */
-export type VersionChoice = { ownerId: Id; skip: number; limit: number } | { ownerId: Id; versionNo: bigint }
+export type VersionChoice = { ownerId: Id; start: PageStart; limit: number } | { ownerId: Id; versionNo: bigint }
 
 type VersionEvents = 'package_version' | 'component_version'
 
@@ -143,6 +145,7 @@ export function versionsOf<
   ): Promise<void> {
     const text = kind.shape.write(version, writingOf(context))
     await recordEvent(tx, context, { type: `${kind.code}.${change}`, recordId: version.id, record: text })
+    sendChanged(tx, kind.owner, [kind.ownerIdOf(version)])
   }
 
   async function loadVersion(tx: Transaction, context: RequestContext, ownerId: Id, versionNo: number): Promise<V> {

@@ -11,6 +11,7 @@ import {
   text,
   whole,
 } from '../../platform/wire/fields.ts'
+import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
@@ -92,6 +93,7 @@ export const packageShape = recordShape<PackageTree>()('Package', {
   Name: [outText(), ({ owner }) => owner.name],
   Descrip: [outText(), ({ owner }) => owner.description],
   isActive: [outFlag(), ({ owner }) => owner.isActive],
+  GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
   PackageVersions: recordsColumn(packageVersionShape, ({ versions }) => versions),
 })
 
@@ -146,6 +148,9 @@ const packageFields = {
   Name: required(text()),
   Descrip: required(longText()),
   isActive: required(flag()),
+  GLCode: optional(
+    glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
+  ),
 } satisfies Properties
 
 export const NewPackageIn = objectOf(
@@ -179,10 +184,12 @@ export type NewPackageVersionBody = BodyOf<typeof newVersionFields>
 export type PackageVersionBody = BodyOf<typeof keptRates>
 export type PackageBody = BodyOf<typeof packageFields>
 
-export const packageFromWire = (body: PackageBody): PackageInput => ({
+/** Reads the package of a body; what only newer programs know stays as `present` has it where it is absent. */
+export const packageFromWire = (body: PackageBody, present?: PackageInput): PackageInput => ({
   groupId: body.packageGroupID,
   code: body.packageCode,
   name: body.Name,
   description: body.Descrip,
   isActive: body.isActive,
+  glCode: body.GLCode === undefined ? (present?.glCode ?? null) : body.GLCode,
 })

@@ -13,7 +13,7 @@ import type { None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { addMethod, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
-import { closeIntent, holdIntent, insertIntent, lockIntent, type CardIntent } from './intent-queries.ts'
+import { closeIntent, holdIntent, insertIntent, lockIntent, takeToken, type CardIntent } from './intent-queries.ts'
 import { drawMethodId } from './queries.ts'
 import { methodKind } from './record.ts'
 import { abandonIntent, removeAtGateway } from './removal.ts'
@@ -78,7 +78,8 @@ export const storeCard = (
     })
   })
 
-const noAnswer = () =>
+/** Returns the fault of a gateway that is not known to keep a card, so that the caller sends it again. */
+export const noAnswer = () =>
   new Fault(
     'unavailable',
     [
@@ -106,6 +107,10 @@ export async function finishCard(
   if (!intent?.isOpen) return noAnswer()
   switch (outcome.kind) {
     case 'stored':
+      if (!(await takeToken(tx, intent, outcome.token))) {
+        await abandonIntent(tx, intent)
+        return noAnswer()
+      }
       return customer
         ? keepCard(tx, context, body, intent, outcome, onMethodChanged)
         : withoutCustomer(tx, body, intent, outcome)

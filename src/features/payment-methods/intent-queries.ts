@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { leasedRows, CLAIMED, IS_FREE } from '../../platform/database/leased.ts'
+import { leasedRows, CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Intents to store a card, and cards that are to be removed at their gateway. Instants are real time, by the database's clock. */
@@ -75,7 +75,7 @@ export const listAbandonedIntents = (db: Queryable) =>
     sql`select account_id as "account", card_intent_id as "id" from list_abandoned_card_intents()`,
   )
 
-/** Forgets intents that were closed long ago. */
+/** Forgets intents that were closed, and removals that were done, long ago. */
 export const deleteOldIntents = (db: Queryable, before: Instant) =>
   db.rows(sql`select delete_old_card_intents(${before}::timestamptz) as "n"`)
 
@@ -97,15 +97,62 @@ export const REMOVAL_CHANNEL = 'card_removal'
 
 export const announceRemoval = (tx: Transaction) => tx.rows(sql`select pg_notify(${REMOVAL_CHANNEL}, '')`)
 
-/** Finds whether another method is kept at the gateway under the same token. */
-export const isTokenShared = async (tx: Transaction, gateway: Id, token: string): Promise<boolean> =>
-  (
-    await oneRow<{ exists: boolean }>(
-      tx,
-      sql`select exists (select 1 from payment_methods
-                          where account_id = ${tx.account} and gateway_id = ${gateway} and gateway_token = ${token}) as "exists"`,
-    )
-  ).exists
+/** A card at a gateway. One gateway gives one card one token, however often it is stored; another gives a new one each time. */
+export interface CardAtGateway {
+  gatewayId: Id
+  gatewayToken: string
+}
+
+/**
+ * Locks a token until the end of the transaction: whoever begins to use it and whoever has it removed take turns. One that moves on in a single
+ * transaction, from a session to a method, needs no lock.
+ */
+export const lockToken = (tx: Transaction, { gatewayId, gatewayToken }: CardAtGateway) =>
+  tx.rows(
+    sql`select pg_advisory_xact_lock(hashtextextended(${`card ${tx.account} ${gatewayId} ${gatewayToken}`}, 0))::text as "got"`,
+  )
+
+/**
+ * Finds whether something is kept under a token: a method, what a session has captured, the card of a sale without an outcome, or that of a try.
+ * One statement, because a card moves from one to the other.
+ */
+export const isTokenUsed = async (tx: Transaction, { gatewayId, gatewayToken }: CardAtGateway): Promise<boolean> => {
+  const isIt = fragment`account_id = ${tx.account} and gateway_id = ${gatewayId}`
+  const { isUsed } = await oneRow<{ isUsed: boolean }>(
+    tx,
+    sql`select exists (select 1 from payment_methods where ${isIt} and gateway_token = ${gatewayToken})
+            or exists (select 1 from capture_sessions where ${isIt} and gateway_token = ${gatewayToken})
+            or exists (select 1 from capture_sales where ${isIt} and gateway_token = ${gatewayToken})
+            or exists (select 1 from collection_tries where ${isIt} and new_card ->> 'gatewayToken' = ${gatewayToken}) as "isUsed"`,
+  )
+  return isUsed
+}
+
+/**
+ * Begins to use the token that a gateway answered for a locked intent. False where its card may be gone: the gateway was asked to remove what it
+ * has under the same token while the intent was open. A removal without an answer may arrive for two minutes.
+ */
+export async function takeToken(
+  tx: Transaction,
+  { id, gatewayId }: Pick<CardIntent, 'id' | 'gatewayId'>,
+  gatewayToken: string,
+): Promise<boolean> {
+  await lockToken(tx, { gatewayId, gatewayToken })
+  const { isRemoved } = await oneRow<{ isRemoved: boolean }>(
+    tx,
+    sql`select exists (select 1 from card_removals r join card_intents i on i.account_id = ${tx.account} and i.card_intent_id = ${id}
+                        where r.account_id = ${tx.account} and r.gateway_id = ${gatewayId} and r.gateway_token = ${gatewayToken}
+                          and r.asked_at is not null
+                          and coalesce(r.finished_at, r.asked_at + interval '2 minutes') >= i.created_at) as "isRemoved"`,
+  )
+  return !isRemoved
+}
+
+/** Notes that the gateway is about to be asked to remove the card of a claimed removal. */
+export const noteRemoving = (tx: Transaction, removal: Id, { gatewayToken }: CardAtGateway) =>
+  tx.rows(sql`
+    update card_removals set gateway_token = ${gatewayToken}, asked_at = clock_timestamp()
+     where account_id = ${tx.account} and card_removal_id = ${removal}`)
 
 /** Lists removals that wait for a worker, of all accounts. */
 export const listWaitingRemovals = (db: Queryable) =>
@@ -121,7 +168,9 @@ export const claimRemoval = (tx: Transaction, id: Id) =>
         returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference`,
   )
 
-export const deleteRemoval = (tx: Transaction, id: Id) =>
-  tx.rows(sql`delete from card_removals where account_id = ${tx.account} and card_removal_id = ${id}`)
+/** Notes that nothing is left to be removed. The row stays for some days, because of the moment at which the gateway was asked. */
+export const finishRemoval = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update card_removals set finished_at = clock_timestamp(), ${LET_GO} where account_id = ${tx.account} and card_removal_id = ${id}`)
 
 export const removals = leasedRows({ relation: 'card_removals', id: 'card_removal_id' })

@@ -87,7 +87,7 @@ const count = async ({ id }: TestClient, table: 'card_removals' | 'open intents'
     .reader(id)
     .rows<{ n: bigint }>(
       table === 'card_removals'
-        ? sql`select count(*) as "n" from card_removals where account_id = ${id}`
+        ? sql`select count(*) as "n" from card_removals where account_id = ${id} and finished_at is null`
         : sql`select count(*) as "n" from card_intents where account_id = ${id} and closed_at is null`,
     )
   return Number(row?.n)

@@ -61,7 +61,7 @@ async function* keptBytes(): AsyncGenerator<Buffer> {
   }
 }
 
-test('the number of a card is in no file, log line or answer, wherever it was sent', { timeout: 120_000 }, async () => {
+test('the number of a card is in no file, log line or answer, wherever it was sent', async () => {
   const client = await service.newAccount()
   const { customerID } = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body
   const name = `Name${randomInt(1e12)}`

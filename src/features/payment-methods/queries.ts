@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { MandateDates } from './emandate.ts'
 
 export type MethodState = 'unverified' | 'verified' | 'rejected'
@@ -89,7 +89,7 @@ const conditions = ({ customerId }: MethodFilter): Fragment =>
 export const listMethods = (db: Queryable, account: AccountId, filter: MethodFilter, start: PageStart, limit: number) =>
   db.rows<StoredMethod>(sql`
     select ${COLUMNS} from payment_methods m where m.account_id = ${account} ${conditions(filter)}
-     order by m.payment_method_id offset ${start.skip} limit ${limit}`)
+     order by m.payment_method_id ${inPage(start, limit)}`)
 
 export const countMethods = (db: Queryable, account: AccountId, filter: MethodFilter) =>
   countOf(db, sql`select count(*) as "n" from payment_methods m where m.account_id = ${account} ${conditions(filter)}`)

@@ -13,16 +13,19 @@ import {
   announceRemoval,
   type CardIntent,
   type CardRemoval,
+  type CardAtGateway,
   claimRemoval,
   closeIntent,
   deleteOldIntents,
-  deleteRemoval,
+  finishRemoval,
   insertRemoval,
-  isTokenShared,
+  isTokenUsed,
   listAbandonedIntents,
   listWaitingRemovals,
   lockIntent,
   lockIntentsOf,
+  lockToken,
+  noteRemoving,
   REMOVAL_CHANNEL,
   removals,
 } from './intent-queries.ts'
@@ -37,12 +40,12 @@ const ROWS_A_LOOK = 100
 /** Removals that wait for their gateways at a time: a gateway that does not answer holds up few others. */
 const AT_A_TIME = 16
 
-/** Asks for the card of a method that was deleted to be removed, unless another method is kept under the same token. */
+/** Asks for a card that is kept no more to be removed. Whether something else is kept under its token is looked at when that is done. */
 export async function removeAtGateway(
   tx: Transaction,
   { gatewayId, gatewayToken }: Pick<StoredMethod, 'gatewayId' | 'gatewayToken'>,
 ): Promise<void> {
-  if (gatewayId === null || gatewayToken === null || (await isTokenShared(tx, gatewayId, gatewayToken))) return
+  if (gatewayId === null || gatewayToken === null) return
   await insertRemoval(tx, { gatewayId, gatewayToken, reference: null })
   await announceRemoval(tx)
 }
@@ -92,6 +95,14 @@ export const removalDuty = (deps: GatewayDeps): Duty => ({
   },
 })
 
+/** Begins to remove the card of a claimed removal; false where something else is kept under its token. */
+async function beginRemoving(tx: Transaction, removal: Id, card: CardAtGateway): Promise<boolean> {
+  await lockToken(tx, card)
+  if (await isTokenUsed(tx, card)) return false
+  await noteRemoving(tx, removal, card)
+  return true
+}
+
 async function removeOne(
   { db, realClock, log }: DutyDeps,
   deps: GatewayDeps,
@@ -106,32 +117,31 @@ async function removeOne(
   if (!claimed) return
   const { removal, gateway, account } = claimed
   const about = { account, moment: momentOf(account, realClock) }
-  const outcome = await askGateway(deps, about, gateway, (adapter, call) => removed(adapter, call, removal)).catch(
-    (error: unknown) => {
-      log.error({ err: errorFacts(error), account: String(accountId) }, 'a card could not be removed at its gateway')
-      return { kind: 'unknown' as const }
-    },
-  )
+  const isToGo = (gatewayToken: string): Promise<boolean> =>
+    db.transaction(accountId, (tx) => beginRemoving(tx, id, { gatewayId: gateway.id, gatewayToken }))
+  const ask = (adapter: GatewayAdapter, call: GatewayCall) => removed(adapter, call, removal, isToGo)
+  const outcome = await askGateway(deps, about, gateway, ask).catch((error: unknown) => {
+    log.error({ err: errorFacts(error), account: String(accountId) }, 'a card could not be removed at its gateway')
+    return { kind: 'unknown' as const }
+  })
   await db.transaction(accountId, async (tx) => {
-    if (outcome.kind === 'removed') await deleteRemoval(tx, id)
+    if (outcome.kind === 'removed') await finishRemoval(tx, id)
     else await removals.fail(tx, id)
   })
 }
 
 type Removed = { kind: 'removed' } | { kind: 'unknown' } | { kind: 'not_sent' }
 
-async function removed(adapter: GatewayAdapter, call: GatewayCall, removal: CardRemoval): Promise<Removed> {
-  const { gatewayToken, reference } = removal
+/** Has a gateway remove a card, found by the reference of its intent where nobody knows its token, unless it is not to go: it is in use. */
+async function removed(
+  adapter: GatewayAdapter,
+  call: GatewayCall,
+  { gatewayToken, reference }: CardRemoval,
+  isToGo: (token: string) => Promise<boolean>,
+): Promise<Removed> {
   if (!adapter.removeStored) return { kind: 'removed' }
-  if (gatewayToken !== null) return adapter.removeStored(call, gatewayToken)
-  const found = await adapter.findStored?.(call, reference ?? '')
-  switch (found?.kind) {
-    case 'stored':
-      return adapter.removeStored(call, found.token)
-    case 'unknown':
-    case 'not_sent':
-      return found
-    default:
-      return { kind: 'removed' }
-  }
+  const found = gatewayToken === null ? await adapter.findStored?.(call, reference ?? '') : undefined
+  if (found?.kind === 'unknown' || found?.kind === 'not_sent') return found
+  const token = found?.kind === 'stored' ? found.token : gatewayToken
+  return token !== null && (await isToGo(token)) ? adapter.removeStored(call, token) : { kind: 'removed' }
 }

@@ -8,7 +8,9 @@ import {
   noContent,
   type Operation,
   outwardOperation,
+  type PathParams,
   readOperation,
+  type Representation,
   writeOperation,
 } from '../../platform/http/operation.ts'
 import type { Links } from '../../platform/page/links.ts'
@@ -77,8 +79,25 @@ const lists = ({ links }: Deps): Operation[] => [
   }),
 ]
 
-/** Reads one method. Whole numbers are for keys with full permission, and each such read is an event. */
-const reading = ({ db: database, envelope, links }: Deps): Operation =>
+/** Answers a bank account with its whole number, for a key with full permission: each such answer is an event. */
+async function answerRevealed(tx: Transaction, context: RequestContext, deps: Deps, params: PathParams) {
+  const { envelope, links } = deps
+  const method = await methodKind.found(tx, context, params)
+  if (method.kind === 'credit_card') return methodKind.answer(method, context)
+  await recordMethod(tx, context, 'payment_method.revealed', method.id)
+  const shownNumber = openNumber(envelope, context.account.id, method)
+  const mandate = shownMandate(links, context.account.id, method)
+  return { ...methodKind.answer({ ...method, shownNumber, shownMandate: mandate }, context), isSecret: true }
+}
+
+/** Declares what a change of a method answers to a request that prefers return=representation; such a request has full permission. */
+const shown = (deps: Deps): Representation => ({
+  ...methodKind.representation,
+  read: (tx, context, { params }) => answerRevealed(tx, context, deps, params),
+})
+
+/** Reads one method. Whole numbers are for keys with full permission. */
+const reading = (deps: Deps): Operation =>
   readOperation({
     id: 'getPaymentMethod',
     method: 'GET',
@@ -91,20 +110,9 @@ const reading = ({ db: database, envelope, links }: Deps): Operation =>
       if (method.kind === 'credit_card' || context.caller.permission !== 'full')
         return methodKind.answer(method, context)
       // Read once more beside its event: it may have changed or gone since.
-      const revealed = await database.transaction(
-        context.account.id,
-        async (tx) => {
-          const present = await methodKind.found(tx, context, params)
-          await recordMethod(tx, context, 'payment_method.revealed', present.id)
-          return present
-        },
-        { isShared: true },
-      )
-      const shownNumber = openNumber(envelope, context.account.id, revealed)
-      return methodKind.answer(
-        { ...revealed, shownNumber, shownMandate: shownMandate(links, context.account.id, revealed) },
-        context,
-      )
+      return deps.db.transaction(context.account.id, (tx) => answerRevealed(tx, context, deps, params), {
+        isShared: true,
+      })
     },
   })
 
@@ -183,6 +191,7 @@ const bankAccounts = (deps: Deps): Operation[] => [
     tag,
     summary: 'Replace a bank account',
     body: BankMethodIn,
+    representation: shown(deps),
     refusals: { 409: 'The payment method is a card, or of another customer' },
     references: (tx, context, { body }, problems, present) =>
       checkLinkedAccount(tx, deps, context, body, present.id, problems),
@@ -196,7 +205,7 @@ const bankAccounts = (deps: Deps): Operation[] => [
   }),
 ]
 
-const changes = ({ onMethodChanged, onMethodRemoved }: Deps): Operation[] => [
+const changes = (deps: Deps): Operation[] => [
   writeOperation({
     id: 'setPrimaryPaymentMethod',
     method: 'PUT',
@@ -204,9 +213,10 @@ const changes = ({ onMethodChanged, onMethodRemoved }: Deps): Operation[] => [
     tag,
     summary: 'Make a payment method the primary one of its customer',
     success: { status: 204 },
+    representation: shown(deps),
     record: methodKind.editing.record,
     write: async (tx, context, _input, method) => {
-      if (await makePrimary(tx, context, method)) await onMethodChanged(tx, context, method)
+      if (await makePrimary(tx, context, method)) await deps.onMethodChanged(tx, context, method)
       return noContent()
     },
   }),
@@ -217,7 +227,7 @@ const changes = ({ onMethodChanged, onMethodRemoved }: Deps): Operation[] => [
     summary: 'Delete a payment method that is not primary and not named by anything open',
     refusals: { 409: 'The payment method is primary, or is named by something open' },
     write: async (tx, context, _input, method) => {
-      await removeMethod(tx, context, method, onMethodRemoved)
+      await removeMethod(tx, context, method, deps.onMethodRemoved)
       return noContent()
     },
   }),

@@ -202,4 +202,4 @@ test('AutoApply makes at most 1,000 allocations, and says so', async () => {
   expect(refused.body.Errors[0].Message).toContain('1000')
   const { body } = await pay(1000)
   expect(body.Allocations).toHaveLength(1000)
-}, 60_000)
+})

@@ -3,13 +3,13 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
-import { checkCurrencyHeld } from '../currencies/held.ts'
+import { checkCurrencyHeld, noteUnknown } from '../currencies/held.ts'
 import type { Customer } from '../customers/queries.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/allocate.ts'
 import { completeGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
-import { givenFilterOf, givenFilters } from '../money/filters.ts'
+import { paymentFilterOf, paymentFilters } from '../money/filters.ts'
 import {
   countPayments,
   type DrawnIds,
@@ -38,8 +38,9 @@ const tag = 'Payments'
 const list = {
   tag,
   out: paymentShape,
-  filters: givenFilters,
-  filterOf: givenFilterOf,
+  filters: paymentFilters,
+  filterOf: paymentFilterOf,
+  knowsUpdates: true,
   blocks: 'payments',
   rows: listPayments,
   count: countPayments,
@@ -87,13 +88,21 @@ async function resolvePayment(
   }
   const record = { currency: body.CurrencyCode, present: present?.allocations ?? null }
   // All in one exchange; what is read waits for the lock of the customer before it.
-  const [customer, , asked, ids] = await Promise.all([
+  const [customer, ids, asked] = await Promise.all([
     checkCustomerReference(tx, body.customerID, problems),
-    checkCurrencyHeld(tx, body.CurrencyCode, problems),
+    present
+      ? checkCurrencyHeld(tx, body.CurrencyCode, problems).then(() => undefined)
+      : drawIds(tx, body.CurrencyCode, wish.isAuto ? 0 : (wish.entries?.length ?? 0), problems),
     resolveAsked(tx, wish, record, ENTRY_NAMES, problems),
-    present ? undefined : drawPaymentIds(tx, wish.isAuto ? 0 : (wish.entries?.length ?? 0)),
   ])
   return { wanted, customer, asked, ids }
+}
+
+/** Draws the identifiers of a new payment, and notes a currency that the account does not have. */
+async function drawIds(tx: Transaction, currency: string | undefined, count: number, problems: Problems) {
+  const drawn = await drawPaymentIds(tx, count, currency)
+  if (currency !== undefined && !drawn.isHeld) noteUnknown(problems, currency)
+  return drawn
 }
 
 const writing = ({ onLineChanged }: PaymentDeps): Operation[] => [

@@ -5,10 +5,12 @@ import type { Id } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { billEachReturning } from '../billing-run/failing.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import type { Customer } from '../customers/queries.ts'
 import { applyRecurringPlans, billRecurring, planRecurringReturn, recurringContext } from './bill.ts'
 import { type ResolvedRecurring, composeRecurring } from './resolve.ts'
+import { billRecurringBefore, RECURRING_CHARGED_ONCE } from './failing.ts'
 import { recurringCursorOf, nextRecurringActionOn, recurringStatusOf, recurringTermsOf } from './facts.ts'
 import { type Loaded, loadRecurring } from './load.ts'
 import {
@@ -18,11 +20,13 @@ import {
   insertRecurringTaxes,
   listOpenRecurring,
   type RecurringInvoice,
+  type RecurringTaxRow,
   updateRecurring,
   updateRecurringCancelled,
   updateRecurringReactivated,
 } from './queries.ts'
 import { recordRecurringEvent, loadRecurringInvoice } from './record.ts'
+import type { TaxRate } from '../invoices/lines.ts'
 import type { RecurringBody, ShownRecurring } from './wire.ts'
 
 /**
@@ -51,9 +55,17 @@ async function writeLines(tx: Transaction, id: Id, { lines, ownTaxes }: Resolved
     unitPrice: decimalText(line.unitPrice),
   }))
   await insertRecurringCharges(tx, id, charges)
-  const taxes = (ownTaxes ?? []).map(({ name, rate }) => ({ name, rate: decimalText(rate) }))
+  const taxes = (ownTaxes ?? []).map(taxRowOf)
   if (taxes.length > 0) await insertRecurringTaxes(tx, id, taxes)
 }
+
+const taxRowOf = ({ name, rate, category, reasonCode, reason }: TaxRate): RecurringTaxRow => ({
+  name,
+  rate: decimalText(rate),
+  category,
+  reasonCode,
+  reason: reason === null ? null : JSON.stringify(reason),
+})
 
 /** Adds a recurring invoice and makes every invoice of it that is due today. */
 export async function addRecurring(
@@ -75,7 +87,7 @@ export async function addRecurring(
 
 /** Invoices what is due today as it was before the change, and returns the recurring invoice. Throws 409 if it has ended. */
 async function billedAndRunning(tx: Transaction, context: RequestContext, given: Loaded): Promise<ShownRecurring> {
-  await billRecurring(tx, context, given)
+  await billRecurringBefore(tx, context, given)
   const loaded = await loadRecurringInvoice(tx, context, given.recurring.id)
   const status = recurringStatusOf(loaded.recurring, context.moment.today)
   if (status === 'Cancelled' || status === 'Expired')
@@ -123,7 +135,7 @@ export async function reactivateRecurring(
   context: RequestContext,
   given: Loaded,
 ): Promise<ShownRecurring> {
-  await billRecurring(tx, context, given)
+  await billRecurringBefore(tx, context, given)
   const { recurring: r } = await loadRecurringInvoice(tx, context, given.recurring.id)
   const { today, now } = context.moment
   const status = recurringStatusOf(r, today)
@@ -146,14 +158,21 @@ export async function reactivateRecurring(
 const endAfterReturn = ({ endDate }: RecurringInvoice, today: string): string | null =>
   endDate !== null && endDate > today ? endDate : null
 
-/** Resumes the recurring invoices of a customer that is billed again from today. */
+/** Resumes the recurring invoices of a customer that is billed again from today. One that cannot be billed keeps the gap and holds up nothing. */
 export const resumeRecurringInvoices: OnReturn = async (tx, context, customer, gapFrom) => {
   const open = await loadRecurring(tx, tx.account, await listOpenRecurring(tx, tx.account, customer.id))
   if (open.length === 0) return
-  const plans = await recurringContext(tx, context)
-  await applyRecurringPlans(
-    tx,
-    context,
-    open.map((loaded) => planRecurringReturn(loaded, gapFrom, plans)),
-  )
+  const ids = open.map(({ recurring: { id } }) => id)
+  const plans = await recurringContext(tx, context, ids)
+  await billEachReturning(tx, context, {
+    type: 'recurring_invoice',
+    onceConstraint: RECURRING_CHARGED_ONCE,
+    gap: { from: gapFrom, until: context.moment.today },
+    records: open.map((loaded) => ({
+      id: loaded.recurring.id,
+      customerId: customer.id,
+      plan: () => planRecurringReturn(loaded, gapFrom, plans),
+    })),
+    apply: (ready) => applyRecurringPlans(tx, context, ready),
+  })
 }

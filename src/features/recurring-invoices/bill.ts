@@ -1,11 +1,8 @@
-import type { Place } from '../../engine/tax.ts'
 import {
   type PlannedPeriod,
   planNextRecurring,
-  planRecurringBeforeGap,
-  planRecurringDue,
+  planRecurringThroughGaps,
   type RecurringCursor,
-  resumeRecurring,
 } from '../../engine/recurring.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
@@ -15,9 +12,19 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
+import { dueThrough, gapsAfter, markBilled } from '../billing-run/failing.ts'
+import { type FailingState, type Gap, listFailingOf } from '../billing-run/failing-queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN } from '../invoices/issue.ts'
-import { amountsOf, checkAmounts, type LineAmounts, rateMatcher, type TaxRate } from '../invoices/lines.ts'
+import {
+  amountsOf,
+  checkAmounts,
+  type LineAmounts,
+  ownRateOf,
+  rateMatcher,
+  type RatesOf,
+  type TaxRate,
+} from '../invoices/lines.ts'
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { recurringCursorOf, nextRecurringActionOn, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
@@ -34,42 +41,47 @@ export interface RecurringPlan {
   ended: 'expired' | null
   /** Number of periods begun, without the first. */
   renewals: number
+  /** Its failing, with the gaps that the plan does not get past; set only if the recurring invoice is failing. */
+  failing?: FailingState
 }
 
 export interface RecurringContext {
   today: IsoDate
   /** Days of payment terms of customers that have none of their own. */
   paymentTermDays: number
-  taxesAt: (place: Place) => readonly TaxRate[]
+  taxesOf: RatesOf
+  /** The recurring invoices that are failing. */
+  failing: ReadonlyMap<Id, FailingState>
 }
 
 /** Reads everything that planning needs beside the recurring invoices themselves. */
 export async function recurringContext(
   db: Queryable,
   { account, moment }: Pick<IssueContext, 'account' | 'moment'>,
+  ids: readonly Id[] = [],
 ): Promise<RecurringContext> {
+  const [failing, rules] = await Promise.all([
+    listFailingOf(db, account.id, 'recurring_invoice', ids),
+    listTaxRules(db, account.id),
+  ])
   return {
+    failing,
     today: moment.today,
     paymentTermDays: account.paymentTermDays,
-    taxesAt: rateMatcher(await listTaxRules(db, account.id)),
+    taxesOf: rateMatcher(rules),
   }
 }
 
 /** Returns the taxes of a recurring invoice: its own, else those of the tax rules of today. */
 export function ratesOf(
   { recurring: r, taxes }: Loaded,
-  { taxesAt }: Pick<RecurringContext, 'taxesAt'>,
+  { taxesOf }: Pick<RecurringContext, 'taxesOf'>,
 ): readonly TaxRate[] {
-  if (r.hasOwnTaxes) return taxes.map(({ name, rate }) => ({ name, rate, taxNumber: null }))
-  if (r.isWaiveTaxes) return []
-  const place = {
-    countryId: r.countryId === null ? null : Number(r.countryId),
-    countryStateId: r.countryStateId === null ? null : Number(r.countryStateId),
-  }
-  return taxesAt(place)
+  if (r.hasOwnTaxes) return taxes.map(ownRateOf)
+  return taxesOf(r)
 }
 
-export const recurringAmounts = (loaded: Loaded, context: Pick<RecurringContext, 'taxesAt'>): LineAmounts =>
+export const recurringAmounts = (loaded: Loaded, context: Pick<RecurringContext, 'taxesOf'>): LineAmounts =>
   amountsOf(loaded.charges, ratesOf(loaded, context), digitsOf(loaded.recurring.currency))
 
 /** Returns the amounts that every invoice has. Throws 400 if one is out of bounds. */
@@ -91,6 +103,9 @@ function composePeriod(
     id: UNDRAWN,
     customerId: r.customerId,
     customerVersion: r.customerVersion,
+    customerCountryId: r.countryId,
+    customerStateId: r.countryStateId,
+    customerVatNumber: r.vatNumber,
     subscriptionId: null,
     recurringInvoiceId: r.id,
     reference: null,
@@ -131,51 +146,78 @@ export function planRecurring(
   context: RecurringContext,
   dueBy: IsoDate = context.today,
 ): RecurringPlan {
-  const { recurring: r } = loaded
-  const { periods, cursor } = planRecurringDue(recurringTermsOf(r), recurringCursorOf(r), dueBy, context.today)
-  return planOf(loaded, periods, cursor, context, dueBy)
+  return planOf(loaded, context, dueBy, gapsOf(loaded, context))
 }
+
+const gapsOf = ({ recurring: { id } }: Loaded, { failing }: RecurringContext) => failing.get(id)?.gaps ?? []
 
 /** Plans the return of a customer that was not billed since `gapFrom`. Rule: periods that began since then are not billed. */
 export function planRecurringReturn(loaded: Loaded, gapFrom: IsoDate, context: RecurringContext): RecurringPlan {
-  const { recurring: r } = loaded
   const { today } = context
-  const terms = recurringTermsOf(r)
-  const before = planRecurringBeforeGap(terms, recurringCursorOf(r), gapFrom, today)
-  const due = planRecurringDue(terms, resumeRecurring(terms, before.cursor, today), today)
-  return planOf(loaded, [...before.periods, ...due.periods], due.cursor, context, today)
+  return planOf(loaded, context, today, [...gapsOf(loaded, context), { from: gapFrom, until: today }])
 }
 
-function planOf(
+/** Plans what is due up to a day as billed at 0.00, also where it cannot be billed. Returns the periods beside the plan. */
+export function planRecurringSkip(
   loaded: Loaded,
-  periods: readonly PlannedPeriod[],
-  cursor: RecurringCursor,
+  until: IsoDate,
   context: RecurringContext,
-  dueBy: IsoDate,
-): RecurringPlan {
+): { plan: RecurringPlan; periods: readonly PlannedPeriod[] } {
+  const { recurring: r } = loaded
+  const gaps = gapsOf(loaded, context)
+  const { periods, cursor } = planRecurringThroughGaps(
+    recurringTermsOf(r),
+    recurringCursorOf(r),
+    gaps,
+    until,
+    context.today,
+  )
+  return { plan: planBehind(loaded, cursor, context, until), periods }
+}
+
+function planOf(loaded: Loaded, context: RecurringContext, dueBy: IsoDate, gaps: readonly Gap[]): RecurringPlan {
+  const { recurring: r } = loaded
+  const { periods, cursor } = planRecurringThroughGaps(
+    recurringTermsOf(r),
+    recurringCursorOf(r),
+    gaps,
+    dueBy,
+    context.today,
+  )
+  const plan = planBehind(loaded, cursor, context, dueBy)
+  const amounts = periods.length === 0 ? undefined : checkedAmounts(loaded, context)
+  plan.invoices = periods.map((period) => composePeriod(loaded, period, amounts as LineAmounts, context))
+  plan.state.lastInvoiceDate = later(plan.invoices.at(-1)?.invoiceDate ?? '', r.lastInvoiceDate ?? '') || null
+  plan.renewals = periods.filter(({ period }) => period.from !== r.startDate).length
+  return plan
+}
+
+/** Makes the plan that leaves a recurring invoice at a cursor behind everything due on or before a day, without invoices. */
+function planBehind(loaded: Loaded, cursor: RecurringCursor, context: RecurringContext, dueBy: IsoDate): RecurringPlan {
   const { recurring: r } = loaded
   const terms = recurringTermsOf(r)
   const hasEnded = !r.isEndRecorded && terms.endDate !== null && terms.endDate <= dueBy
   const isEndRecorded = r.isEndRecorded || hasEnded
-  const dueOn = nextRecurringActionOn(terms, cursor, isEndRecorded)
+  const known = context.failing.get(r.id)
+  const failing = known && { ...known, gaps: gapsAfter(known.gaps, dueBy) }
+  const dueOn = dueThrough(failing?.gaps ?? [], nextRecurringActionOn(terms, cursor, isEndRecorded))
   assert(dueOn === null || dueOn > dueBy, `nothing is left due on recurring invoice ${r.id} by ${dueBy}`)
-  const amounts = periods.length === 0 ? undefined : checkedAmounts(loaded, context)
-  const invoices = periods.map((period) => composePeriod(loaded, period, amounts as LineAmounts, context))
   return {
     id: r.id,
     recurring: loaded,
-    invoices,
+    invoices: [],
     state: {
       id: r.id,
       wasNextFrom: r.nextFrom,
       wasDueOn: r.dueOn,
       ...cursor,
-      lastInvoiceDate: later(invoices.at(-1)?.invoiceDate ?? '', r.lastInvoiceDate ?? '') || null,
+      lastInvoiceDate: r.lastInvoiceDate,
       dueOn,
       isEndRecorded,
     },
     ended: hasEnded ? 'expired' : null,
-    renewals: periods.filter(({ period }) => period.from !== r.startDate).length,
+    renewals: 0,
+    ...(failing && { failing }),
   }
 }
 
@@ -202,13 +244,19 @@ export async function applyRecurringPlans(
       record: RecurringExpiredOut.write({ recurInvoiceID: r.id, EndDate: r.endDate, isExpired: true }),
     }))
   if (ends.length > 0) await insertEvents(tx, ends)
+  const billed = plans.flatMap(({ failing, state: { dueOn } }) => (failing ? [{ failing, dueOn }] : []))
+  if (billed.length > 0) await markBilled(tx, context, billed)
   const invoices = plans.flatMap((plan) => plan.invoices)
   await issue(tx, context, invoices, { afterIssue: AFTER_ISSUE })
 }
 
+/** Returns whether something of a recurring invoice is to be invoiced today. */
+export const isRecurringDue = ({ recurring: { pausedOn, dueOn } }: Loaded, { moment }: IssueContext): boolean =>
+  pausedOn === null && dueOn !== null && dueOn <= moment.today
+
 /** Invoices what is due today on one recurring invoice, as the billing run would. */
 export async function billRecurring(tx: Transaction, context: IssueContext, loaded: Loaded): Promise<void> {
-  const { recurring: r } = loaded
-  if (r.pausedOn !== null || r.dueOn === null || r.dueOn > context.moment.today) return
-  await applyRecurringPlans(tx, context, [planRecurring(loaded, await recurringContext(tx, context))])
+  if (!isRecurringDue(loaded, context)) return
+  const plans = await recurringContext(tx, context, [loaded.recurring.id])
+  await applyRecurringPlans(tx, context, [planRecurring(loaded, plans)])
 }

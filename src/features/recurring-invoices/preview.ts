@@ -1,5 +1,6 @@
 import type { Moment } from '../../kernel/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
 import { writePreviewed } from '../invoices/preview.ts'
@@ -14,13 +15,14 @@ export function writeRecurringPreview(
 ): string {
   const { recurring: r } = loaded
   const next = composeNext(loaded, context)
+  const texts = paperTextsOf(about.account, about.customer.locale ?? about.account.locale)
   return writePreviewed({
     ...about,
     currency: r.currency,
     poNumber: null,
     collectionMethod: r.collectionMethod ?? collectionMethodOf(r.paymentMethod),
-    notes: r.notes ?? about.account.notes,
-    terms: r.terms ?? about.account.terms,
+    notes: r.notes ?? texts.notes,
+    terms: r.terms ?? texts.terms,
     subscriptionId: null,
     recurringInvoiceId: r.id,
     composed: next,

@@ -1,10 +1,13 @@
+import { notingChanged, onlyUpdated } from '../events/update-queries.ts'
+import type { RecurringStatus } from '../../engine/recurring.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
-import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import type { ExemptCategory, TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 
@@ -41,7 +44,11 @@ export interface RecurringInvoice {
   pausedOn: IsoDate | null
   countryId: bigint | null
   countryStateId: bigint | null
+  vatNumber: string | null
+  isCompany: boolean
   isWaiveTaxes: boolean
+  taxCategory: ExemptCategory | null
+  taxReason: string | null
   paymentMethod: PaymentMethod
   paymentTermDays: number | null
 }
@@ -60,6 +67,9 @@ export interface RecurringTax {
   recurringInvoiceId: Id
   name: string
   rate: Decimal
+  category: TaxCategory | null
+  reasonCode: string | null
+  reason: TaxReason | null
 }
 
 const COLUMNS = fragment`
@@ -69,7 +79,8 @@ const COLUMNS = fragment`
   r.cancelled_on as "cancelledOn", r.is_end_recorded as "isEndRecorded", r.has_own_taxes as "hasOwnTaxes",
   r.collection_method as "collectionMethod", r.gateway_id as "gatewayId", r.payment_method_id as "paymentMethodId", r.notes, r.terms,
   r.last_modified as "lastModified", c.version as "customerVersion", c.suspended_at as "suspendedAt", c.archived_at as "archivedAt", c.paused_on as "pausedOn",
-  c.country_id as "countryId", c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes",
+  c.country_id as "countryId", c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes",
+  c.tax_category as "taxCategory", c.tax_reason as "taxReason", c.is_company as "isCompany",
   c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays"`
 
 const joinedCustomer = (account: AccountId): Fragment =>
@@ -89,29 +100,60 @@ export const findRecurringCustomer = (db: Queryable, account: AccountId, id: Id)
 
 /** Conditions of a list; what is null or left out is none. */
 export interface RecurringFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
   customerId?: CustomerId | null
+  reference?: string | null
+  status?: RecurringStatus | null
 }
 
-const conditions = ({ customerId }: RecurringFilter) =>
-  customerId == null ? NOTHING : fragment`and r.customer_id = ${customerId}`
+const ENDED = (today: IsoDate) => fragment`coalesce(r.end_date <= ${today}, false)`
+
+// The rule `recurringStatus` of the engine as conditions.
+function statusCondition(status: RecurringStatus, today: IsoDate): Fragment {
+  switch (status) {
+    case 'Cancelled':
+      return fragment`and r.cancelled_on is not null`
+    case 'Expired':
+      return fragment`and r.cancelled_on is null and ${ENDED(today)}`
+    case 'Future':
+      return fragment`and r.cancelled_on is null and not ${ENDED(today)} and r.start_date > ${today}`
+    case 'Active':
+      return fragment`and r.cancelled_on is null and not ${ENDED(today)} and r.start_date <= ${today}`
+  }
+}
+
+/** Reference of the service's own: nothing is stored of it. */
+const OWN_REFERENCE = /^RI([1-9]\d{0,15})$/
+
+function referenceCondition(reference: string | null | undefined): Fragment {
+  const [, own] = OWN_REFERENCE.exec(reference ?? '') ?? []
+  return own === undefined
+    ? onlyWith('r.reference', reference)
+    : fragment`and r.recurring_invoice_id = ${own}::bigint and r.reference is null`
+}
+
+const conditions = (account: AccountId, { since, customerId, reference, status }: RecurringFilter, today: IsoDate) =>
+  fragment`${onlyUpdated(account, 'recurring_invoice', 'r.recurring_invoice_id', since)} ${onlyWith('r.customer_id', customerId)} ${referenceCondition(reference)} ${status == null ? NOTHING : statusCondition(status, today)}`
 
 export const listRecurring = (
   db: Queryable,
   account: AccountId,
   filter: RecurringFilter,
-  { skip }: PageStart,
+  start: PageStart,
   limit: number,
+  today: IsoDate,
 ) =>
   db.rows<RecurringInvoice>(sql`
     select ${COLUMNS} from (
-      select * from recurring_invoices r where r.account_id = ${account} ${conditions(filter)}
-       order by r.recurring_invoice_id offset ${skip} limit ${limit}) r ${joinedCustomer(account)}
-     order by r.recurring_invoice_id`)
+      select * from recurring_invoices r where r.account_id = ${account} ${onward(start, 'r.recurring_invoice_id')} ${conditions(account, filter, today)}
+       order by r.recurring_invoice_id ${inPage(start, limit)}) r ${joinedCustomer(account)}
+     order by r.recurring_invoice_id ${direction(start)}`)
 
-export const countRecurring = (db: Queryable, account: AccountId, filter: RecurringFilter) =>
+export const countRecurring = (db: Queryable, account: AccountId, filter: RecurringFilter, today: IsoDate) =>
   countOf(
     db,
-    sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${conditions(filter)}`,
+    sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${conditions(account, filter, today)}`,
   )
 
 export const listRecurringCharges = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
@@ -122,7 +164,8 @@ export const listRecurringCharges = (db: Queryable, account: AccountId, ids: rea
 
 export const listRecurringTaxes = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecurringTax>(sql`
-    select recurring_invoice_tax_id as "id", recurring_invoice_id as "recurringInvoiceId", name, rate
+    select recurring_invoice_tax_id as "id", recurring_invoice_id as "recurringInvoiceId", name, rate,
+           coalesce(category, case when rate > 0 then 'S' end) as "category", reason_code as "reasonCode", reason
       from recurring_invoice_taxes where account_id = ${account} and recurring_invoice_id = any(${`{${ids.join(',')}}`}::bigint[])
      order by recurring_invoice_id, recurring_invoice_tax_id`)
 
@@ -221,10 +264,20 @@ export const insertRecurringCharges = (
     select ${tx.account}, ${id}, * from unnest(${column(rows, 'displayOrder')}::smallint[], ${column(rows, 'name')}::text[],
       ${column(rows, 'description')}::text[], ${column(rows, 'quantity')}::numeric[], ${column(rows, 'unitPrice')}::numeric[])`)
 
-export const insertRecurringTaxes = (tx: Transaction, id: Id, rows: readonly { name: string; rate: string }[]) =>
+export interface RecurringTaxRow {
+  name: string
+  rate: string
+  category: TaxCategory | null
+  reasonCode: string | null
+  /** JSON text. */
+  reason: string | null
+}
+
+export const insertRecurringTaxes = (tx: Transaction, id: Id, rows: readonly RecurringTaxRow[]) =>
   tx.rows(sql`
-    insert into recurring_invoice_taxes (account_id, recurring_invoice_id, name, rate)
-    select ${tx.account}, ${id}, * from unnest(${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[])`)
+    insert into recurring_invoice_taxes (account_id, recurring_invoice_id, name, rate, category, reason_code, reason)
+    select ${tx.account}, ${id}, * from unnest(${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
+      ${column(rows, 'category')}::text[], ${column(rows, 'reasonCode')}::text[], ${column(rows, 'reason')}::jsonb[])`)
 
 /** Writes the cancellation of a recurring invoice. */
 export const updateRecurringCancelled = (tx: Transaction, id: Id, on: IsoDate, at: Instant) =>
@@ -251,5 +304,7 @@ export const deleteRecurringOf = (tx: Transaction, customerId: CustomerId) =>
 /** Takes removed methods out of the recurring invoices of a customer. */
 export const forgetMethodsOfRecurring = (tx: Transaction, customerId: CustomerId) =>
   tx.rows(sql`
-    update recurring_invoices set payment_method_id = null
-     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null`)
+    with changed as (
+      update recurring_invoices set payment_method_id = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null returning recurring_invoice_id as id)
+    ${notingChanged(tx.account, 'recurring_invoice')}`)

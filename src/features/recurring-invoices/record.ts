@@ -52,8 +52,9 @@ export async function recordRecurringEvent(
   context: RequestContext,
   type: EventType & `recurring_invoice.${string}`,
   id: Id,
+  reason: string | null = null,
 ): Promise<ShownRecurring> {
   const row = await loadRecurringInvoice(tx, context, id)
-  await recordChange(tx, context, recurringKind, { type, row, customerId: row.recurring.customerId })
+  await recordChange(tx, context, recurringKind, { type, row, customerId: row.recurring.customerId, reason })
   return row
 }

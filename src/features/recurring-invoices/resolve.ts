@@ -14,10 +14,12 @@ import { listTaxRules } from '../tax-settings/queries.ts'
 import {
   amountsOf,
   checkAmounts,
+  checkTaxes,
   checkTexts,
   foundRates,
   givenRate,
   lineOf,
+  ownRateOf,
   type TaxRate,
   type WrittenLine,
 } from '../invoices/lines.ts'
@@ -52,6 +54,7 @@ export async function resolveRecurring(
   const r = present?.recurring
   checkDates(context, body, problems, r)
   checkTexts(body.RecurInvoiceCharges, present?.charges, 'RecurInvoiceCharges', problems)
+  checkTaxes(body.Taxes, problems)
   const customer = await checkCustomerReference(tx, body.customerID, problems)
   const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
@@ -84,7 +87,7 @@ async function chooseOfRecurring(
 /** Returns the taxes of its own. Rule: absent keeps them, null leaves them to the tax rules, an empty list means no taxes. */
 function ownTaxesOf(body: Partial<RecurringBody>, present?: Loaded): TaxRate[] | null {
   if (body.Taxes !== undefined) return body.Taxes?.map(givenRate) ?? null
-  return present?.recurring.hasOwnTaxes ? present.taxes.map((tax) => ({ ...tax, taxNumber: null })) : null
+  return present?.recurring.hasOwnTaxes ? present.taxes.map(ownRateOf) : null
 }
 
 function checkDates(

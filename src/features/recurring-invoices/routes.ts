@@ -3,6 +3,7 @@ import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import type { BodyOf } from '../../platform/wire/read.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { findCustomerView } from '../customers/queries.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
@@ -12,9 +13,10 @@ import { recurringContext } from './bill.ts'
 import { type ResolvedRecurring, resolveRecurring } from './resolve.ts'
 import { loadRecurring } from './load.ts'
 import { writeRecurringPreview } from './preview.ts'
-import { countRecurring, listRecurring, type RecurringInvoice } from './queries.ts'
+import { countRecurring, listRecurring, type RecurringFilter, type RecurringInvoice } from './queries.ts'
 import { recurringKind, shownRecurring } from './record.ts'
-import { RecurringIn, recurringShape, type ShownRecurring } from './wire.ts'
+import { skipRecurringOperation } from './skip-routes.ts'
+import { recurringFilters, RecurringIn, recurringShape, type ShownRecurring } from './wire.ts'
 
 const tag = 'Recurring invoices'
 /** Number of recurring invoices whose lines are loaded at once: each can have a thousand, so those of a page are never in memory together. */
@@ -35,6 +37,12 @@ async function* shownPortions(
 const list = {
   tag,
   out: recurringShape,
+  filters: recurringFilters,
+  filterOf: ({ Reference, comp_Status }: BodyOf<typeof recurringFilters>): RecurringFilter => ({
+    reference: Reference,
+    status: comp_Status,
+  }),
+  knowsUpdates: true as const,
   rows: listRecurring,
   count: countRecurring,
   pieces: (db: Queryable, context: RequestContext, rows: RecurringInvoice[]) =>
@@ -61,7 +69,7 @@ const reading: Operation[] = [
     method: 'GET',
     path: `${recurringKind.editing.path}/preview`,
     tag,
-    summary: 'The next invoice as it would be made, with its own date; nothing is stored',
+    summary: 'Preview the next invoice, with its own date; nothing is stored',
     success: { status: 200, schema: invoicePreviewShape.schema },
     read: async (db, context, { params }) => {
       const loaded = await recurringKind.found(db, context, params)
@@ -121,4 +129,4 @@ const changing: Operation[] = [
   }),
 ]
 
-export const recurringInvoiceOperations = (): Operation[] => [...reading, ...changing]
+export const recurringInvoiceOperations = (): Operation[] => [...reading, ...changing, skipRecurringOperation()]

@@ -1,5 +1,6 @@
 import { nextRecurringRenewal, resumeRecurring } from '../../engine/recurring.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { amountColumn, dayColumn, optionalDayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, date, longText, requiredReference, text, whole } from '../../platform/wire/fields.ts'
@@ -12,6 +13,7 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
+import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import {
   decimalDigits,
   orNull,
@@ -55,6 +57,9 @@ const taxShape = recordShape<RecurringTax>()(undefined, {
   recurringinvoiceID: [outId(), (tax) => tax.recurringInvoiceId],
   Name: [outText(), (tax) => tax.name],
   Perc: [outNumber('A fraction from 0 to 1'), (tax) => decimalDigits(tax.rate)],
+  Category: [orNull(outWord(TAX_CATEGORIES)), (tax) => tax.category],
+  ReasonCode: [orNull(outText()), (tax) => tax.reasonCode],
+  Reason: [orNull(outTaxReason()), (tax) => tax.reason],
 })
 
 const chargeShape = recordShape<ShownCharge>()(undefined, {
@@ -171,3 +176,8 @@ export const recurringEtag = (row: ShownRecurring): string =>
     chargesOf(row).map(textOfCharge),
     row.taxes.map(textOfTax),
   )
+
+export const recurringFilters = {
+  Reference: optional(text({ takesNumbers: true })),
+  comp_Status: optional(word(STATUSES, { anyCase: true }), 'comp_status'),
+} satisfies Properties

@@ -195,7 +195,7 @@ async function succeed(
       ref: `Refund of payment ${payment.id}`,
       memo: null,
     },
-    { paymentId: payment.failedOn === null ? payment.id : null },
+    { given: payment.failedOn === null ? { kind: 'payment', id: payment.id } : null },
   )
   const ended = { ...refund, state: 'succeeded' as const, adjustmentId: adjustment.id, dated, nextAskAt: null }
   await updatePaymentRefund(tx, ended)

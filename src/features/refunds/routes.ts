@@ -46,6 +46,16 @@ async function foundRefund(tx: Transaction, payment: PaymentRecord, params: Path
   return refund
 }
 
+/** Answers the refunds of the payment in the path. */
+async function answerRefunds(db: Queryable, context: RequestContext, params: PathParams): Promise<Answer> {
+  const paymentId = paymentKind.pathId(params)
+  const [, refunds] = await Promise.all([
+    paymentKind.found(db, context, params),
+    listRefundsOf(db, context.account.id, paymentId),
+  ])
+  return { status: 200, body: refundShape.list.write(refunds, writingOf(context)) }
+}
+
 export const refundOperations = (deps: GatewayDeps): Operation[] => [
   outwardOperation({
     id: 'refundPayment',
@@ -77,14 +87,7 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     tag,
     summary: 'List the refunds of a payment through its gateway',
     success: { status: 200, schema: refundShape.list.schema },
-    read: async (db: Queryable, context: RequestContext, { params }) => {
-      const paymentId = paymentKind.pathId(params)
-      const [, refunds] = await Promise.all([
-        paymentKind.found(db, context, params),
-        listRefundsOf(db, context.account.id, paymentId),
-      ])
-      return { status: 200, body: refundShape.list.write(refunds, writingOf(context)) }
-    },
+    read: (db, context, { params }) => answerRefunds(db, context, params),
   }),
   writeOperation({
     id: 'settleRefundByHand',
@@ -94,6 +97,10 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     summary: 'Settle a refund by hand once its gateway has been silent for 24 hours',
     body: ResultIn,
     success: { status: 204 },
+    representation: {
+      schema: refundShape.list.schema,
+      read: (tx, context, { params }) => answerRefunds(tx, context, params),
+    },
     refusals: { 409: 'Its outcome is known, or the gateway may still answer' },
     record: async (tx, context, { params }) => foundRefund(tx, await paymentKind.locked(tx, context, params), params),
     references: async (_tx, _context, { body }, problems) => checkReason(body, '', problems),

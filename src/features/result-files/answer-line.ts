@@ -115,7 +115,10 @@ async function recorded(
   if (line.kind !== 'credit' || amountMinor === null || currency === null || amountMinor === 0n)
     throw conflict('line_unfit', `Line ${line.id} is no money that came in; it cannot be recorded.`, 'customerID')
   if (!(await hasCurrency(tx, tx.account, currency)))
-    throw conflict('currency_unknown', `This account does not have the currency ${currency}; add it first.`)
+    throw conflict(
+      'currency_unknown',
+      `This account does not have the currency ${currency}; add it with POST /v1/currencies first.`,
+    )
   const dated = afterLock(line.dated, context.account.lockDate)
   const payment = await addPayment(
     tx,

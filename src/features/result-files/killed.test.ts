@@ -74,4 +74,4 @@ test('killed anywhere, the same bytes go on where it was: each line is done once
     expect(await differencesOf(service, shop.client)).toEqual([])
     expect(nth).toBeLessThan(20)
   }
-}, 120_000)
+})

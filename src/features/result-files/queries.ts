@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { column, fragment, type Fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { LineKind, LineState } from './rules.ts'
 
 /** Statements of result files, their lines that wait for a person, and the references of banks that have been read. */
@@ -52,7 +52,7 @@ export const findFileByHash = (db: Queryable, account: AccountId, gatewayId: Id,
 
 export const listResultFiles = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<ResultFile>(sql`
-    select ${fileColumns(account)} from result_files f where f.account_id = ${account} order by f.result_file_id offset ${start.skip} limit ${limit}`)
+    select ${fileColumns(account)} from result_files f where f.account_id = ${account} order by f.result_file_id ${inPage(start, limit)}`)
 
 export const countResultFiles = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from result_files where account_id = ${account}`)

@@ -3,9 +3,11 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
+  type Answer,
   longOperation,
   noContent,
   type Operation,
+  type PathParams,
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
@@ -49,6 +51,12 @@ async function* linesOf(
   }
 }
 
+async function answerFile(db: Queryable, context: RequestContext, deps: Deps, params: PathParams): Promise<Answer> {
+  const row = await file.found(db, context, params)
+  const lines = linesOf(db, deps, context.account.id, row.id)
+  return { status: 200, pieces: resultFileWithLinesShape.pieces({ file: row, lines }, writingOf(context)) }
+}
+
 const reading = (deps: Deps): Operation[] => [
   listOperation({
     id: 'listResultFiles',
@@ -67,11 +75,7 @@ const reading = (deps: Deps): Operation[] => [
     summary: 'Read a result file with its lines that wait, or waited, for a person; lines are kept for 90 days',
     success: { status: 200, schema: resultFileWithLinesShape.schema },
     record: (db, context, params) => file.found(db, context, params),
-    read: async (db, context: RequestContext, { params }) => {
-      const row = await file.found(db, context, params)
-      const lines = linesOf(db, deps, context.account.id, row.id)
-      return { status: 200, pieces: resultFileWithLinesShape.pieces({ file: row, lines }, writingOf(context)) }
-    },
+    read: (db, context, { params }) => answerFile(db, context, deps, params),
   }),
 ]
 
@@ -102,6 +106,10 @@ const writing = (deps: Deps): Operation[] => [
     summary: 'Apply a line to the payment that it returns, record it as a payment of a customer, or close it; once',
     body: ResultLineIn,
     success: { status: 204 },
+    representation: {
+      schema: resultFileWithLinesShape.schema,
+      read: (tx, context, { params }) => answerFile(tx, context, deps, params),
+    },
     refusals: { 409: 'The line was answered before, or the answer does not fit it' },
     record: async (tx, context, { params }) => {
       const { id } = await file.found(tx, context, params)

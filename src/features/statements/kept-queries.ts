@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { KeptStatement } from './kept.ts'
 
 /** Statements that went out by themselves, as they were sent. */
@@ -37,7 +37,7 @@ export const listStatements = (
   db: Queryable,
   account: AccountId,
   { customerId }: StatementFilter,
-  { skip }: PageStart,
+  start: PageStart,
   limit: number,
 ) =>
   // Of the documents, which may have many lines, no more leaves the database than the list shows.
@@ -46,7 +46,7 @@ export const listStatements = (
            (select jsonb_agg(jsonb_build_object('currency', s.value -> 'currency', 'closingMinor', s.value -> 'closingMinor') order by s.ordinality)
               from jsonb_array_elements(document -> 'sections') with ordinality s) as "sections"
       from statements where account_id = ${account} and customer_id = ${customerId}
-     order by statement_id offset ${skip} limit ${limit}`)
+     order by statement_id ${inPage(start, limit)}`)
 
 export const countStatements = (db: Queryable, account: AccountId, { customerId }: StatementFilter) =>
   countOf(db, sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`)

@@ -112,10 +112,11 @@ describe('as JSON a statement', () => {
       expect(reply.statusCode).toBe(200)
       reply.destroy()
     }
-    await vi.waitFor(async () => expect((await client.get(url)).status).toBe(200), { timeout: 20_000 })
-    await vi.waitFor(() => {
+    await vi.waitFor(async () => expect((await client.get(url)).status).toBe(200), { timeout: 30_000 })
+    const free = () => {
       const { total, idle, waiting } = service.db.poolState()
       expect([total - idle, waiting]).toEqual([0, 0])
-    })
+    }
+    await vi.waitFor(free, { timeout: 30_000 })
   })
 })

@@ -41,13 +41,19 @@ const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
     select payment_id as id, ref, dated, failed_on, failed_on is null and ${IS_UNSETTLED} as is_pending, method,
            amount_minor as amount
       from payments where ${theirs}),
-  n as materialized (
+  d as materialized (
     select negative_adjustment_id as id, kind, ref, dated, amount_minor as amount from negative_adjustments where ${theirs}),
+  r as materialized (
+    select d.id, d.ref, greatest(b.dated, d.dated) as dated, b.amount_minor as amount
+      from d join bad_debt_recoveries b on d.kind = 'bad_debt' and b.account_id = ${account} and b.negative_adjustment_id = d.id),
+  n as materialized (
+    select id, kind, ref, dated, amount + coalesce((select sum(r.amount) from r where r.id = d.id), 0)::bigint as amount from d),
   a as materialized (
     select positive_adjustment_id as id, kind, ref, dated, due_date, amount_minor as amount from positive_adjustments where ${theirs})`
 }
 
-// A correction is no movement: shown are the amounts that the documents have now. Of one document and day the lower rank stands first.
+// A correction is no movement: shown are the amounts that the documents have now, of a bad debt with what was recovered of it later. Of one document
+// and day the lower rank stands first.
 const MOVEMENTS = fragment`
   m as materialized (
     select dated, 'invoice' as type, 0 as rank, id, number::text as number, false as is_pending, null::text as method, amount as debit,
@@ -62,7 +68,9 @@ const MOVEMENTS = fragment`
     union all
     select dated, kind, case kind when 'credit_note' then 4 else 5 end, id, ref, false, null, 0, amount from n
     union all
-    select dated, kind, case kind when 'refund' then 6 when 'opening_balance' then 7 else 8 end, id, ref, false, null, amount, 0 from a)`
+    select dated, 'bad_debt_recovered', 6, id, ref, false, null, amount, 0 from r
+    union all
+    select dated, kind, case kind when 'refund' then 7 when 'opening_balance' then 8 else 9 end, id, ref, false, null, amount, 0 from a)`
 
 // What counts as owed and as given on a day, and what joins them then.
 const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fragment`
@@ -73,7 +81,8 @@ const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fr
   given as materialized (
     select 'payment' as kind, id, amount from p where dated <= ${on} and (failed_on is null or failed_on > ${on})
     union all
-    select 'negative_adjustment', id, amount from n where dated <= ${on}),
+    select 'negative_adjustment', id, amount - coalesce((select sum(r.amount) from r where r.id = n.id and r.dated <= ${on}), 0)::bigint
+      from n where dated <= ${on}),
   l as materialized (
     select given_kind, given_id, owed_kind, owed_id, amount_minor as amount from allocations
      where account_id = ${account} and customer_id = ${customerId} and dated <= ${on} and (ended_on is null or ended_on > ${on}))`

@@ -57,7 +57,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     method: 'GET',
     path: '/v1/customers/{customerID}/balances',
     tag,
-    summary: 'What a customer owes, by currency and age',
+    summary: 'Read what a customer owes, by currency and age',
     success: { status: 200, schema: customerBalanceShape.list.schema },
     read: async (db, context, { params }) => {
       const customer = await foundCustomer(db, context, params)
@@ -71,7 +71,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     method: 'GET',
     path: '/v1/customers/{customerID}/statement',
     tag,
-    summary: 'A statement of some days, both included: of one currency as JSON, of all as PDF',
+    summary: 'Read a statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
     success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
@@ -100,7 +100,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
     hasStrictQuery: true,
     path: '/v1/customers/{customerID}/statements',
     tag,
-    summary: 'The automatic statements of a customer, as they were sent',
+    summary: 'List the automatic statements of a customer, as they were sent',
     out: keptStatementShape,
     parent: ofCustomerInPath,
     rows: listStatements,
@@ -112,7 +112,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
     method: 'GET',
     path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
     tag,
-    summary: 'An automatic statement as a PDF, as it was sent',
+    summary: 'Download an automatic statement as a PDF, as it was sent',
     success: { status: 200, media: ['application/pdf'] },
     refusals: PDF_REFUSALS,
     read: async (db, { account }, { params }) => {

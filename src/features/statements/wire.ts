@@ -82,6 +82,7 @@ const WORDS = {
   payment: 'Payment',
   credit_note: 'Credit note',
   bad_debt: 'Written off',
+  bad_debt_recovered: 'Written off, since paid',
   refund: 'Refund',
   opening_balance: 'Opening balance',
   interest: 'Interest',

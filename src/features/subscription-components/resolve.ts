@@ -11,6 +11,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { fillComponentIds } from '../packages/by-code.ts'
 import { bracketFromJson } from '../invoices/brackets.ts'
 import { type AttachableVersion, listAttachable, type StoredComponent } from './queries.ts'
 import type { SubscriptionComponentBody } from './wire.ts'
@@ -34,13 +35,14 @@ export async function findComponents(
   problems: Problems,
 ): Promise<WishedComponent[]> {
   if (!list || list.length === 0) return []
-  const ids = list.flatMap(({ componentID }) => (componentID === undefined ? [] : [componentID]))
+  await fillComponentIds(tx, tx.account, list, 'componentUsage', problems)
+  const ids = list.flatMap(({ componentID }) => (componentID == null ? [] : [componentID]))
   const versions = await listAttachable(tx, tx.account, [...new Set(ids)], currency ?? '')
   const seen = new Set<ComponentId>()
   return list.flatMap((body, index) => {
     const field = `componentUsage[${index}]`
     const id = body.componentID
-    if (id === undefined) return []
+    if (id == null) return []
     if (seen.has(id)) {
       problems.add('duplicate_component', `${field}.componentID`, `Component ${id} stands in the list twice.`)
       return []

@@ -3,7 +3,7 @@ import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Reports of usage as they came. */
@@ -127,7 +127,7 @@ export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter
                and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
       from usage_entries u
      where u.account_id = ${account} ${conditions(filter)}
-     order by u.usage_id offset ${start.skip} limit ${limit}`)
+     order by u.usage_id ${inPage(start, limit)}`)
 
 export const countUsage = (db: Queryable, account: AccountId, filter: UsageFilter) =>
   countOf(db, sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} ${conditions(filter)}`)

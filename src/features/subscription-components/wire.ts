@@ -70,7 +70,8 @@ const addingOnly = (): Field<boolean> => ({
 })
 
 const componentInputs = {
-  componentID: required(requiredReference()),
+  componentID: optional(reference()),
+  ComponentCode: optional(text({ takesNumbers: true })),
   componentVersionID: optional(reference()),
   componentVersionNumber: optional(whole(1, 2_147_483_647)),
   Memo: optional(longText()),
@@ -103,7 +104,12 @@ const usageInputs = {
 } satisfies Properties
 
 const ignored = ['componentVersionID', 'componentVersionNumber']
-const entryInputs = { componentID: required(requiredReference()), ...usageInputs } satisfies Properties
+const componentNames = {
+  componentID: optional(reference()),
+  ComponentCode: optional(text({ takesNumbers: true })),
+} satisfies Properties
+
+const entryInputs = { ...componentNames, ...usageInputs } satisfies Properties
 export type UsageBody = BodyOf<typeof entryInputs>
 
 const EntryIn = objectOf(entryInputs, { name: 'UsageEntry', ignored })
@@ -112,7 +118,7 @@ const EntriesIn = objectOf({ componentUsage: required(entriesIn) }, { name: 'Usa
 
 const recordInputs = {
   componentUsage: optional(entriesIn),
-  componentID: optional(reference()),
+  ...componentNames,
   NumUnits: optional(units()),
   isSetUnits: optional(flagOrNumber()),
   Date: optional(date()),
@@ -129,7 +135,7 @@ export type RecordUsageBody = BodyOf<typeof recordInputs>
 
 const bulkInputs = {
   subscriptionID: required(requiredReference()),
-  componentID: required(requiredReference()),
+  ...componentNames,
   NumUnits: required(units(ZERO)),
   isSetUnits: optional(addingOnly()),
   Date: optional(date()),
@@ -189,5 +195,5 @@ export const usageShape = recordShape<ReadUsage>()('Usage', {
 export const usageFilters = {
   from: optional(date()),
   to: optional(date()),
-  componentID: optional(reference()),
+  ...componentNames,
 } satisfies Properties

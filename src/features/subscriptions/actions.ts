@@ -1,8 +1,14 @@
+import { refuseOn } from '../../platform/database/failures.ts'
+import type { ComponentId } from '../../kernel/ids.ts'
+import { conflict } from '../../kernel/fault.ts'
 import { stateOf } from './state.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { sendNewWords } from '../customers/words.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import { applyPlans, billSubscription, planContext, planSubscriptionReturn } from './bill.ts'
+import { CHARGED_ONCE } from './failing.ts'
+import { billEachReturning } from '../billing-run/failing.ts'
 import { updateShown } from '../subscription-components/queries.ts'
 import type { SubscriptionComponentBody } from '../subscription-components/wire.ts'
 import { writeComponentsOf } from './written-components.ts'
@@ -20,7 +26,11 @@ export async function addSubscription(
   body: SubscriptionBody,
 ): Promise<ShownSubscription> {
   const { row, set } = composeSubscription(resolved, body, context)
-  const id = await insertSubscription(tx, tx.account, row, context.moment.now)
+  const id = await refuseOn(
+    insertSubscription(tx, tx.account, row, context.moment.now),
+    subscriptionReferenceTaken(row.reference),
+  )
+  sendNewWords(tx, 'subscriptions', [{ id, texts: [row.reference] }])
   if (set.components.length > 0) {
     await writeComponentsOf(tx, [{ subscriptionId: id, before: [], after: set.components }], context.moment.today)
     await updateShown(tx, tx.account, id, shownOf(body.componentUsage ?? []))
@@ -35,17 +45,33 @@ export async function addSubscription(
   return loadSubscription(tx, id)
 }
 
+/** Returns the refusal of a reference that another subscription has. */
+export const subscriptionReferenceTaken = (reference: string | null) => ({
+  subscriptions_reference_key: () =>
+    conflict('reference_taken', `Another subscription has the Reference ${JSON.stringify(reference)}.`, 'Reference'),
+})
+
 /** Returns the memo and flag of each component in a list, as answers show them. */
 export const shownOf = (list: readonly SubscriptionComponentBody[]) =>
-  list.map(({ componentID, Memo }) => ({ componentId: componentID, memo: Memo ?? null, isSetUnits: false }))
+  list.map(({ componentID, Memo }) => ({
+    componentId: componentID as ComponentId,
+    memo: Memo ?? null,
+    isSetUnits: false,
+  }))
 
-/** Resumes the subscriptions of a customer that is billed again from today. */
+/** Resumes the subscriptions of a customer that is billed again from today. One that cannot be billed keeps the gap and holds up nothing. */
 export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFrom) => {
   const open = await listOpenSubscriptions(tx, tx.account, customer.id)
   const plans = await planContext(tx, context, open)
-  await applyPlans(
-    tx,
-    context,
-    open.map((s) => planSubscriptionReturn(s, gapFrom, plans)),
-  )
+  await billEachReturning(tx, context, {
+    type: 'subscription',
+    onceConstraint: CHARGED_ONCE,
+    gap: { from: gapFrom, until: context.moment.today },
+    records: open.map((s) => ({
+      id: s.id,
+      customerId: s.customerId,
+      plan: () => planSubscriptionReturn(s, gapFrom, plans),
+    })),
+    apply: (ready) => applyPlans(tx, context, ready),
+  })
 }

@@ -1,9 +1,8 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import type { ComponentState, SubscriptionFacts } from '../../engine/subscription/components.ts'
-import { planReturn } from '../../engine/subscription/resume.ts'
+import { planThroughGaps } from '../../engine/subscription/gaps.ts'
 import type { PlannedInvoice } from '../../engine/subscription/renewal.ts'
-import { planSubscriptionDue, type SubscriptionPlan, withEnd } from '../../engine/subscription/plan-due.ts'
-import type { Place } from '../../engine/tax.ts'
+import { type SubscriptionPlan, withEnd } from '../../engine/subscription/plan-due.ts'
 import { assert } from '../../kernel/assert.ts'
 import { addDays, type IsoDate, later } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
@@ -12,11 +11,13 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { invalid } from '../../kernel/fault.ts'
 import { isAmountInBounds } from '../../kernel/money.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { dueThrough, gapsAfter, markBilled } from '../billing-run/failing.ts'
+import { type FailingState, listFailingOf } from '../billing-run/failing-queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN, type ZeroCharge } from '../invoices/issue.ts'
 import { insertEvents, type NewEvent } from '../events/queries.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
-import { rateMatcher, taxedAmounts, type TaxRate } from '../invoices/lines.ts'
+import { rateMatcher, type RatesOf, taxedAmounts } from '../invoices/lines.ts'
 import { listPendingOffers, updateAppliedOffer } from './change-queries.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
 import type { ComponentsChange } from '../subscription-components/write.ts'
@@ -46,17 +47,22 @@ export interface BillingPlan {
   components?: ComponentsChange
   /** Negative charges of components that no invoice can hold, and that become credit notes. */
   credits?: readonly PlannedCharge[]
+  /** Its failing, with the gaps that the plan does not get past; set only if the subscription is failing. */
+  failing?: FailingState
 }
 
 export interface PlanContext {
   today: IsoDate
   /** Days of payment terms of customers that have none of their own. */
   paymentTermDays: number
-  taxesAt: (place: Place) => readonly TaxRate[]
+  /** The taxes that the tax rules put on a customer today. */
+  taxesOf: RatesOf
   /** The offers that pending changes of package or term ask for, by subscription. */
   offers: ReadonlyMap<Id, PendingOffer>
   /** The components of each subscription that has any. */
   components: ReadonlyMap<Id, readonly ComponentState[]>
+  /** The subscriptions that are failing. */
+  failing: ReadonlyMap<Id, FailingState>
 }
 
 /** Reads everything that planning needs beside the subscriptions themselves. */
@@ -70,27 +76,21 @@ export async function planContext(
     .map(({ id }) => id)
   const offers = changing.length === 0 ? [] : await listPendingOffers(db, context.account.id, changing)
   const withComponents = subscriptions.filter(({ componentsRevision }) => componentsRevision > 0).map(({ id }) => id)
-  const stored = await listStoredComponents(db, context.account.id, withComponents)
+  const ids = subscriptions.map(({ id }) => id)
+  const [failing, stored, rules] = await Promise.all([
+    listFailingOf(db, context.account.id, 'subscription', ids),
+    listStoredComponents(db, context.account.id, withComponents),
+    listTaxRules(db, context.account.id),
+  ])
   return {
+    failing,
     components: new Map([...stored].map(([id, components]) => [id, components.map(({ state }) => state)])),
     offers: new Map(offers.map((offer) => [offer.subscriptionId, offer])),
     today: context.moment.today,
     paymentTermDays: context.account.paymentTermDays,
-    taxesAt: rateMatcher(await listTaxRules(db, context.account.id)),
+    taxesOf: rateMatcher(rules),
   }
 }
-
-/** Returns the taxes that the tax rules put on a customer today; none if it is exempt. */
-export const taxesOf = (
-  s: Pick<BillableSubscription, 'isWaiveTaxes' | 'countryId' | 'countryStateId'>,
-  context: PlanContext,
-): readonly TaxRate[] =>
-  s.isWaiveTaxes
-    ? []
-    : context.taxesAt({
-        countryId: s.countryId === null ? null : Number(s.countryId),
-        countryStateId: s.countryStateId === null ? null : Number(s.countryStateId),
-      })
 
 /**
  * Completes a planned invoice by its taxes and dates. Returns undefined if all its charges round to zero, because such charges have no
@@ -106,7 +106,7 @@ export function composePlanned(
     : planned.charges.filter(({ netMinor }) => netMinor !== 0n)
   if (lines.length === 0) return undefined
   const netMinor = lines.map((charge) => charge.netMinor)
-  const amounts = taxedAmounts(netMinor, taxesOf(s, context))
+  const amounts = taxedAmounts(netMinor, context.taxesOf(s))
   const digits = digitsOf(s.currency)
   if (![...netMinor, amounts.totalMinor].every((amount) => isAmountInBounds(amount, digits)))
     throw invalid('amount_too_large', 'An amount of the invoice reaches 1,000,000,000,000.')
@@ -114,6 +114,9 @@ export function composePlanned(
     id: UNDRAWN,
     customerId: s.customerId,
     customerVersion: s.customerVersion,
+    customerCountryId: s.countryId,
+    customerStateId: s.countryStateId,
+    customerVatNumber: s.vatNumber,
     subscriptionId: s.id,
     recurringInvoiceId: null,
     reference: null,
@@ -145,7 +148,8 @@ export function planSubscription(
   dueBy: IsoDate = context.today,
 ): BillingPlan {
   const before = factsOf(s, context)
-  return planFrom(s, before, planSubscriptionDue(before, dueBy), context, dueBy)
+  const plan = planThroughGaps(before, dueBy, context.failing.get(s.id)?.gaps ?? [])
+  return planFrom(s, before, plan, context, dueBy)
 }
 
 const factsOf = (s: BillableSubscription, { offers, components }: PlanContext): SubscriptionFacts => ({
@@ -174,10 +178,14 @@ function planFrom(
   const subscription: BillableSubscription = appliedOffer ?? given
   const ended = given.isEndRecorded ? null : plan.ended
   const state = rowAfter(subscription, plan, given.isEndRecorded || ended !== null, dueBy)
+  const known = context.failing.get(given.id)
+  const failing = known && { ...known, gaps: gapsAfter(known.gaps, dueBy) }
+  if (failing) state.dueOn = dueThrough(failing.gaps, state.dueOn)
   assert(state.dueOn === null || state.dueOn > dueBy, `nothing is left due on subscription ${given.id} by ${dueBy}`)
   const planned: BillingPlan = { subscription, invoices: [], zeroCharges: [], state, ended, renewals: 0 }
   composeAll(planned, plan, context)
   if (appliedOffer) planned.appliedOffer = appliedOffer
+  if (failing) planned.failing = failing
   if (before.components.length > 0) {
     planned.components = { subscriptionId: given.id, before: before.components, after: plan.components }
     planned.credits = plan.credited
@@ -200,7 +208,8 @@ const dated = (invoices: readonly PlannedInvoice[], context: PlanContext): Plann
 /** Plans the return of a customer that was not billed since `gapFrom`: first what fell due before that day, then what is due today. */
 export function planSubscriptionReturn(s: BillableSubscription, gapFrom: IsoDate, context: PlanContext): BillingPlan {
   const before = factsOf(s, context)
-  return planFrom(s, before, planReturn(before, gapFrom, context.today), context, context.today)
+  const gaps = [...(context.failing.get(s.id)?.gaps ?? []), { from: gapFrom, until: context.today }]
+  return planFrom(s, before, planThroughGaps(before, context.today, gaps), context, context.today)
 }
 
 /** Returns a charge as one of nothing: it counts as billed, so later charges of its cycle are differences to its facts. */
@@ -216,7 +225,7 @@ const freed = (charge: PlannedCharge): PlannedCharge => ({
 /** Plans what falls due on a subscription up to a day, which is not after today, as billed at 0.00, also where it cannot be billed. */
 export function planSkip(s: BillableSubscription, until: IsoDate, context: PlanContext): BillingPlan {
   const before = factsOf(s, context)
-  const due = planSubscriptionDue(before, until)
+  const due = planThroughGaps(before, until, context.failing.get(s.id)?.gaps ?? [])
   const charges = [...due.invoices.flatMap((planned) => planned.charges), ...due.credited].map((charge) => {
     const { spreadBy: _, ...skipped } = freed(charge)
     return skipped
@@ -303,6 +312,8 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
     plans.flatMap(({ components }) => components ?? []),
     context.moment.today,
   )
+  const billed = plans.flatMap(({ failing, state: { dueOn } }) => (failing ? [{ failing, dueOn }] : []))
+  if (billed.length > 0) await markBilled(tx, context, billed)
   const invoices = plans.flatMap((plan) => plan.invoices)
   await issue(tx, context, invoices, {
     afterIssue: AFTER_ISSUE,

@@ -1,13 +1,14 @@
+import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import type { InvoicedCharge } from '../../engine/subscription/coverage.ts'
 import { wholePriceOf } from '../../engine/explain.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import type { Charge } from '../invoices/queries.ts'
-import type { BillableSubscription, PendingOffer } from './queries.ts'
+import type { BillableSubscription, PendingOffer, Subscription } from './queries.ts'
 
 /** Statements that only changes of a subscription need. */
 
@@ -135,14 +136,14 @@ export const updateDetails = (
   account: AccountId,
   id: SubscriptionId,
   to: Pick<
-    BillableSubscription,
-    'leadDays' | 'poNumber' | 'collectionMethod' | 'gatewayId' | 'paymentMethodId' | 'dueOn'
+    Subscription,
+    'leadDays' | 'poNumber' | 'reference' | 'collectionMethod' | 'gatewayId' | 'paymentMethodId' | 'dueOn'
   >,
   at: Instant,
 ) =>
   tx.rows(sql`
     with stands as (update subscription_billing set due_on = ${to.dueOn} where account_id = ${account} and subscription_id = ${id})
-    update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, collection_method = ${to.collectionMethod},
+    update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, reference = ${to.reference}, collection_method = ${to.collectionMethod},
       gateway_id = ${to.gatewayId}, payment_method_id = ${to.paymentMethodId},
       last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
@@ -155,3 +156,21 @@ export const updateAppliedOffer = (tx: Transaction, account: AccountId, to: Bill
       anchor_day = ${to.anchorDay}, term = ${to.term}, term_type = ${to.termType}, pending_package_version_id = null,
       pending_package_rate_term_id = null
      where account_id = ${account} and subscription_id = ${to.id}`)
+
+/** Returns the places, in a list, of the charges that are stored already, by what makes a charge unique. */
+export async function listCharged(
+  db: Queryable,
+  account: AccountId,
+  charges: readonly { subscriptionId: SubscriptionId; charge: PlannedCharge }[],
+): Promise<ReadonlySet<number>> {
+  const rows = charges.map(({ charge, subscriptionId }) => ({ ...charge, subscriptionId }))
+  const found = await db.rows<{ place: number }>(sql`
+    select r.place::integer - 1 as "place"
+      from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'stretch')}::integer[], ${column(rows, 'itemId')}::bigint[],
+        ${column(rows, 'kind')}::text[], ${column(rows, 'from')}::date[], ${column(rows, 'part')}::integer[],
+        ${column(rows, 'bracketIndex')}::integer[]) with ordinality as r(subscription, stretch, item, kind, period_from, part, bracket, place)
+     where exists (select 1 from charges c where c.account_id = ${account} and c.subscription_id = r.subscription and c.stretch = r.stretch
+                     and c.item_id = r.item and c.kind = r.kind and c.period_from is not distinct from r.period_from and c.part = r.part
+                     and c.bracket_index = r.bracket)`)
+  return new Set(found.map(({ place }) => place))
+}

@@ -21,14 +21,22 @@ import { hasEnded, isFuture } from '../../engine/subscription/subscription.ts'
 import { conflict, type Fault, invalid, missing, type Problems } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
-import { type Answer, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import {
+  type Answer,
+  noContent,
+  type Operation,
+  type Representation,
+  writeOperation,
+} from '../../platform/http/operation.ts'
 import { loadInvoiceParts } from '../invoices/load-parts.ts'
 import { listInvoicesByIds } from '../invoices/queries.ts'
 import { subscriptionKind } from './record.ts'
 import { type ChangeMade, changeSubscription, type ChangeSubject, pauseOf } from './change.ts'
 import {
   ChangeEndDateIn,
+  ChangeMadeOut,
+  changeMadeToWire,
   ChangePackageIn,
   ChangePreviewOut,
   changePreviewToWire,
@@ -42,20 +50,25 @@ import { PERIODS_MAX, trialEnd } from './resolve.ts'
 import { resolveOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
 import { type Subscription } from './queries.ts'
 import { withOpeningKept } from '../subscription-components/count-usage.ts'
-import { subscriptionEtag } from './wire.ts'
+import { presented, subscriptionEtag } from './wire.ts'
 
 const tag = 'Subscriptions'
 
+/** Declares what a change answers to a request that prefers return=representation; it answers that by itself. */
+export const changeRepresentation: Representation<never> = { schema: ChangeMadeOut.schema, headers: ['ETag'] }
+
 /**
- * Answers 204; if the request asks for a preview, 200 with the invoices and credit notes that the change would make, and drops the change.
+ * Answers 204; if the request asks for a preview, 200 with the invoices and credit notes that the change would make, and drops the change; if
+ * it prefers return=representation, 200 with those that the change has made, and the subscription.
  */
 export async function answerChange(
   tx: Transaction,
   context: RequestContext,
   made: ChangeMade,
-  isPreview: boolean | null | undefined,
+  { query: { preview }, isRepresented }: { query: { preview?: boolean | null }; isRepresented: boolean },
 ): Promise<Answer> {
-  if (!isPreview) return noContent(subscriptionEtag(made.subscription))
+  const etag = subscriptionEtag(made.subscription)
+  if (!preview && !isRepresented) return noContent(etag)
   const { account, moment } = context
   const invoices = await loadInvoiceParts(
     tx,
@@ -63,11 +76,13 @@ export async function answerChange(
     await listInvoicesByIds(tx, account.id, made.invoiceIds),
     moment.today,
   )
-  const wire = changePreviewToWire(
-    { invoices, creditNotes: made.creditNotes, currency: made.subscription.currency },
-    { timeZone: account.timeZone, today: moment.today },
-  )
-  return { status: 200, body: ChangePreviewOut.write(wire), isPreview: true }
+  const { creditNotes, subscription } = made
+  const documents = { invoices, creditNotes, currency: subscription.currency }
+  const writing = writingOf(context)
+  if (preview)
+    return { status: 200, body: ChangePreviewOut.write(changePreviewToWire(documents, writing)), isPreview: true }
+  const wire = changeMadeToWire(documents, presented(subscription, moment.today), writing)
+  return { status: 200, body: ChangeMadeOut.write(wire), etag }
 }
 
 const ended = (s: Subscription): Fault =>
@@ -104,11 +119,12 @@ function offerOperation(about: {
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: { 409: 'The subscription has ended, nothing would change, or the package cannot be used' },
     record: subscriptionKind.editing.record,
     references: (tx, _context, { body }, problems: Problems, s) => about.find(tx, s, body, problems),
     etag: subscriptionEtag,
-    write: async (tx, context, { body, query }, s, found) => {
+    write: async (tx, context, { body, ...input }, s, found) => {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         const { today } = context.moment
         checkRunning(subject, today)
@@ -133,7 +149,7 @@ function offerOperation(about: {
           plan: plan(changeAtRenewal(subject.state, about.kind, offer, { charges, today })),
         }
       })
-      return answerChange(tx, context, made, query.preview)
+      return answerChange(tx, context, made, input)
     },
   })
 }
@@ -159,6 +175,7 @@ const cancelling = (): Operation =>
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: { 409: 'The subscription has ended, or ends no later than its next renewal' },
     record: async (tx, context, { params }) => {
       const kind = params['kind']?.toLowerCase() ?? ''
@@ -170,7 +187,7 @@ const cancelling = (): Operation =>
     write: async (
       tx,
       context,
-      { body, query },
+      { body, ...input },
       { subscription, kind }: { subscription: Subscription; kind: CancelKind },
     ) => {
       const made = await changeSubscription(
@@ -191,7 +208,7 @@ const cancelling = (): Operation =>
           }
         },
       )
-      return answerChange(tx, context, made, query.preview)
+      return answerChange(tx, context, made, input)
     },
   })
 
@@ -204,10 +221,11 @@ const dating = (): Operation[] => [
     summary: 'Move the start of a subscription that has not begun',
     body: ChangeStartDateIn,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: { 409: 'The subscription has begun or ended, or ended after the new start before it was started again' },
     record: subscriptionKind.editing.record,
     etag: subscriptionEtag,
-    write: async (tx, context, { body }, s: Subscription) => {
+    write: async (tx, context, { body, ...input }, s: Subscription) => {
       const rate = await presentRate(tx, s)
       const made = await changeSubscription(tx, context, s, (subject) => {
         checkRunning(subject, context.moment.today)
@@ -218,7 +236,7 @@ const dating = (): Operation[] => [
         checkPeriods(begun, context.moment.today, 'StartDate')
         return { plan: begun, event: 'subscription.changed' }
       })
-      return answerChange(tx, context, made, false)
+      return answerChange(tx, context, made, { query: {}, isRepresented: input.isRepresented })
     },
   }),
   writeOperation({
@@ -231,12 +249,13 @@ const dating = (): Operation[] => [
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: {
       409: 'The subscription has ended, or the new end lies before today or, without pro rata, inside what is invoiced',
     },
     record: subscriptionKind.editing.record,
     etag: subscriptionEtag,
-    write: async (tx, context, { body, query }, s: Subscription) => {
+    write: async (tx, context, { body, ...input }, s: Subscription) => {
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
         checkRunning(subject, context.moment.today)
         return {
@@ -247,7 +266,7 @@ const dating = (): Operation[] => [
           event: 'subscription.changed',
         }
       })
-      return answerChange(tx, context, made, query.preview)
+      return answerChange(tx, context, made, input)
     },
   }),
   writeOperation({
@@ -261,10 +280,11 @@ const dating = (): Operation[] => [
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: { 409: 'The subscription is running, its package is inactive, or its customer is not billed' },
     record: subscriptionKind.editing.record,
     etag: subscriptionEtag,
-    write: async (tx, context, { body, query }, s: Subscription) => {
+    write: async (tx, context, { body, ...input }, s: Subscription) => {
       const rate = await presentRate(tx, s)
       const isActive = rate?.isPackageActive === true && rate.isVersionActive
       const made = await changeSubscription(tx, context, s, (subject, charges) => {
@@ -289,7 +309,7 @@ const dating = (): Operation[] => [
         const again = isAgain ? { restartedAfter: endedOnOf(subject.state) } : {}
         return { plan, event: 'subscription.reactivated', ...again }
       })
-      return answerChange(tx, context, made, query.preview)
+      return answerChange(tx, context, made, input)
     },
   }),
 ]

@@ -24,15 +24,17 @@ import {
   outText,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
-import type { Moment } from '../../kernel/context.ts'
+import type { Moment, Writing } from '../../kernel/context.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { COLLECTION_METHODS } from '../invoices/collection.ts'
-import { type InvoiceParts, invoicePreviewShape } from '../invoices/wire.ts'
+import { UNTOUCHED } from '../invoices/queries.ts'
+import { type InvoiceParts, invoicePreviewShape, invoiceShape } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'
-import { TERM_TYPES } from './wire.ts'
+import { answeredBeside, type PresentedSubscription, subscriptionShape, TERM_TYPES } from './wire.ts'
 
 const changeInputs = {
   packageID: optional(reference()),
+  packageCode: optional(text({ takesNumbers: true })),
   packageVersionID: optional(reference()),
   packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
   packageRateTermID: optional(reference()),
@@ -56,12 +58,16 @@ export const PreviewQuery = objectOf({ preview: optional(flag()) })
 const detailInputs = {
   numDaysBeforeToInv: optional(whole(0, 90)),
   poNumber: optional(text({ takesNumbers: true })),
+  Reference: optional(text({ takesNumbers: true })),
   CollectionMethod: optional(word(COLLECTION_METHODS)),
   gatewayID: optional(reference()),
   customerPaymentMethodID: optional(reference()),
 } satisfies Properties
 
-export const SubscriptionDetailsIn = objectOf(detailInputs, { name: 'SubscriptionEdit' })
+export const SubscriptionDetailsIn = objectOf(detailInputs, {
+  name: 'SubscriptionEdit',
+  ignored: answeredBeside(detailInputs),
+})
 export type DetailsBody = BodyOf<typeof detailInputs>
 
 const day = () => outDate('Calendar date')
@@ -97,52 +103,77 @@ export const ChangePreviewOut = outObject(
   'ChangePreview',
 )
 
+/** Shape of what a change has made: the documents of its preview with their identifiers, and the subscription as it is now. */
+export const ChangeMadeOut = outObject(
+  {
+    Invoices: { schema: invoiceShape.list.schema, write: String },
+    CreditNotes: outList(CreditNotePreviewOut),
+    Subscription: { schema: subscriptionShape.schema, write: String },
+  },
+  'ChangeMade',
+)
+
 interface Made {
   invoices: readonly InvoiceParts[]
   creditNotes: readonly MadeCreditNote[]
   currency: string
 }
 
+type Clock = Pick<Moment, 'today'> & { timeZone: string }
+
 /**
  * Returns the preview of a change from the documents that a trial run of it made. They are shown without identifiers and numbers, and as if
  * nothing had been applied to them.
  */
-export function changePreviewToWire(
+export const changePreviewToWire = (made: Made, clock: Clock): ShapeOf<typeof ChangePreviewOut> => ({
+  Invoices: invoicePreviewShape.list.write(
+    made.invoices.map((parts) => ({
+      ...parts,
+      applied: [],
+      invoice: { ...parts.invoice, isDraft: true, ...UNTOUCHED },
+    })),
+    clock,
+  ),
+  CreditNotes: made.creditNotes.map((note) => ({
+    ...creditNoteToWire(note, made.currency, clock),
+    creditNoteID: null,
+    CreditNumber: null,
+  })),
+})
+
+export const changeMadeToWire = (
   made: Made,
-  clock: Pick<Moment, 'today'> & { timeZone: string },
-): ShapeOf<typeof ChangePreviewOut> {
-  const digits = digitsOf(made.currency)
+  subscription: PresentedSubscription,
+  writing: Writing,
+): ShapeOf<typeof ChangeMadeOut> => ({
+  Invoices: invoiceShape.list.write(made.invoices, writing),
+  CreditNotes: made.creditNotes.map((note) => creditNoteToWire(note, made.currency, writing)),
+  Subscription: subscriptionShape.write(subscription, writing),
+})
+
+function creditNoteToWire({ id, number, planned, memo }: MadeCreditNote, currency: string, clock: Clock) {
+  const digits = digitsOf(currency)
   const shown = (value: string | null) => (value === null ? null : dateWithOffset(value, clock.timeZone))
   return {
-    Invoices: invoicePreviewShape.list.write(
-      made.invoices.map((parts) => ({
-        ...parts,
-        applied: [],
-        invoice: { ...parts.invoice, isDraft: true, negativeMinor: 0n, paidMinor: 0n, pendingMinor: 0n },
-      })),
-      clock,
-    ),
-    CreditNotes: made.creditNotes.map(({ planned, memo }) => ({
-      creditNoteID: null,
-      CreditNumber: null,
-      invoiceID: planned.invoiceId,
-      Date: dateWithOffset(clock.today, clock.timeZone),
-      CurrencyCode: made.currency,
-      Amount: minorDigits(planned.totalMinor, digits),
-      Net: minorDigits(planned.netMinor, digits),
-      Memo: memo,
-      Lines: planned.lines.map((line) => ({
-        chargeID: line.chargeId,
-        Line: line.name,
-        From: shown(line.from),
-        To: shown(line.until === null ? null : addDays(line.until, -1)),
-        AmountEx: minorDigits(line.netMinor, digits),
-      })),
-      Taxes: planned.taxes.map((tax) => ({
-        Name: tax.name,
-        Perc: decimalDigits(tax.rate),
-        Amount: minorDigits(tax.amountMinor, digits),
-      })),
+    creditNoteID: id,
+    CreditNumber: number,
+    invoiceID: planned.invoiceId,
+    Date: dateWithOffset(clock.today, clock.timeZone),
+    CurrencyCode: currency,
+    Amount: minorDigits(planned.totalMinor, digits),
+    Net: minorDigits(planned.netMinor, digits),
+    Memo: memo,
+    Lines: planned.lines.map((line) => ({
+      chargeID: line.chargeId,
+      Line: line.name,
+      From: shown(line.from),
+      To: shown(line.until === null ? null : addDays(line.until, -1)),
+      AmountEx: minorDigits(line.netMinor, digits),
+    })),
+    Taxes: planned.taxes.map((tax) => ({
+      Name: tax.name,
+      Perc: decimalDigits(tax.rate),
+      Amount: minorDigits(tax.amountMinor, digits),
     })),
   }
 }

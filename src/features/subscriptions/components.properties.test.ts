@@ -8,6 +8,7 @@ import { listCharges } from '../invoices/queries.ts'
 import { factsOf } from '../invoices/wire.ts'
 import { asPreview, day, invoicesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, modify, TIERS, use } from './components.testing.ts'
+import { assertInTime } from '../../../test/support/in-time.ts'
 
 /** Whatever happens to components and their usage: nothing is a server error, previews come true, and every amount follows from its facts. */
 
@@ -142,5 +143,5 @@ test('a life with components adds up, and its next invoice is the one that was s
     await comparePreview(it)
     await checkAmounts(service, client)
   })
-  await fc.assert(property, { numRuns: 12, interruptAfterTimeLimit: 12_000 })
+  await assertInTime(property, { numRuns: 12, limitMs: 12_000 })
 })

@@ -311,7 +311,7 @@ describe('usage', () => {
     const notes = (await client.get('/v1/credits')).body
     expect(notes.map(({ Amount }: any) => Amount)).toEqual([0.92])
     expect(notes[0].Memo).toBe(
-      `Subscription ${id}, usage of M0, M1, M2, M3, M4, M5, M6 and M7 2027-01-01 to 2027-01-31 corrected`,
+      `Subscription ${id}: usage of M0, M1, M2, M3, M4, M5, M6, and M7 Jan 1, 2027 to Jan 31, 2027 corrected`,
     )
     expect(await differencesOf(service, client)).toEqual([])
   })
@@ -330,7 +330,7 @@ describe('usage', () => {
     expect(told.Record).toEqual(note)
     expect([note.Amount, note.Memo]).toEqual([
       15,
-      `Subscription ${id}, usage of Calls 2027-01-01 to 2027-01-31 corrected`,
+      `Subscription ${id}: usage of Calls Jan 1, 2027 to Jan 31, 2027 corrected`,
     ])
   })
 })

@@ -1,10 +1,10 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import { type ComponentState, isMetered } from '../../engine/subscription/components.ts'
 import { givenBackAtEnd } from '../../engine/subscription/cancel.ts'
+import type { Correction } from '../../engine/subscription/credits.ts'
 import type { GivenBack } from '../../engine/subscription/coverage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { CorrectedUsage } from '../money/credit-notes.ts'
 import { listChargesBeyond, listUsageCharges } from './change-queries.ts'
 import type { BillableSubscription } from './queries.ts'
 
@@ -18,12 +18,12 @@ export async function listCorrections(
   tx: Transaction,
   s: BillableSubscription,
   credited: readonly PlannedCharge[],
-): Promise<CorrectedUsage[]> {
-  const corrections: CorrectedUsage[] = []
-  for (const { itemId, name, from, until, netMinor } of credited) {
-    if (from === null || until === null) continue
+): Promise<Correction[]> {
+  const corrections: Correction[] = []
+  for (const { itemId, from, netMinor } of credited) {
+    if (from === null) continue
     const charges = await listUsageCharges(tx, tx.account, s.id, { componentId: itemId, from })
-    corrections.push({ name, from, until, amountMinor: -netMinor, charges })
+    corrections.push({ amountMinor: -netMinor, charges })
   }
   return corrections
 }

@@ -2,6 +2,7 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { sendDeletedWords } from '../customers/word-queries.ts'
 import { deleteUsage } from '../subscription-components/usage-queries.ts'
 import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 
@@ -20,6 +21,7 @@ export async function deleteSubscriptions(
   await tx.rows(
     sql`delete from subscriptions where account_id = ${account} and subscription_id = any(${list}::bigint[])`,
   )
+  sendDeletedWords(tx, 'subscriptions', ids)
   sendUncount(tx, 'subscriptions', ids)
 }
 

@@ -1,6 +1,9 @@
+import { subscriptionReferenceTaken } from './actions.ts'
+import { refuseOn } from '../../platform/database/failures.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { sendChangedWords } from '../customers/words.ts'
 import { chooseCollection, type ChosenCollection } from '../invoices/collection.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { billBefore } from './failing.ts'
@@ -23,9 +26,9 @@ export const detailOperations = (): Operation[] => [
     ...subscriptionKind.editing,
     id: 'editSubscription',
     tag,
-    summary: 'Edit lead days, purchase order number and collection details; changes only what is sent',
+    summary: 'Edit lead days, purchase order number, reference and collection details; changes only what is sent',
     body: SubscriptionDetailsIn,
-    refusals: { 409: 'The subscription has ended' },
+    refusals: { 409: 'The subscription has ended, or another one has the Reference' },
     references: async (tx, _context, { body }, problems: Problems, given: Subscription) =>
       chooseDetails(tx, body, given, problems),
     write: async (tx, context, { body }, given: Subscription, collection) => {
@@ -40,7 +43,9 @@ export const detailOperations = (): Operation[] => [
       // A changed number of lead days acts from the next run on, so the due day moves now.
       const components = s.components.map(({ state }) => state)
       const dueOn = nextActionOn({ state: stateOf({ ...s, leadDays }), components }, today, s.isEndRecorded)
-      await updateDetails(tx, tx.account, s.id, { leadDays, dueOn, ...kept(body, s) }, now)
+      const details = { leadDays, dueOn, ...kept(body, s) }
+      await refuseOn(updateDetails(tx, tx.account, s.id, details, now), subscriptionReferenceTaken(details.reference))
+      sendChangedWords(tx, 'subscriptions', s.id, [s.reference], [details.reference])
       const edited = await loadSubscription(tx, s.id)
       await recordSubscriptionEvent(tx, context, 'subscription.updated', edited)
       return subscriptionKind.edited(edited)
@@ -65,6 +70,7 @@ export const detailOperations = (): Operation[] => [
 
 const kept = (body: DetailsBody, s: Subscription) => ({
   poNumber: body.poNumber === undefined ? s.poNumber : body.poNumber,
+  reference: body.Reference === undefined ? s.reference : body.Reference,
   collectionMethod: body.CollectionMethod === undefined ? s.collectionMethod : body.CollectionMethod,
   gatewayId: body.gatewayID === undefined ? s.gatewayId : body.gatewayID,
   paymentMethodId: body.customerPaymentMethodID === undefined ? s.paymentMethodId : body.customerPaymentMethodID,

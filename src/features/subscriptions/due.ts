@@ -1,5 +1,6 @@
 import { dueKind } from '../billing-run/due-kind.ts'
 import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill.ts'
+import { CHARGED_ONCE } from './failing.ts'
 import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
 
 /** The due kind of subscriptions that have something to bill on a day. */
@@ -7,7 +8,7 @@ export const subscriptionsDue = dueKind({
   ...dueSubscriptions,
   recordType: 'subscription',
   idField: 'subscriptionID',
-  onceConstraint: 'charges_once',
+  onceConstraint: CHARGED_ONCE,
   listDue: listDueSubscriptions,
   listForecast: listDueForPlanning,
   planner: async (db, context, records) => {

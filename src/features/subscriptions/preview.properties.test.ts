@@ -12,6 +12,7 @@ import {
   invoicesOf,
   moveTo,
 } from '../../../test/support/shop.ts'
+import { assertInTime } from '../../../test/support/in-time.ts'
 
 /** Whatever is sold, what a preview shows is what is then made: lines, taxes, totals, dates, currency. */
 
@@ -87,5 +88,5 @@ test('what a preview shows is what is then made', async () => {
     const client = await service.newAccount({ clockAt: `${TODAY}T08:00:00.000Z` })
     await compareWithPreviews(client, wish)
   })
-  await fc.assert(property, { numRuns: 15, interruptAfterTimeLimit: 12_000 })
+  await assertInTime(property, { numRuns: 15, limitMs: 12_000 })
 })

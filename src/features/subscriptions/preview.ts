@@ -1,6 +1,9 @@
+import { planThroughGaps } from '../../engine/subscription/gaps.ts'
 import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
+import type { PlannedInvoice } from '../../engine/subscription/renewal.ts'
 import type { Moment } from '../../kernel/context.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
+import { paperTextsOf } from '../accounts/texts.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import { collectionMethodOf } from '../invoices/collection.ts'
 import type { NewInvoice } from '../invoices/issue.ts'
@@ -24,13 +27,21 @@ function nextComposed({ subscription, plans, moment }: PreviewFacts): NewInvoice
   if (subscription.pausedOn !== null) return undefined
   const offer = plans.offers.get(subscription.id)
   const components = plans.components.get(subscription.id) ?? []
-  const planned = planNextInvoice({ state: stateOf(subscription, offer), components }, moment.today)
+  const gaps = plans.failing.get(subscription.id)?.gaps ?? []
+  const facts = { state: stateOf(subscription, offer), components }
+  const due = planThroughGaps(facts, moment.today, gaps)
+  const isMade = ({ charges }: PlannedInvoice) => charges.some(({ netMinor }) => netMinor !== 0n)
+  const planned =
+    gaps.length === 0
+      ? planNextInvoice(facts, moment.today)
+      : (due.invoices.find(isMade) ?? planNextInvoice(due, moment.today))
   return planned && composePlanned(subscription, planned, plans)
 }
 
 export function writePreview(facts: PreviewFacts): string {
   const { subscription, customer, account, moment } = facts
   const composed = nextComposed(facts)
+  const { notes, terms } = paperTextsOf(account, customer.locale ?? account.locale)
   return writePreviewed({
     customer,
     account,
@@ -38,8 +49,8 @@ export function writePreview(facts: PreviewFacts): string {
     currency: subscription.currency,
     poNumber: subscription.poNumber,
     collectionMethod: subscription.collectionMethod ?? collectionMethodOf(subscription.paymentMethod),
-    notes: account.notes,
-    terms: account.terms,
+    notes,
+    terms,
     subscriptionId: subscription.id === 0n ? null : subscription.id,
     recurringInvoiceId: null,
     composed,

@@ -1,10 +1,14 @@
+import { onlyUpdated } from '../events/update-queries.ts'
+import { countNarrowed, narrowed } from '../customers/search.ts'
+import { foundCondition, type FoundRecords } from '../customers/word-queries.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, NOTHING, sql, arrayLiteral } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import type { ExemptCategory } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
@@ -46,6 +50,8 @@ export interface Subscription {
   /** The day on which the subscription ended before it was started again; null if it never was. */
   restartedAfter: IsoDate | null
   poNumber: string | null
+  /** A reference of the caller's own. */
+  reference: string | null
   collectionMethod: CollectionMethod | null
   gatewayId: Id | null
   paymentMethodId: Id | null
@@ -68,7 +74,10 @@ export interface Subscription {
   isCustomerArchived: boolean
   countryId: bigint | null
   countryStateId: bigint | null
+  vatNumber: string | null
   isWaiveTaxes: boolean
+  taxCategory: ExemptCategory | null
+  taxReason: string | null
   paymentMethod: PaymentMethod
   paymentTermDays: number | null
 }
@@ -83,7 +92,7 @@ export interface PendingOffer extends PackageOffer {
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
 type ShownOnly = Pick<
   Subscription,
-  'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCompany' | 'isCustomerArchived'
+  'reference' | 'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCustomerArchived'
 >
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
@@ -96,15 +105,16 @@ export const BILLED_COLUMNS = fragment`
   b.last_invoice_date as "lastInvoiceDate", b.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
   s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
-  c.country_state_id as "countryStateId", c.is_waive_taxes as "isWaiveTaxes", c.payment_method as "paymentMethod",
+  c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes", c.tax_category as "taxCategory",
+  c.tax_reason as "taxReason", c.is_company as "isCompany", c.payment_method as "paymentMethod",
   c.payment_term_days as "paymentTermDays"`
 
 export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
-  c.name as "customerName", c.last_name as "customerLastName", c.is_company as "isCompany",
+  s.reference, s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
+  c.name as "customerName", c.last_name as "customerLastName",
   c.archived_at is not null as "isCustomerArchived"`
 
 export const subscriptionJoined = (account: AccountId): Fragment => fragment`
@@ -156,9 +166,15 @@ export const findSubscription = (db: Queryable, account: AccountId, id: Subscrip
   )
 
 export interface SubscriptionFilter {
+  /** Updated at this instant or later. */
+  since?: Instant | null
   customerId?: bigint | null
   packageId?: bigint | null
+  /** The component that it has now. */
+  componentId?: bigint | null
+  reference?: string | null
   status?: SubscriptionStatusWord | null
+  found?: FoundRecords | null
 }
 
 // The rules of `subscriptionStatus` as conditions. This is the day on which a cancellation took, or will take, effect.
@@ -181,29 +197,38 @@ function statusCondition(status: SubscriptionStatusWord, today: IsoDate): Fragme
   }
 }
 
-const conditions = (filter: SubscriptionFilter, today: IsoDate): Fragment => fragment`
-  ${filter.customerId == null ? NOTHING : fragment`and s.customer_id = ${filter.customerId}`}
-  ${filter.packageId == null ? NOTHING : fragment`and s.package_id = ${filter.packageId}`}
+const withComponent = (account: AccountId, id: bigint): Fragment => fragment`
+  and s.subscription_id in (select k.subscription_id from subscription_components k
+    where k.account_id = ${account} and k.component_id = ${id} and k.left_out_on is null)`
+
+const conditions = (account: AccountId, filter: SubscriptionFilter, today: IsoDate): Fragment => fragment`
+  ${onlyUpdated(account, 'subscription', 's.subscription_id', filter.since)} ${foundCondition(account, filter.found, { list: 'subscriptions' }, 's')}
+  ${onlyWith('s.customer_id', filter.customerId)} ${onlyWith('s.package_id', filter.packageId)} ${onlyWith('s.reference', filter.reference)}
+  ${filter.componentId == null ? NOTHING : withComponent(account, filter.componentId)}
   ${filter.status == null ? NOTHING : statusCondition(filter.status, today)}`
 
-export const listSubscriptions = (
+export async function listSubscriptions(
   db: Queryable,
   account: AccountId,
-  filter: SubscriptionFilter,
-  start: PageStart,
+  asked: SubscriptionFilter,
+  from: PageStart,
   limit: number,
   today: IsoDate,
-) =>
-  db.rows<SubscriptionView>(sql`
+): Promise<SubscriptionView[]> {
+  const { filter, start } = await narrowed(db, account, 'subscriptions', asked, from, limit)
+  return db.rows<SubscriptionView>(sql`
     select ${VIEW_COLUMNS} from (
-      select * from subscriptions s where s.account_id = ${account} and s.subscription_id >= ${start.fromId} ${conditions(filter, today)}
-       order by s.subscription_id offset ${start.skip} limit ${limit}) s ${viewJoined(account)}
-     order by s.subscription_id`)
+      select * from subscriptions s where s.account_id = ${account} ${onward(start, 's.subscription_id')} ${conditions(account, filter, today)}
+       order by s.subscription_id ${inPage(start, limit)}) s ${viewJoined(account)}
+     order by s.subscription_id ${direction(start)}`)
+}
 
-export const countSubscriptions = (db: Queryable, account: AccountId, filter: SubscriptionFilter, today: IsoDate) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(filter, today)}`,
+export const countSubscriptions = (db: Queryable, account: AccountId, asked: SubscriptionFilter, today: IsoDate) =>
+  countNarrowed(db, account, 'subscriptions', asked, (filter) =>
+    countOf(
+      db,
+      sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(account, filter, today)}`,
+    ),
   )
 
 /** Lists the subscriptions of a customer that may still be billed. The caller has locked the customer. */
@@ -252,6 +277,7 @@ export type NewSubscription = Pick<
   | 'nextFrom'
   | 'dueOn'
   | 'poNumber'
+  | 'reference'
   | 'collectionMethod'
   | 'gatewayId'
   | 'paymentMethodId'
@@ -268,11 +294,11 @@ export const insertSubscription = async (
       tx,
       sql`
       with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
-        trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number,
+        trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number, reference,
         collection_method, gateway_id, payment_method_id, created_at, last_modified)
       values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
         ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
-        ${s.poNumber}, ${s.collectionMethod}, ${s.gatewayId}, ${s.paymentMethodId}, ${at}, ${at})
+        ${s.poNumber}, ${s.reference}, ${s.collectionMethod}, ${s.gatewayId}, ${s.paymentMethodId}, ${at}, ${at})
       returning account_id, subscription_id, customer_id)
       insert into subscription_billing (account_id, subscription_id, customer_id, fees_on, next_from, due_on)
       select account_id, subscription_id, customer_id, ${s.feesOn}::date, ${s.nextFrom}::date, ${s.dueOn}::date from added

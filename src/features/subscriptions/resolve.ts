@@ -6,6 +6,7 @@ import {
   rateTermExists,
   type SoldTerm,
 } from '../packages/queries.ts'
+import { fillPackageId } from '../packages/by-code.ts'
 import { conflict, type Fault, Problems } from '../../kernel/fault.ts'
 import { addDays, addMonths, type IsoDate, partsOf, type TermType } from '../../kernel/calendar.ts'
 import { isMoreDueThan } from '../../engine/subscription/plan-due.ts'
@@ -76,6 +77,9 @@ export function checkTermFields(body: Body, problems: Problems): void {
 }
 
 export async function resolveVersion(tx: Transaction, body: Body, problems: Problems): Promise<bigint | undefined> {
+  const noted = problems.found.length
+  await fillPackageId(tx, tx.account, body, problems)
+  if (problems.found.length > noted) return undefined
   const { packageVersionID, packageID, packageVersionNumber } = body
   if (packageVersionID) {
     const version = await findVersionById(tx, tx.account, packageVersionID)
@@ -99,7 +103,7 @@ export async function resolveVersion(tx: Transaction, body: Body, problems: Prob
   if (!packageID) {
     const isRefused = problems.found.some(({ field }) => field === 'packageVersionID')
     if (isRefused) return undefined
-    problems.add('required', 'packageID', 'packageID or packageVersionID is required.')
+    problems.add('required', 'packageID', 'packageID, packageCode or packageVersionID is required.')
     return undefined
   }
   const version = await findVersionOfPackage(tx, tx.account, packageID, packageVersionNumber ?? null)
@@ -257,6 +261,7 @@ export function composeSubscription(
     isProRata: body.isProRata ?? true,
     leadDays: body.numDaysBeforeToInv ?? context.account.leadDays,
     poNumber: body.poNumber ?? null,
+    reference: body.Reference ?? null,
     collectionMethod: body.CollectionMethod ?? null,
     gatewayId: body.gatewayID ?? null,
     paymentMethodId: body.customerPaymentMethodID ?? null,
@@ -307,7 +312,10 @@ const customerFacts = (customer: Customer) => ({
   isCustomerArchived: customer.archivedAt !== null,
   countryId: customer.countryId,
   countryStateId: customer.countryStateId,
+  vatNumber: customer.vatNumber,
   isWaiveTaxes: customer.isWaiveTaxes,
+  taxCategory: customer.taxCategory,
+  taxReason: customer.taxReason,
   paymentMethod: customer.paymentMethod,
   paymentTermDays: customer.paymentTermDays,
 })

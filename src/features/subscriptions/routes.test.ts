@@ -49,6 +49,7 @@ describe('adding', () => {
       comp_Status: 'Active',
       LastModified: '2027-01-01T08:00:00.000Z',
       componentUsage: [],
+      Reference: null,
       poNumber: '4711',
       CollectionMethod: null,
       gatewayID: null,

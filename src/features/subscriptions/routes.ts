@@ -1,3 +1,5 @@
+import { searchRecords } from '../customers/search.ts'
+import { filteredComponent, filteredPackage } from '../packages/by-code.ts'
 import type { ComponentState } from '../../engine/subscription/components.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Queryable } from '../../platform/database/database.ts'
@@ -34,11 +36,19 @@ const list = {
   tag,
   out: subscriptionShape,
   filters: subscriptionFilters,
-  filterOf: (query: BodyOf<typeof subscriptionFilters>): SubscriptionFilter => ({
+  filterOf: async (
+    query: BodyOf<typeof subscriptionFilters>,
+    { account }: RequestContext,
+    db: Queryable,
+  ): Promise<SubscriptionFilter> => ({
     status: query.comp_Status,
-    packageId: query.packageID,
+    packageId: await filteredPackage(db, account.id, query),
+    componentId: await filteredComponent(db, account.id, query),
+    reference: query.Reference,
+    found: await searchRecords(db, account.id, query.q, { list: 'subscriptions' }),
     customerId: query.customerID,
   }),
+  knowsUpdates: true as const,
   rows: listSubscriptions,
   complete: async (db: Queryable, { account, moment }: RequestContext, rows: SubscriptionView[]) =>
     (await withShownComponents(db, account.id, rows)).map((row) => presented(row, moment.today)),
@@ -89,7 +99,7 @@ const previewing = (): Operation[] => [
     method: 'GET',
     path: '/v1/subscriptions/{subscriptionID}/preview',
     tag,
-    summary: 'The next invoice as it would be made, with its own date; nothing is stored',
+    summary: 'Preview the next invoice, with its own date; nothing is stored',
     success: { status: 200, schema: invoicePreviewShape.schema },
     read: async (db, context, { params }) => {
       const found = await foundSubscription(db, context, params)
@@ -102,7 +112,7 @@ const previewing = (): Operation[] => [
     path: '/v1/subscriptions/preview',
     tag,
     permission: 'read',
-    summary: 'The first invoice of a subscription that is not made',
+    summary: 'Preview the first invoice of a subscription that is not made',
     body: SubscriptionIn,
     success: { status: 200, schema: invoicePreviewShape.schema },
     refusals: { 409: 'The package, version or customer takes no new subscriptions' },

@@ -1,3 +1,4 @@
+import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
@@ -86,5 +87,7 @@ export const updateDueOn = (
 /** Takes removed methods out of the subscriptions of a customer. */
 export const forgetMethodsOfSubscriptions = (tx: Transaction, customerId: CustomerId) =>
   tx.rows(sql`
-    update subscriptions set payment_method_id = null
-     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null`)
+    with changed as (
+      update subscriptions set payment_method_id = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null returning subscription_id as id)
+    ${notingChanged(tx.account, 'subscription')}`)

@@ -1,3 +1,4 @@
+import { search } from '../../platform/wire/search.ts'
 import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
 import { customerNameOf } from '../customers/rules.ts'
 import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
@@ -212,6 +213,15 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
   LastModified: [outDate('Instant'), (s) => s.lastModified],
   componentUsage: [outList(ComponentOut), (s, { today }) => componentsToWire(s, today)],
   poNumber: [orNull(outText()), (s) => s.poNumber],
+  Reference: [
+    orNull(
+      outText({
+        description:
+          'A reference of your own, unique among the subscriptions of the account; null where none was given',
+      }),
+    ),
+    (s) => s.reference,
+  ],
   CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), (s) => s.collectionMethod],
   gatewayID: [orNull(outId()), (s) => s.gatewayId],
   customerPaymentMethodID: [orNull(outId()), (s) => s.paymentMethodId],
@@ -236,6 +246,7 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
 const inputs = {
   customerID: required(requiredReference()),
   packageID: optional(reference()),
+  packageCode: optional(text({ takesNumbers: true })),
   packageVersionID: optional(reference()),
   packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
   packageRateTermID: optional(reference()),
@@ -251,33 +262,23 @@ const inputs = {
   gatewayID: optional(reference()),
   customerPaymentMethodID: optional(reference()),
   poNumber: optional(text({ takesNumbers: true })),
+  Reference: optional(text({ takesNumbers: true })),
 } satisfies Properties
 
-const COMPUTED = [
-  'subscriptionID',
-  'CustomerName',
-  'PackageName',
-  'TrialEndDate',
-  'isFutureChange',
-  'isCancelled',
-  'isExpired',
-  'lastInvDate',
-  'lastRenewDate',
-  'nextRenewDate',
-  'comp_nextInvDate',
-  'comp_Status',
-  'LastModified',
-  'CancelledDate',
-  'CancelReason',
-  'futureChange',
-]
+/** Lists what a subscription is answered with and a body does not take: a record that was read can be sent back. */
+export const answeredBeside = (taken: Properties): string[] =>
+  Object.keys(subscriptionShape.columns).filter((name) => !Object.hasOwn(taken, name))
 
-export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignored: COMPUTED })
+export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignored: answeredBeside(inputs) })
 export type SubscriptionBody = BodyOf<typeof inputs>
 
 export const subscriptionFilters = {
+  q: optional(search()),
   comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
   packageID: optional(reference()),
+  packageCode: optional(text({ takesNumbers: true })),
+  ComponentCode: optional(text({ takesNumbers: true })),
+  Reference: optional(text({ takesNumbers: true })),
   customerID: optional(reference()),
 } satisfies Properties
 
@@ -290,6 +291,7 @@ export const subscriptionEtag = (s: Subscription): string =>
     s.endDate,
     s.leadDays,
     s.poNumber,
+    ...(s.reference === null ? [] : [s.reference]),
     s.collectionMethod,
     s.gatewayId,
     s.paymentMethodId,

@@ -83,7 +83,7 @@ export const taxSettingOperations = (): Operation[] => [
     write: async (tx, context, { body }, present) => {
       await updateTaxSetting(tx, tx.account, present.id, body.Name)
       // A list that is not sent stays as it is; an empty one empties.
-      if (body.rules) await replaceRules(tx, tx.account, present.id, rulesFromWire(body.rules))
+      if (body.rules) await replaceRules(tx, tx.account, present.id, rulesFromWire(body.rules, present.rules))
       return taxSetting.edited(await recordWritten(tx, context, 'tax_setting.updated', present.id))
     },
   }),

@@ -1,3 +1,11 @@
+import {
+  defaultCategory,
+  defaultReasonCode,
+  TAX_AREAS,
+  TAX_CATEGORIES,
+  TAX_SUBJECTS,
+  type TaxCategory,
+} from '../../kernel/tax.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { rate, reference, text } from '../../platform/wire/fields.ts'
 import {
@@ -8,12 +16,19 @@ import {
   optional,
   type Properties,
   required,
+  word,
 } from '../../platform/wire/read.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
-import { decimalDigits, orNull, outId, outNumber, outText } from '../../platform/wire/write.ts'
+import { glCode } from '../../platform/wire/gl-code.ts'
+import { outTaxReason, taxReason } from '../../platform/wire/tax-reason.ts'
+import { decimalDigits, orNull, outId, outNumber, outText, outWord } from '../../platform/wire/write.ts'
 import type { SettingRule, TaxSetting } from './queries.ts'
+import { keptOf } from './rules.ts'
 
 const RULES_MAX = 500
+
+const categoryOf = ({ category, rate: fraction }: Pick<SettingRule, 'category' | 'rate'>): TaxCategory =>
+  category ?? defaultCategory(fraction.coefficient === 0n)
 
 const ruleShape = recordShape<SettingRule>()('TaxRule', {
   taxRuleID: [outId(), ({ id }) => id],
@@ -21,6 +36,14 @@ const ruleShape = recordShape<SettingRule>()('TaxRule', {
   countryID: [orNull(outId('ISO 3166-1 numeric code; null: every country')), ({ countryId }) => countryId],
   countryStateID: [orNull(outId('Null: the whole country')), ({ countryStateId }) => countryStateId],
   TaxNumber: [orNull(outText()), ({ taxNumber }) => taxNumber],
+  Category: [outWord(TAX_CATEGORIES), categoryOf],
+  Area: [orNull(outWord(TAX_AREAS)), ({ area }) => area],
+  AppliesTo: [outWord(TAX_SUBJECTS), ({ appliesTo }) => appliesTo],
+  Reason: [orNull(outTaxReason()), ({ reason }) => reason],
+  ReasonCode: [orNull(outText()), (rule) => rule.reasonCode ?? defaultReasonCode(categoryOf(rule))],
+  GLCode: [orNull(outText()), ({ glCode }) => glCode],
+  RevenueGLCode: [orNull(outText()), ({ revenueGlCode }) => revenueGlCode],
+  DatevKey: [orNull(outText()), ({ datevKey }) => datevKey],
 })
 
 export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
@@ -29,12 +52,40 @@ export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
   rules: recordsColumn(ruleShape, ({ rules }) => rules),
 })
 
+const REASON_CODE = /^VATEX-[A-Z]{2}-[A-Z0-9]+(-[A-Z0-9]+)*$/
+/** Declares a code of the list VATEX. */
+export const reasonCode = () =>
+  text({
+    max: 50,
+    check: (code) => (REASON_CODE.test(code) ? undefined : 'must be a code of the list VATEX, as VATEX-EU-AE'),
+  })
+
+const datevKey = () =>
+  text({
+    takesNumbers: true,
+    check: (key) => (/^\d{1,4}$/.test(key) ? undefined : 'must be a key of DATEV, which has one to four digits'),
+  })
+
 const ruleFields = {
   taxRuleID: optional(reference()),
   Perc: required(rate()),
   countryID: optional(reference()),
   countryStateID: optional(reference()),
   TaxNumber: optional(text({ takesNumbers: true })),
+  Category: optional(word(TAX_CATEGORIES, { anyCase: true })),
+  Area: optional(word(TAX_AREAS, { anyCase: true })),
+  AppliesTo: optional(word(TAX_SUBJECTS, { anyCase: true })),
+  Reason: optional(taxReason()),
+  ReasonCode: optional(reasonCode()),
+  GLCode: optional(
+    glCode('Code of the tax in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
+  ),
+  RevenueGLCode: optional(
+    glCode(
+      'Code of revenue that the rule taxes, before that of the package or component; left out of an edit it stays',
+    ),
+  ),
+  DatevKey: optional(datevKey()),
 } satisfies Properties
 
 const settingFields = {
@@ -52,9 +103,29 @@ export const taxSettingEtag = (setting: TaxSetting): string =>
 
 export type TaxRuleBody = BodyOf<typeof ruleFields>
 
-/** Rules without an identifier are new ones. */
-export const rulesFromWire = (bodies: readonly TaxRuleBody[]) =>
+/** Returns those fields as rows have them. What the rate or the category brings by itself is not stored: it follows them. */
+function newerOf(body: TaxRuleBody, before: SettingRule | undefined) {
+  const { Category, ReasonCode, ...kept } = keptOf(body, before)
+  const byRate = defaultCategory(body.Perc.coefficient === 0n)
+  return {
+    category: Category === byRate ? null : Category,
+    reasonCode: ReasonCode === defaultReasonCode(Category ?? byRate) ? null : ReasonCode,
+    area: kept.Area,
+    appliesTo: kept.AppliesTo,
+    reason: kept.Reason,
+    glCode: kept.GLCode,
+    revenueGlCode: kept.RevenueGLCode,
+    datevKey: kept.DatevKey,
+  }
+}
+
+/** Returns the rules of a body. Those without an identifier are new ones; of the others, what only newer programs know stays where it is absent. */
+export const rulesFromWire = (bodies: readonly TaxRuleBody[], present: readonly SettingRule[] = []) =>
   bodies.map((body) => ({
+    ...newerOf(
+      body,
+      present.find(({ id }) => id === body.taxRuleID),
+    ),
     id: body.taxRuleID ?? null,
     rate: body.Perc,
     countryId: body.countryID ?? null,

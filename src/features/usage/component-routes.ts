@@ -1,7 +1,7 @@
 import { planModified } from '../../engine/subscription/component-changes.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { shownOf } from '../subscriptions/actions.ts'
-import { answerChange, checkRunning } from '../subscriptions/change-routes.ts'
+import { answerChange, changeRepresentation, checkRunning } from '../subscriptions/change-routes.ts'
 import { changeSubscription } from '../subscriptions/change.ts'
 import { ChangePreviewOut, PreviewQuery } from '../subscriptions/change-wire.ts'
 import { findComponents, wantedComponents } from '../subscription-components/resolve.ts'
@@ -22,6 +22,7 @@ export const subscriptionComponentOperations = (): Operation[] => [
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
     success: { status: 204 },
+    representation: changeRepresentation,
     refusals: { 409: 'The subscription has ended, its customer is not billed, or a component cannot be used' },
     record: subscriptionKind.editing.record,
     etag: subscriptionEtag,
@@ -30,7 +31,7 @@ export const subscriptionComponentOperations = (): Operation[] => [
         s.componentsRevision === 0 ? [] : ((await listStoredComponents(tx, tx.account, [s.id])).get(s.id) ?? [])
       return findComponents(tx, body.componentUsage, s.currency, present, problems)
     },
-    write: async (tx, context, { body, query }, s: Subscription, wished) => {
+    write: async (tx, context, { body, ...input }, s: Subscription, wished) => {
       const { today } = context.moment
       const made = await changeSubscription(tx, context, s, (subject) => {
         checkRunning(subject, today)
@@ -47,7 +48,7 @@ export const subscriptionComponentOperations = (): Operation[] => [
           event: 'subscription.changed',
         }
       })
-      return answerChange(tx, context, made, query.preview)
+      return answerChange(tx, context, made, input)
     },
   }),
 ]

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { checkBooks, codesOf, differencesOf, invoicesOf, shop } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { addComponent, use } from '../subscriptions/components.testing.ts'
 
 const service = await startTestService()
@@ -20,6 +21,15 @@ async function spoiledShop() {
   const path = `/v1/subscriptions/${id}`
   return { client, id, others, path, report, moved }
 }
+
+const failingOf = async (client: any) => (await client.get('/v1/billingfailures')).body
+
+const typesOf = async (client: any) =>
+  (await client.get('/v1/events?page_size=200')).body
+    .map(({ Type }: any) => Type)
+    .filter((type: string) => type.includes('.billing_'))
+
+const moveTo = (client: any, day: string) => client.put('/v1/clock', { Now: `${day}T08:00:00.000Z` })
 
 const totalsOf = async (client: any, id: number) =>
   (await invoicesOf(client)).filter(({ subscriptionID }) => subscriptionID === id).map(({ Total }) => Total)
@@ -114,4 +124,118 @@ test('usage that alone reaches the bound in its price is refused at once, one by
   ])
   expect((await use(client, id, { componentID, NumUnits: 499_999_999_999 })).status).toBe(204)
   expect((await client.get(`/v1/subscriptions/${id}/usage`)).body).toHaveLength(1)
+})
+
+test('failing is listed until it is billed, and has one event when it begins and one when it is over', async () => {
+  const { client, id, report } = await spoiledShop()
+  const { customerID } = (await client.get(`/v1/subscriptions/${id}`)).body
+  const first = await failingOf(client)
+  expect(first).toEqual([
+    {
+      subscriptionID: id,
+      recurInvoiceID: null,
+      customerID,
+      Since: '2027-02-01T08:00:00.000Z',
+      LastTried: '2027-02-01T08:00:00.000Z',
+      Reason: 'An amount of the invoice reaches 1,000,000,000,000.',
+    },
+  ])
+  await moveTo(client, '2027-02-03')
+  expect((await report({ NumUnits: 1 })).headers['perennial-warning']).toBe('billing_failed')
+  expect(await failingOf(client)).toEqual([{ ...first[0], LastTried: '2027-02-03T08:00:00.000Z' }])
+  expect(await typesOf(client)).toEqual(['subscription.billing_failed'])
+  await report({ NumUnits: 7, isSetUnits: true, Date: '2027-01-31' })
+  expect(await failingOf(client)).toEqual([])
+  expect(await typesOf(client)).toEqual(['subscription.billing_failed', 'subscription.billing_recovered'])
+  const [event] = (await client.get('/v1/events?type=subscription.billing_failed')).body
+  expect([event.RecordID, event.customerID, event.Record.Reason]).toEqual([id, customerID, first[0].Reason])
+})
+
+test('a return is not held up: what it brings is billed once the record is mended, as if it had been right, through two pauses', async () => {
+  const { client, add } = await shop(service, { price: 10 })
+  const { componentID } = await addComponent(client, { type: 'metered', brackets: [[1, null]], name: 'Units' })
+  const body = { componentUsage: [{ componentID }] }
+  const id = (await add(body)).body.subscriptionID
+  const twin = (await add(body)).body.subscriptionID
+  const { customerID } = (await client.get(`/v1/subscriptions/${id}`)).body
+  const both = async (entry: object) => {
+    for (const one of [id, twin]) expect((await use(client, one, { componentID, ...entry })).status).toBe(204)
+  }
+  for (let count = 0; count < 2; count += 1) await use(client, id, { componentID, NumUnits: 6e11 })
+  await use(client, twin, { componentID, NumUnits: 7 })
+  await moveTo(client, '2027-02-10')
+  await client.put(`/v1/customers/${customerID}/suspend`)
+  await moveTo(client, '2027-03-05')
+  await both({ NumUnits: 3 })
+  await moveTo(client, '2027-04-15')
+  const back = await client.put(`/v1/customers/${customerID}/unsuspend`)
+  expect([back.status, back.text]).toEqual([204, ''])
+  expect((await client.get(`/v1/customers/${customerID}`)).body.comp_status).toBe('Active')
+  // February with January's units; in the gap only March's units; no package of March and April.
+  expect(await totalsOf(client, twin)).toEqual([10, 17, 3])
+  expect(await totalsOf(client, id)).toEqual([10])
+  await moveTo(client, '2027-05-10')
+  await client.put(`/v1/customers/${customerID}/suspend`)
+  await moveTo(client, '2027-06-20')
+  expect((await client.put(`/v1/customers/${customerID}/unsuspend`)).status).toBe(204)
+  await moveTo(client, '2027-07-02')
+  expect(await totalsOf(client, twin)).toEqual([10, 17, 3, 10, 10])
+  expect((await client.get(`/v1/subscriptions/${id}`)).body.comp_Status).toBe('Active')
+  const mended = await use(client, id, { componentID, NumUnits: 7, isSetUnits: true, Date: '2027-01-31' })
+  expect([mended.status, mended.headers['perennial-warning']]).toEqual([204, undefined])
+  expect(await totalsOf(client, id)).toEqual([10, 17, 3, 10, 10])
+  expect(await failingOf(client)).toEqual([])
+  expect((await moveTo(client, '2027-08-02')).body.Failed).toEqual([])
+  expect(await totalsOf(client, id)).toEqual(await totalsOf(client, twin))
+  await checkBooks(service, client)
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
+test('a skip inside a pause that a return could not get past leaves what the return brings', async () => {
+  const { client, id, path } = await spoiledShop()
+  const { customerID } = (await client.get(path)).body
+  await moveTo(client, '2027-02-10')
+  await client.put(`/v1/customers/${customerID}/suspend`)
+  await moveTo(client, '2027-04-15')
+  expect((await client.put(`/v1/customers/${customerID}/unsuspend`)).status).toBe(204)
+  const skipped = await client.post(`${path}/skip`, { Until: '2027-03-10', Reason: 'The meter ran away' })
+  expect([skipped.status, skipped.headers['perennial-warning']]).toEqual([201, undefined])
+  expect(skipped.body.Skipped.map(({ Kind, From }: any) => [Kind, From])).toEqual([
+    ['package', '2027-02-01T00:00:00Z'],
+    ['metered', '2027-01-01T00:00:00Z'],
+  ])
+  expect((await moveTo(client, '2027-05-02')).body.Failed).toEqual([])
+  expect(await totalsOf(client, id)).toEqual([10, 10])
+  expect(await failingOf(client)).toEqual([])
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
+test('what the database refuses is a failure of the record as well: reports stay, a skip and a return go through', async () => {
+  const { client, add } = await shop(service, { price: 10 })
+  const { componentID } = await addComponent(client, { type: 'metered', brackets: [[1, null]], name: 'Units' })
+  const id = (await add({ componentUsage: [{ componentID }] })).body.subscriptionID
+  const path = `/v1/subscriptions/${id}`
+  const { customerID } = (await client.get(path)).body
+  // A period that has been charged, of which the state knows nothing.
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`
+    insert into charges (account_id, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, bracket_index,
+                         period_from, period_until, whole_from, whole_until, price, display_order)
+    select account_id, kind, name, quantity, unit_price, 0, 0, subscription_id, stretch, item_id, part, bracket_index, '2027-02-01', '2027-03-01',
+           '2027-02-01', '2027-03-01', price, 0
+      from charges where account_id = ${client.id} and subscription_id = ${id} and kind = 'package'`),
+  )
+  expect((await moveTo(client, '2027-02-01')).body.Failed).toHaveLength(1)
+  const stays = await use(client, id, { componentID, NumUnits: 1 })
+  expect([stays.status, stays.headers['perennial-warning']]).toEqual([204, 'billing_failed'])
+  const refused = await client.put(`${path}/cancel/norefund`)
+  expect([refused.status, codesOf(refused)]).toEqual([409, ['billing_failed']])
+  expect(refused.text).toContain('has been billed before')
+  await client.put(`/v1/customers/${customerID}/suspend`)
+  expect((await client.put(`/v1/customers/${customerID}/unsuspend`)).status).toBe(204)
+  const skipped = await client.post(`${path}/skip`, { Until: '2027-02-01', Reason: 'Charged already' })
+  expect([skipped.status, skipped.headers['perennial-warning']]).toEqual([201, undefined])
+  expect(await failingOf(client)).toEqual([])
+  expect((await moveTo(client, '2027-03-01')).body.Failed).toEqual([])
+  expect(await totalsOf(client, id)).toEqual([10, 11])
 })

@@ -92,7 +92,8 @@ describe('usage', () => {
       { Facts: { ...common, Price: 5, Quantity: 10, TotalQuantity: 25, QuantityBefore: null } },
       {
         Facts: { ...common, Price: 4, Quantity: 5, TotalQuantity: 25, QuantityBefore: null },
-        Sentence: 'Messages, usage from 2027-01-01 to 2027-01-31: 4.00 × 5 = 20.00 USD, for 5 of 25 units (tiered).',
+        Sentence:
+          'Messages, usage from 2027-01-01 to 2027-01-31: 4.00 × 5 = 20.00 USD, for 5 of 25 units (tiered); units above 20 up to 25; the first 10 are free.',
       },
     ])
     expect(await explained(second)).toMatchObject([
@@ -102,8 +103,8 @@ describe('usage', () => {
   })
 
   test.each([
-    ['stairstep', 'price of 11 units (40.00) = 40.00 USD.'],
-    ['volume', '4.00 × 11 = 44.00 USD, for 11 units (volume).'],
+    ['stairstep', 'price of 11 units (40.00) = 40.00 USD; step from 11.'],
+    ['volume', '4.00 × 11 = 44.00 USD, for 11 units (volume); bracket from 11.'],
   ] as const)('of a %s is explained by all its units', async (scheme, text) => {
     const { client, report } = await meteredShop({
       scheme,

@@ -1,4 +1,7 @@
 import type { Problems } from '../../kernel/fault.ts'
+import type { ComponentId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { fillComponentIds, filteredComponent } from '../packages/by-code.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { foundSubscription, subscriptionKind } from '../subscriptions/record.ts'
@@ -22,7 +25,7 @@ const tag = 'Usage'
 
 const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): UsageReport => ({
   subscriptionId,
-  componentId: entry.componentID,
+  componentId: entry.componentID as ComponentId,
   units: entry.NumUnits,
   isSet: entry.isSetUnits ?? false,
   day: entry.Date ?? null,
@@ -32,22 +35,41 @@ const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): Usag
 })
 
 /** Returns the entries of a body that is a list, or one entry. What is missing of the one entry is noted. */
-function reportsOf(body: Partial<RecordUsageBody>, s: SubscriptionView, problems: Problems): UsageReport[] {
-  if (body.componentUsage)
-    return body.componentUsage.map((entry, index) => reportOf(entry, s.id, `componentUsage[${index}]`))
+async function reportsOf(
+  tx: Transaction,
+  body: Partial<RecordUsageBody>,
+  s: SubscriptionView,
+  problems: Problems,
+): Promise<UsageReport[]> {
+  if (body.componentUsage) {
+    await fillComponentIds(tx, tx.account, body.componentUsage, 'componentUsage', problems)
+    return body.componentUsage.flatMap((entry, index) =>
+      entry.componentID == null ? [] : [reportOf(entry, s.id, `componentUsage[${index}]`)],
+    )
+  }
   if (problems.found.some(({ field }) => field?.startsWith('componentUsage'))) return []
   const isRefused = (name: string) => problems.found.some(({ field }) => field === name)
-  if (!body.componentID && !isRefused('componentID'))
-    problems.add('required', 'componentID', 'componentID is required, or componentUsage with a list of entries.')
+  if (body.ComponentCode != null) await fillComponentIds(tx, tx.account, [body], '', problems)
+  else if (!body.componentID && !isRefused('componentID'))
+    problems.add(
+      'required',
+      'componentID',
+      'componentID or ComponentCode is required, or componentUsage with a list of entries.',
+    )
   if (body.NumUnits == null && !isRefused('NumUnits')) problems.add('required', 'NumUnits', 'NumUnits is required.')
   if (!body.componentID || body.NumUnits == null) return []
   return [reportOf({ ...body, componentID: body.componentID, NumUnits: body.NumUnits }, s.id, '')]
 }
 
-function bulkReports(list: readonly Partial<BulkBody>[] | undefined): UsageReport[] {
+async function bulkReports(
+  tx: Transaction,
+  list: readonly Partial<BulkBody>[] | undefined,
+  problems: Problems,
+): Promise<UsageReport[]> {
+  await fillComponentIds(tx, tx.account, list ?? [], 'Usage', problems)
   const reports: UsageReport[] = []
   list?.forEach((entry, index) => {
-    if (entry.subscriptionID === undefined || entry.componentID === undefined || entry.NumUnits === undefined) return
+    if (entry.subscriptionID === undefined || entry.componentID == null || entry.NumUnits === undefined) return
     reports.push(reportOf(entry as BulkBody, entry.subscriptionID, `Usage[${index}]`))
   })
   return reports
@@ -62,12 +84,13 @@ export const usageOperations = (): Operation[] => [
     summary: 'Report usage of components, one entry or a list in order; all of it is recorded or nothing',
     body: RecordUsageIn,
     success: { status: 204, headers: ['Perennial-Warning'] },
+    representation: subscriptionKind.representation,
     refusals: {
       409: 'The subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
     },
     record: subscriptionKind.editing.record,
-    references: (tx, context, { body }, problems: Problems, s: SubscriptionView) =>
-      findReported(tx, context, s, reportsOf(body, s, problems), problems),
+    references: async (tx, context, { body }, problems: Problems, s: SubscriptionView) =>
+      findReported(tx, context, s, await reportsOf(tx, body, s, problems), problems),
     write: async (tx, context, _input, s: SubscriptionView, found: ReportedUsage) => {
       const isBilled = await recordUsage(tx, context, s, found)
       return isBilled ? noContent() : { status: 204, headers: { 'perennial-warning': 'billing_failed' } }
@@ -87,7 +110,7 @@ export const usageOperations = (): Operation[] => [
       409: 'A subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
     },
     references: async (tx, context, { body }, problems: Problems) => {
-      const reports = bulkReports(body.Usage)
+      const reports = await bulkReports(tx, body.Usage, problems)
       return { reports, found: await findUsage(tx, context, reports, problems) }
     },
     write: async (tx, context, _input, _record, { reports, found }: { reports: UsageReport[]; found: FoundUsage }) => {
@@ -102,7 +125,8 @@ export const usageOperations = (): Operation[] => [
     summary: 'List the usage that was reported for a subscription',
     out: usageShape,
     filters: usageFilters,
-    filterOf: ({ from, to, componentID }) => ({ from, to, componentId: componentID }) as UsageFilter,
+    filterOf: async (query, { account }, db) =>
+      ({ from: query.from, to: query.to, componentId: await filteredComponent(db, account.id, query) }) as UsageFilter,
     parent: async (db, context, params) => ({ subscriptionId: (await foundSubscription(db, context, params)).id }),
     rows: listUsage,
     count: countUsage,

@@ -19,6 +19,8 @@ export interface CheckedNote {
   invoiceCustomerId: CustomerId | null
   invoiceCurrency: string | null
   invoiceTotalMinor: bigint | null
+  /** Net that is settled by lines, in minor units: of notes of callers. */
+  linesMinor: bigint
   /** The sum of all credit notes that the rules made for its invoice, in minor units. */
   creditedMinor: bigint
 }
@@ -30,6 +32,10 @@ export const listNotePage = (db: Queryable, account: AccountId, after: Id, limit
            coalesce((select sum(l.amount_minor) from allocations l where l.account_id = ${account} and l.ended_on is null
              and l.given_kind = 'negative_adjustment' and l.given_id = n.negative_adjustment_id), 0)::bigint as "allocatedMinor",
            i.customer_id as "invoiceCustomerId", i.currency as "invoiceCurrency", i.total_minor as "invoiceTotalMinor",
+           coalesce((select sum(s.gross_minor - coalesce((select sum(t.amount_minor) from settlement_taxes t
+                 where t.account_id = ${account} and t.settlement_id = s.settlement_id), 0)) from settlements s
+              where s.account_id = ${account} and s.negative_adjustment_id = n.negative_adjustment_id and s.basis = 'lines'
+                and s.ended_on is null), 0)::bigint as "linesMinor",
            coalesce((select sum(o.amount_minor) from negative_adjustments o
               where o.account_id = ${account} and o.invoice_id = n.invoice_id), 0)::bigint as "creditedMinor"
       from negative_adjustments n left join invoices i on i.account_id = ${account} and i.invoice_id = n.invoice_id
@@ -49,7 +55,9 @@ export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly I
   db.rows<CheckedNoteLine>(sql`
     select l.credit_note_id as "noteId", l.line, l.charge_id as "chargeId", l.period_from as "from", l.period_until as "until",
            l.whole_from as "wholeFrom", l.whole_until as "wholeUntil", l.price, l.most_minor as "mostMinor", l.net_minor as "netMinor",
-           coalesce(c.invoice_id = n.invoice_id, false) as "isOfItsInvoice"
+           coalesce(c.invoice_id = n.invoice_id, exists (
+             select 1 from settlements s where s.account_id = ${account} and s.negative_adjustment_id = n.negative_adjustment_id
+                and s.invoice_id = c.invoice_id and s.basis = 'lines' and s.ended_on is null), false) as "isOfItsInvoice"
       from credit_note_lines l
       join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.credit_note_id
       left join charges c on c.account_id = ${account} and c.charge_id = l.charge_id

@@ -50,7 +50,11 @@ export function checkNote(
   for (const line of lines) {
     amount(`line ${line.line}`, line.netMinor, recomputeCredit(line, digitsOf(currency)))
     if (!line.isOfItsInvoice)
-      text(`line ${line.line}`, `charge ${line.chargeId}`, `a charge of invoice ${note.invoiceId}`)
+      text(
+        `line ${line.line}`,
+        `charge ${line.chargeId}`,
+        `a charge of ${note.invoiceId === null ? 'an invoice that it settles by lines' : `invoice ${note.invoiceId}`}`,
+      )
   }
   const netMinor = sumMinor(lines, 'netMinor')
   for (const { name, rate, amountMinor, settledMinor, isGivenBack } of taxes) {
@@ -68,9 +72,11 @@ export function checkNote(
         `at most ${amountText(most, currency)}`,
       )
   }
-  // What a caller gives has an amount and no lines.
   if (note.invoiceId !== null) amount('total', note.amountMinor, netMinor + sumMinor(taxes))
-  else if (lines.length + taxes.length > 0) text('invoice', 'none', 'one, for it has lines or taxes')
+  else {
+    amount('lines', netMinor, note.linesMinor)
+    if (taxes.length > 0) text('invoice', 'none', 'one, for it has taxes')
+  }
   amount('what is allocated of it', note.appliedMinor, note.allocatedMinor)
   if (note.allocatedMinor > note.amountMinor)
     text(

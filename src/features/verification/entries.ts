@@ -139,7 +139,7 @@ function takenBackBy(reversal: PostedEntry, left: readonly PostedEntry[]): numbe
   const exact = left.findLastIndex((entry) => isSame(entry) && entry.dated === reversal.dated)
   if (exact >= 0 || !movesWithLock(reversal)) return exact
   // A share of a tax may itself have been posted late, and be taken back when books are open again.
-  const isShare = reversal.event === SHARE
+  const isShare = SHARES.includes(reversal.event)
   return left.findLastIndex((entry) => isSame(entry) && (isShare || entry.dated < reversal.dated))
 }
 
@@ -157,7 +157,7 @@ interface EntryText {
   dated: IsoDate
 }
 
-const SHARE: LedgerEvent = 'tax_taken_back'
+const SHARES: readonly string[] = ['tax_taken_back', 'bad_debt_tax_relieved'] satisfies LedgerEvent[]
 
 const isEqual = (a: EntryText, b: EntryText): boolean =>
   a.what === b.what && a.amount === b.amount && a.dated === b.dated

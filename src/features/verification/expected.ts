@@ -11,7 +11,7 @@ import {
 } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listCreditNoteTaxes } from '../money/adjustment-queries.ts'
+import { listCreditNoteTaxes, listRecoveries } from '../money/adjustment-queries.ts'
 import { listSettlements, listSettlementsUnder, type Settlement } from '../money/settlement-queries.ts'
 import {
   listAllocationRecords,
@@ -61,8 +61,9 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   payment: async (tx, ids) => mapOf(await listPaymentRecords(tx, tx.account, ids), postingsOfPayment),
   async negative_adjustment(tx, ids) {
     const taxes = taxesBy(await listCreditNoteTaxes(tx, tx.account, ids))
+    const recovered = groupBy(await listRecoveries(tx, tx.account, ids), ({ id }) => id)
     return mapOf(await listNegativeRecords(tx, tx.account, ids), (row) =>
-      postingsOfNegative({ ...row, taxes: taxes.get(row.id) ?? [] }),
+      postingsOfNegative({ ...row, taxes: taxes.get(row.id) ?? [], recovered: recovered.get(row.id) ?? [] }),
     )
   },
   positive_adjustment: async (tx, ids) => mapOf(await listPositiveRecords(tx, tx.account, ids), postingsOfPositive),
@@ -81,7 +82,10 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
     ),
 }
 
-/** Returns the entries of callers' settlements, by themselves or by the allocation under which they stand; those of the service's notes are the notes'. */
+/**
+ * Returns the entries of callers' settlements and of reliefs that stand, by themselves or by the allocation under which they stand; those of the
+ * service's notes are the notes'.
+ */
 async function settledPostings(
   tx: Transaction,
   settlements: readonly Settlement[],
@@ -91,7 +95,7 @@ async function settledPostings(
   const expected = new Map<Id, Expected>()
   for (const settlement of settlements) {
     const note = notes.find(({ id }) => id === settlement.noteId)
-    if (!note || note.isOfService) continue
+    if (!note || note.isOfService || settlement.endedOn !== null) continue
     const { customerId } = settlement
     expected.set(settlement[key] as Id, {
       customerId,

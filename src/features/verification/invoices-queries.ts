@@ -15,6 +15,8 @@ export interface CheckedInvoice {
   paidMinor: bigint
   pendingMinor: bigint
   negativeMinor: bigint
+  creditedMinor: bigint
+  writtenOffMinor: bigint
   /** The version of the customer that the document froze exists, as the present record or as an earlier one; likewise for the account. */
   isCustomerFrozen: boolean
   isAccountFrozen: boolean
@@ -25,6 +27,7 @@ export const listInvoicePage = (db: Queryable, account: AccountId, after: Invoic
     select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.currency, i.issued_at is not null as "isIssued",
            i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
            i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
+           i.credited_minor as "creditedMinor", i.written_off_minor as "writtenOffMinor",
            coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
              where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
@@ -56,6 +59,8 @@ export interface AppliedTo {
   paidMinor: bigint
   pendingMinor: bigint
   negativeMinor: bigint
+  /** Of that, bad debt. */
+  writtenOffMinor: bigint
 }
 
 export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind, ids: readonly Id[]) =>
@@ -63,9 +68,18 @@ export const listAppliedTo = (db: Queryable, account: AccountId, kind: OwedKind,
     select l.owed_id as "id",
            coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and not s.pending), 0)::bigint as "paidMinor",
            coalesce(sum(l.amount_minor) filter (where l.given_kind = 'payment' and s.pending), 0)::bigint as "pendingMinor",
-           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor"
+           coalesce(sum(l.amount_minor) filter (where l.given_kind = 'negative_adjustment'), 0)::bigint as "negativeMinor",
+           coalesce(sum(l.amount_minor) filter (where n.kind = 'bad_debt'), 0)::bigint as "writtenOffMinor"
       from allocations l
+      left join negative_adjustments n on l.given_kind = 'negative_adjustment' and n.account_id = ${account} and n.negative_adjustment_id = l.given_id
       left join payments p on l.given_kind = 'payment' and p.account_id = ${account} and p.payment_id = l.given_id
       cross join lateral (select coalesce(p.origin <> 'recorded' and p.settled_on is null, false) as pending) s
      where l.account_id = ${account} and l.owed_kind = ${kind} and l.ended_on is null and l.owed_id = any(${arrayLiteral(ids)}::bigint[])
      group by l.owed_id`)
+
+/** Lists what credit notes settle for invoices, in minor units; those for which none does are left out. */
+export const listCreditedOf = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  db.rows<{ id: InvoiceId; creditedMinor: bigint }>(sql`
+    select invoice_id as "id", sum(gross_minor)::bigint as "creditedMinor" from settlements
+     where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[]) and ended_on is null and basis <> 'relief'
+     group by invoice_id`)

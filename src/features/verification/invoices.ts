@@ -11,6 +11,7 @@ import {
   type CheckedInvoice,
   type CheckedTax,
   listAppliedTo,
+  listCreditedOf,
   listCheckedTaxes,
   listInvoicePage,
 } from './invoices-queries.ts'
@@ -28,6 +29,7 @@ export const invoices: Check = {
         const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
         const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
         const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
+        const credited = new Map((await listCreditedOf(tx, tx.account, ids)).map((sum) => [sum.id, sum.creditedMinor]))
         for (const invoice of page)
           checkInvoice(
             {
@@ -35,6 +37,7 @@ export const invoices: Check = {
               charges: charges.get(invoice.id) ?? [],
               taxes: taxes.get(invoice.id) ?? [],
               applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
+              creditedMinor: credited.get(invoice.id) ?? 0n,
             },
             report,
           )
@@ -42,13 +45,20 @@ export const invoices: Check = {
     ),
 }
 
-export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = { paidMinor: 0n, pendingMinor: 0n, negativeMinor: 0n }
+export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = {
+  paidMinor: 0n,
+  pendingMinor: 0n,
+  negativeMinor: 0n,
+  writtenOffMinor: 0n,
+}
 
 export interface CheckedInvoiceFacts {
   invoice: CheckedInvoice
   charges: readonly Charge[]
   taxes: readonly CheckedTax[]
   applied: Omit<AppliedTo, 'id'>
+  /** Sum that credit notes settle for it, in minor units. */
+  creditedMinor: bigint
 }
 
 /** Reports everything of one invoice that does not follow from its own rows. */
@@ -129,9 +139,11 @@ function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, report: Re
 }
 
 /** Rule: what is allocated to an invoice is inside its total, and a draft or a cancelled invoice takes nothing. */
-function checkApplied({ invoice, applied }: CheckedInvoiceFacts, reporter: InvoiceReporter): void {
+function checkApplied({ invoice, applied, creditedMinor }: CheckedInvoiceFacts, reporter: InvoiceReporter): void {
   const { totalMinor, negativeMinor, paidMinor, pendingMinor, currency } = invoice
   reporter.amount('negative adjustments', negativeMinor, applied.negativeMinor)
+  reporter.amount('bad debt', invoice.writtenOffMinor, applied.writtenOffMinor)
+  reporter.amount('what is credited of it', invoice.creditedMinor, creditedMinor)
   reporter.amount('payments', paidMinor, applied.paidMinor)
   reporter.amount('pending payments', pendingMinor, applied.pendingMinor)
   const appliedMinor = applied.negativeMinor + applied.paidMinor + applied.pendingMinor

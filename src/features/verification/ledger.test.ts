@@ -348,6 +348,8 @@ describe('sums', () => {
       'pending_minor = pending_minor - 1, paid_minor = paid_minor + 1',
       /^invoices: invoice # .*pending payments says/,
     ],
+    ['invoices', 'credited_minor = credited_minor + 1', /^invoices: invoice # .*what is credited of it says/],
+    ['invoices', 'written_off_minor = written_off_minor + 1', /^invoices: invoice # .*bad debt says/],
     [
       'customer_totals',
       'clearing_minor = 0',

@@ -1,4 +1,10 @@
-import { settleAmount, settleGivenBack, type SettlingInvoice } from '../../engine/money/settle.ts'
+import {
+  settleAmount,
+  settleGivenBack,
+  settleLines,
+  type Settling,
+  type SettlingInvoice,
+} from '../../engine/money/settle.ts'
 import type { TaxAmount } from '../../engine/money/postings.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
@@ -12,15 +18,18 @@ import { listPostedInvoiceTaxes } from './expected-queries.ts'
 import { eachPage } from './pages.ts'
 import {
   type CheckedSettlement,
+  type EndedSettlement,
+  listEndedWrong,
   listInvoicesSettledWrong,
   listNotesSettledWrong,
+  listOverRelieved,
   listSettlementPage,
   type SettledSum,
 } from './settlements-queries.ts'
 
 /**
- * Settlements follow from the facts kept with them, join a note and an invoice that belong together, and come to no more than either. Old ones
- * are held against their entries alone.
+ * Settlements follow from the facts kept with them, join a note and an invoice that belong together, and come to no more than either; a relief
+ * also to no more than the bad debt allocated to its invoice. Old ones are held against their entries alone, ended ones against the day of theirs.
  */
 export const settlements: Check = {
   name: 'settlements',
@@ -40,6 +49,16 @@ export const settlements: Check = {
         (after, limit) => list(tx, tx.account, after, limit),
         (rows) => rows.forEach((row) => reportSum(recordType, row, report)),
       )
+    await eachPage(
+      goOn,
+      (after, limit) => listOverRelieved(tx, tx.account, after, limit),
+      (rows) => rows.forEach((row) => reportRelieved(row, report)),
+    )
+    await eachPage(
+      goOn,
+      (after, limit) => listEndedWrong(tx, tx.account, after, limit),
+      (rows) => rows.forEach((row) => reportEnded(row, report)),
+    )
     return count
   },
 }
@@ -55,7 +74,30 @@ const reportSum = (
     recordId: id,
     what: 'what is settled of it',
     stored: amountText(settledMinor, currency),
-    expected: `at most, and of a note of the service exactly, ${amountText(amountMinor, currency)}`,
+    expected: `at most, and of a note made for an invoice exactly, ${amountText(amountMinor, currency)}`,
+  })
+
+const reportRelieved = ({ id, customerId, currency, settledMinor, amountMinor }: SettledSum, report: Report): void =>
+  report({
+    customerId,
+    recordType: 'negative_adjustment',
+    recordId: id,
+    what: 'what is relieved of it for an invoice',
+    stored: amountText(settledMinor, currency),
+    expected: `at most ${amountText(amountMinor, currency)}, which is allocated there`,
+  })
+
+const reportEnded = (
+  { id, customerId, currency, endedOn, taxMinor, backMinor }: EndedSettlement,
+  report: Report,
+): void =>
+  report({
+    customerId,
+    recordType: 'settlement',
+    recordId: id,
+    what: 'end',
+    stored: `${amountText(backMinor, currency)} back on ${endedOn} in the ledger`,
+    expected: amountText(taxMinor, currency),
   })
 
 async function checkPage(tx: Transaction, page: readonly CheckedSettlement[], report: Report): Promise<void> {
@@ -70,9 +112,14 @@ async function checkPage(tx: Transaction, page: readonly CheckedSettlement[], re
   }
 }
 
-/** Rule: note and invoice are of one customer and currency, the invoice is owed, and a note of the service settles the invoice it was made for. */
-function checkJoined(checked: CheckedSettlement, { basis }: Settlement, report: Report): void {
-  const { customerId, currency, noteInvoiceId, invoiceId } = checked
+/**
+ * Rule: note and invoice are of one customer and currency, the invoice is owed, and a note of the service settles the invoice it was made for.
+ * Of a settlement that ended the note may be gone, or have another currency, and the invoice cancelled.
+ */
+function checkJoined(checked: CheckedSettlement, { basis, endedOn }: Settlement, report: Report): void {
+  if (endedOn !== null) return
+  const { customerId, noteKind, noteInvoiceId, invoiceId } = checked
+  const currency = String(checked.currency)
   const text = (what: string, stored: string, expected: string) =>
     report({ customerId, recordType: 'settlement', recordId: checked.id, what, stored, expected })
   if (checked.noteCustomerId !== customerId || checked.invoiceCustomerId !== customerId)
@@ -82,12 +129,14 @@ function checkJoined(checked: CheckedSettlement, { basis }: Settlement, report: 
   if (!checked.isInvoiceOwed) text('invoice', String(invoiceId), 'one that is issued and not cancelled')
   if (noteInvoiceId !== null && noteInvoiceId !== invoiceId)
     text('invoice', String(invoiceId), `that of its note, ${noteInvoiceId}`)
-  if (noteInvoiceId === null && basis === 'given_back') text('basis', basis, 'amount, for a caller made its note')
+  if ((noteKind === 'bad_debt') !== (basis === 'relief')) text('basis', basis, `that of a ${noteKind}`)
+  if (noteInvoiceId === null && basis === 'given_back')
+    text('basis', basis, 'amount or lines, for a caller made its note')
 }
 
 /** Computes the taxes again from what was settled before. */
 function checkFacts(
-  { id, customerId, currency, invoiceTotalMinor }: CheckedSettlement,
+  { id, customerId, invoiceCurrency: currency, invoiceTotalMinor }: CheckedSettlement,
   { taxes, amountMinor, settledBeforeMinor, basis }: Settlement,
   ofInvoice: readonly (TaxAmount & { id: Id })[],
   report: Report,
@@ -102,8 +151,7 @@ function checkFacts(
     settledMinor: settledBeforeMinor ?? 0n,
     taxes: ofInvoice.map((tax, place) => ({ ...tax, settledMinor: taxes[place]!.settledBeforeMinor ?? 0n })),
   }
-  const again =
-    basis === 'amount' ? settleAmount(invoice, amountMinor) : settleGivenBack(invoice, amountMinor - sumMinor(taxes))
+  const again = AGAIN[basis](invoice, amountMinor, amountMinor - sumMinor(taxes))
   again.taxes.forEach((tax, place) => {
     const stored = taxes[place]!
     if (stored.amountMinor === tax.amountMinor && labelOf(stored) === labelOf(tax)) return
@@ -115,5 +163,14 @@ function checkFacts(
     })
   })
 }
+
+/** Settlements anew from what was settled before, by gross and net amount. */
+const AGAIN: Record<Settlement['basis'], (invoice: SettlingInvoice, grossMinor: bigint, netMinor: bigint) => Settling> =
+  {
+    amount: settleAmount,
+    relief: settleAmount,
+    lines: (invoice, _gross, netMinor) => settleLines(invoice, netMinor),
+    given_back: (invoice, _gross, netMinor) => settleGivenBack(invoice, netMinor),
+  }
 
 const labelOf = ({ name, taxNumber }: TaxAmount): string => (taxNumber === null ? name : `${name} (${taxNumber})`)

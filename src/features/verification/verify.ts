@@ -15,10 +15,12 @@ import { emandates } from './emandates.ts'
 import { entriesBalance, ledgerEntries } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
+import { ledgerDays } from './ledger-days.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
 import { sales } from './sales.ts'
 import { settlements } from './settlements.ts'
+import { taxDays } from './tax-days.ts'
 import { usageCycles } from './usage.ts'
 
 /**
@@ -46,6 +48,8 @@ const CHECKS: readonly Check[] = [
   balances,
   entriesBalance,
   ledgerEntries,
+  ledgerDays,
+  taxDays,
   ledgerChain,
   invoiceNumbers,
   creditNumbers,

@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
+import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { Figure } from '../../platform/metrics.ts'
 
 /** Fields of a webhook that a caller can set. */
@@ -46,7 +46,7 @@ export const lockWebhook = (tx: Transaction, account: AccountId, id: Id) =>
 
 export const listWebhooks = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<Webhook>(sql`
-    select ${COLUMNS} from webhooks where account_id = ${account} order by webhook_id offset ${start.skip} limit ${limit}`)
+    select ${COLUMNS} from webhooks where account_id = ${account} order by webhook_id ${inPage(start, limit)}`)
 
 export const countWebhooks = (db: Queryable, account: AccountId) =>
   countOf(db, sql`select count(*) as "n" from webhooks where account_id = ${account}`)

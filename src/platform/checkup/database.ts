@@ -146,6 +146,7 @@ async function checkServer(client: pg.Client, sentMs: number, config: Config, ro
     ...(await checkMigrations(client, server, root)),
     ...(await checkSealed(client, server, config)),
     ...(await checkMadeSeal(client, server, config)),
+    ...(await checkSales(client, server)),
   ]
 }
 
@@ -344,4 +345,23 @@ async function checkMadeSeal(
   if (!found[0]?.is) return []
   const { rows } = await client.query<{ certificate: Buffer }>('select certificate from perennial.find_seal_key()')
   return rows.map(({ certificate }) => checkEnd('seal', certificate, Date.now(), 'run "perennial seal renew"'))
+}
+
+/** Checks for sales of the capture widget on which a person has to decide: what they wait for never comes by itself. */
+async function checkSales(client: pg.Client, { isSuperuser, isAppMember }: Server): Promise<Finding[]> {
+  if (!isSuperuser && !isAppMember) return []
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.count_unsettled_capture_sales()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const { rows } = await client.query<{ n: number }>('select perennial.count_unsettled_capture_sales()::int as n')
+  const count = rows[0]?.n ?? 0
+  if (count === 0) return []
+  return [
+    doubtful(
+      'capture widget',
+      `${count} sale${count === 1 ? ' waits' : 's wait'} for a person: the gateway is silent, or gives the charge back no more`,
+      'list them with GET /v1/widgets/capturepaymethod/sales, and settle each by PUT …/sales/{captureSaleID}/result',
+    ),
+  ]
 }

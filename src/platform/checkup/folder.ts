@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { type Config, keysFromText } from '../config.ts'
 import { keyFileOf } from '../envelope/encryption-key.ts'
 import { findBinariesPackage } from '../postgres/binaries.ts'
-import { type DataFolder, dataFolderAt } from '../postgres/data-folder.ts'
+import { type DataFolder, dataFolderAt, refuseHalfRestored } from '../postgres/data-folder.ts'
 import { chooseIdentity } from '../postgres/identity.ts'
 import { findOwner } from '../postgres/lock.ts'
 import { findServersIn } from '../postgres/processes.ts'
@@ -138,6 +138,7 @@ function checkCluster(folder: DataFolder): Finding[] {
   try {
     const majorVersion = Number.parseInt(findBinariesPackage().version, 10)
     chooseIdentity(folder.root)
+    refuseHalfRestored(folder)
     const found = Number.parseInt(readText(join(folder.cluster, 'PG_VERSION')) ?? '', 10)
     if (!existsSync(folder.cluster)) return [fine(about, `PostgreSQL ${majorVersion}; the first start makes it`)]
     if (Number.isNaN(found))

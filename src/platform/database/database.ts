@@ -9,7 +9,7 @@ import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX,
 import { Lanes, type LookupSize } from './lanes.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
-import { runRows, sendTogether } from './row-query.ts'
+import { portionsOf, runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
@@ -40,6 +40,10 @@ export interface Transaction extends Queryable {
   send(statement: Statement): void
   /** Runs the callback after the commit, and not at all after a rollback. */
   afterCommit(callback: () => void): void
+  /** The rows of a statement as they are when it begins, so many at a time; other statements may run between the portions. */
+  portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined>
+  /** Runs work of which nothing stays if it fails, while what came before it does. Throws its failure; the transaction goes on. */
+  savepoint<T>(work: () => Promise<T>): Promise<T>
 }
 
 export interface TransactionSettings {
@@ -239,8 +243,11 @@ export function openDatabase(
       return writes.run(account, done)
     },
     unscoped: {
+      // One statement is a transaction of its own: of one that a dead-lock ended nothing is left.
       rows: <Row>(statement: Statement, answerMs?: number) =>
-        guarded(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
+        guarded(() =>
+          retried(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
+        ),
     },
     listen: (channel, heard, missed) => listen(config, channel, { heard, ...(missed && { missed }) }),
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
@@ -278,6 +285,25 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
+  const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
+    sendTogether(client)
+    await client.query('savepoint attempt')
+    const [sentBefore, committedBefore] = [sent.length, committed.length]
+    try {
+      const done = await inner()
+      await Promise.all(sent.slice(sentBefore))
+      await client.query('release savepoint attempt')
+      return done
+    } catch (error) {
+      await Promise.allSettled(sent.splice(sentBefore))
+      const cause = failure ?? (isAfterFailure(error) ? firstFailure : error)
+      await client.query('rollback to savepoint attempt')
+      committed.splice(committedBefore)
+      failure = undefined
+      firstFailure = undefined
+      throw cause
+    }
+  }
   sendTogether(client)
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
@@ -299,7 +325,9 @@ async function transact<T>(
         sendTogether(client)
         send(runRows(client, statement))
       },
+      portions: (statement, size) => portionsOf(client, statement, size),
       afterCommit: (callback) => committed.push(callback),
+      savepoint,
     })
     bound.check()
     sendTogether(client)

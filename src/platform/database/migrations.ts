@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { clientConfig, type Connection, WHOLE_STATEMENT_MS } from './database.ts'
+import { isRetryable, RETRIES_MAX } from './failures.ts'
 import { ServerClient } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
 
@@ -67,7 +68,18 @@ export async function migrate(connection: Connection, owner: string | undefined,
   }
 }
 
+/** Runs a migration, and again after a dead-lock with what a running service of the version before does: nothing is left of one. */
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await applyOnce(client, migration)
+    } catch (error) {
+      if (!isRetryable(error) || tries >= RETRIES_MAX) throw error
+    }
+  }
+}
+
+async function applyOnce(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('begin')
   try {
     await client.query(migration.text)

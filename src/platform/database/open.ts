@@ -1,22 +1,29 @@
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { dataFolderAt, hasDatabase } from '../postgres/data-folder.ts'
+import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
+import type { EmbeddedConnection } from '../postgres/connection.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
-import { type Connection, type Database, openDatabase } from './database.ts'
+import { clientConfig, type Connection, type Database, openDatabase, WHOLE_STATEMENT_MS } from './database.ts'
 import { isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
+import { ServerClient } from './server-client.ts'
+import { GRACE_MS } from './silence.ts'
+import { settleUpdates } from './updates.ts'
 
 /** A database that is ready to work with, wherever it is, and how to let go of it. */
 export interface OpenDatabase {
   db: Database
   connection: Connection
+  /** Opens a connection of the owner of all tables, whom row security does not bound: for what carries the whole database elsewhere. */
+  openOwner(): Promise<ServerClient>
   /** Names of the migrations that ran just now. */
   migrated: string[]
   /** Opens what is sealed; the first time in a new database makes its keys. Throws a StartFailure. */
@@ -49,12 +56,7 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
         `No service runs on ${config.dataDir}: start one with "perennial serve", or set DATABASE_URL to use a server.`,
       )
     }
-    // A mistyped folder must not become a second, empty database that answers as if all were lost.
-    if (ownership === 'present' && !hasDatabase(config.dataDir)) {
-      throw new StartFailure(
-        `There is no database in ${dataFolderAt(config.dataDir).root}: set DATA_DIR to the folder that the service uses, or make a database there with "perennial serve" or "perennial account create".`,
-      )
-    }
+    if (ownership === 'present') refuseAbsent(config.dataDir)
   }
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
   return {
@@ -63,6 +65,28 @@ async function findHome(config: Config, ownership: Ownership, log: PostgresLog):
     ended: postgres.exited.then((end) => postgres.reasonOfEnd(end)),
     isFresh: true,
   }
+}
+
+/**
+ * Finds the running embedded database, or starts the one that is there, and does nothing in it: a backup comes before an upgrade. Throws a
+ * StartFailure.
+ */
+export async function joinOrStart(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  log: PostgresLog,
+): Promise<{ connection: EmbeddedConnection; stop(): Promise<void> }> {
+  const running = await joinEmbeddedPostgres({ dataDir })
+  if (running) return { connection: running, stop: async () => {} }
+  refuseAbsent(dataDir)
+  return startEmbeddedPostgres({ dataDir, log })
+}
+
+/** Refuses a folder without a database: a mistyped one must not become a second, empty database that answers as if all were lost. */
+function refuseAbsent(dataDir: string): void {
+  if (hasDatabase(dataDir)) return
+  throw new StartFailure(
+    `There is no database in ${dataFolderAt(dataDir).root}: set DATA_DIR to the folder that the service uses, or make a database there with "perennial serve" or "perennial account create".`,
+  )
 }
 
 /**
@@ -85,6 +109,11 @@ export async function openService(
       : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
+    // Of a database that was carried here all records count as updated now, see decision 27.
+    const mark = isEmbedded ? restoredMarkOf(dataFolderAt(config.dataDir).cluster) : undefined
+    const isRestored = mark !== undefined && existsSync(mark)
+    await settleUpdates(db, isRestored)
+    if (isRestored) rmSync(mark)
     let isClosing = false
     void home.ended?.then((reason) => {
       if (!isClosing) options.onDatabaseGone?.(reason)
@@ -98,11 +127,25 @@ export async function openService(
       await db.close()
       throw error
     })
-    return { db, connection: home.connection, migrated, openEnvelope: () => openEnvelope(db.unscoped, config), close }
+    return {
+      db,
+      connection: home.connection,
+      openOwner: () => openOwner(home.connection, roles.owner),
+      migrated,
+      openEnvelope: () => openEnvelope(db.unscoped, config),
+      close,
+    }
   } catch (error) {
     await home.stop()
     throw error
   }
+}
+
+async function openOwner(connection: Connection, owner: string | undefined): Promise<ServerClient> {
+  const client = new ServerClient({ ...clientConfig(connection, owner), silenceMs: WHOLE_STATEMENT_MS + GRACE_MS })
+  await client.connect()
+  await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
+  return client
 }
 
 /** Returns the address of a server, or of several, as it may be shown: never with its password. */

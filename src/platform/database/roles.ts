@@ -11,6 +11,9 @@ import { ServerClient } from './server-client.ts'
 export const APP_ROLE = 'perennial_app'
 const OWNER_ROLE = 'perennial_owner'
 
+// Any constant will do, as long as no other program of this database uses it.
+const ROLES_LOCK = 7_305_861_200_412
+
 interface Login {
   name: string
   isSuperuser: boolean
@@ -65,8 +68,9 @@ async function ensureRole(client: pg.Client, login: Login, role: string): Promis
     })
   }
   if (login.isSuperuser || (await canBecome(client, login, role))) return
-  await client.query(`grant ${role} to ${pg.escapeIdentifier(login.name)}`).catch(() => {
-    throw askForGrant(login, role)
+  await client.query(`grant ${role} to ${pg.escapeIdentifier(login.name)}`).catch(async () => {
+    // A service on another database of the server may have granted it meanwhile.
+    if (!(await canBecome(client, login, role))) throw askForGrant(login, role)
   })
 }
 
@@ -81,6 +85,8 @@ export async function prepareRoles(
   const client = new ServerClient(clientConfig(connection, undefined))
   await client.connect()
   try {
+    // Ends with the connection. Two that grant on one schema or database at once are refused by the server ("tuple concurrently updated").
+    await client.query('select pg_advisory_lock($1)', [ROLES_LOCK])
     const login = await describeLogin(client)
     if (login.version < 150_000)
       throw new StartFailure(
@@ -90,6 +96,7 @@ export async function prepareRoles(
     if (canLogIn) await letLogIn(client)
     const owner = login.isSuperuser ? OWNER_ROLE : undefined
     if (owner) await ensureRole(client, login, owner)
+    if (owner) await letSeeTransactions(client, owner)
     await ensureSchema(client, login, owner ?? login.name)
     await checkAppRole(client)
     await forbidTemporaryTables(client, login, owner ?? login.name)
@@ -102,6 +109,18 @@ export async function prepareRoles(
 async function letLogIn(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1 and rolcanlogin', [APP_ROLE])
   if (rowCount === 0) await client.query(`alter role ${APP_ROLE} login`)
+}
+
+/**
+ * Lets the owner see when transactions of other roles began, which the function `settle_updates` asks for. Where that fails (another database of the
+ * server is made ready at this moment) its answers are half an hour old until the next start.
+ */
+async function letSeeTransactions(client: pg.Client, owner: string): Promise<void> {
+  const { rows } = await client.query<{ can: boolean }>(`select pg_has_role($1, 'pg_read_all_stats', 'USAGE') as can`, [
+    owner,
+  ])
+  if (rows[0]?.can) return
+  await client.query(`alter role ${owner} inherit; grant pg_read_all_stats to ${owner}`).catch(() => {})
 }
 
 async function ensureSchema(client: pg.Client, login: Login, owner: string): Promise<void> {

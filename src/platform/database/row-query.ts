@@ -214,6 +214,28 @@ export function runRows<Row>(
   })
 }
 
+let portals = 0
+
+/** Yields the rows of one statement in portions, inside a transaction that its caller has begun. */
+export async function* portionsOf<Row>(
+  client: pg.ClientBase,
+  statement: Statement,
+  size: number,
+): AsyncGenerator<Row[], void, undefined> {
+  portals += 1
+  const portal = `rows_${portals}`
+  for (let isOpen = false, hasMore = true; hasMore; isOpen = true) {
+    const exchange = { before: NOTHING_BEFORE, statements: [statement], portion: { portal, rows: size, isOpen } }
+    const answer = await new Promise<{ rows: Row[]; hasMore: boolean }>((resolve, reject) => {
+      sendExchange(client, exchange, (error, [rows = []], more) =>
+        error ? reject(error) : resolve({ rows: rows as Row[], hasMore: more }),
+      )
+    })
+    if (answer.rows.length > 0) yield answer.rows
+    hasMore = answer.hasMore
+  }
+}
+
 type Stream = WireConnection['stream']
 const gathering = new WeakSet<Stream>()
 

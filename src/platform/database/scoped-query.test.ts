@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { insertCurrency } from '../../features/currencies/queries.ts'
-import { clientConfig, openDatabase } from './database.ts'
+import { clientConfig, openDatabase, type Transaction } from './database.ts'
 import { APP_ROLE } from './roles.ts'
 import { fragment, sql } from './sql.ts'
 
@@ -166,6 +166,37 @@ describe('a transaction', () => {
     expect(told).toEqual(['done'])
   })
 
+  test('keeps what came before a savepoint whose work failed, awaited or sent, and nothing of that work', async () => {
+    const [mine] = accounts
+    const told: string[] = []
+    const failing = async (tx: Transaction, fail: () => Promise<unknown>): Promise<unknown> =>
+      tx
+        .savepoint(async () => {
+          await insertCurrency(tx, mine.id, 'CHF')
+          tx.afterCommit(() => told.push('never'))
+          await fail()
+        })
+        .catch((error: { code?: string; message?: string }) => error.code ?? error.message)
+    const found = await narrow.transaction(mine.id, async (tx) => {
+      await insertCurrency(tx, mine.id, 'SEK')
+      tx.afterCommit(() => told.push('before'))
+      const codes = [
+        await failing(tx, () => tx.rows(sql`select 1 / 0`)),
+        await failing(tx, async () => tx.send(sql`select 1 / 0`)),
+        await failing(tx, () => Promise.reject(new Error('stop'))),
+      ]
+      await tx.savepoint(() => insertCurrency(tx, mine.id, 'NOK'))
+      return codes
+    })
+    expect([found, told]).toEqual([['22012', '22012', 'stop'], ['before']])
+    const rows = await narrow
+      .reader(mine.id)
+      .rows<{ currency: string }>(
+        sql`select currency from account_currencies where account_id = ${mine.id} and currency in ('CHF', 'NOK', 'SEK') order by currency`,
+      )
+    expect(rows.map(({ currency }) => currency)).toEqual(['NOK', 'SEK'])
+  })
+
   test('is tried again after a dead-lock or serialisation failure, from its start', async () => {
     const [mine] = accounts
     let attempts = 0
@@ -181,4 +212,19 @@ describe('a transaction', () => {
       }),
     ).rejects.toMatchObject({ kind: 'unavailable' })
   })
+})
+
+test('a statement without an account is tried again after a dead-lock, too', async () => {
+  const owner = new pg.Client(clientConfig(service.connection, undefined))
+  await owner.connect()
+  // A sequence keeps its number when what drew it is rolled back.
+  await owner.query(`create sequence tries; grant usage on sequence tries to ${APP_ROLE};
+    create function perennial.fails_twice() returns bigint language plpgsql as $$
+    declare try bigint := nextval('perennial.tries');
+    begin
+      if try < 3 then raise exception 'dead-lock' using errcode = '40P01'; end if;
+      return try;
+    end $$`)
+  await owner.end()
+  expect(await narrow.unscoped.rows(sql`select perennial.fails_twice()::text as "try"`)).toEqual([{ try: '3' }])
 })

@@ -53,6 +53,14 @@ export const listed = (parts: readonly Fragment[]): Fragment => ({
 
 export const NOTHING: Fragment = { fragment: true, strings: [''], values: [] }
 
+/** Returns the condition that a column, as it stands in the code, has a value; none where the value is null or left out. */
+export const onlyWith = (name: string, value: unknown): Fragment =>
+  value == null ? NOTHING : fragment`and ${namesOf(name)} = ${value}`
+
+/** Returns the condition that a column, as it stands in the code, has one of these identifiers; none where there is no list. */
+export const onlyAmong = (name: string, ids: readonly bigint[] | null | undefined): Fragment =>
+  ids == null ? NOTHING : fragment`and ${namesOf(name)} = any(${arrayLiteral(ids)}::bigint[])`
+
 function flatten(strings: readonly string[], values: readonly unknown[]): { strings: string[]; values: unknown[] } {
   const out = { strings: [strings[0] ?? ''], values: [] as unknown[] }
   const append = (text: string) => {

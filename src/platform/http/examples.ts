@@ -1,6 +1,6 @@
 import { resolved, type Schema } from '../wire/schema.ts'
 
-/** Examples of answers, made from their schemas: a plausible value by the name of a field, else one of its type. */
+/** Examples of answers that are not recorded, made from their schemas: a plausible value by the name of a field, else one of its type. */
 
 const PLAUSIBLE: Record<string, unknown> = {
   Name: 'Ada',
@@ -19,8 +19,8 @@ const PLAUSIBLE: Record<string, unknown> = {
   Country: 'South Africa',
   ZipCode: '8001',
   countryID: 710,
-  VatNo: '4123456789',
-  TaxNumber: '4123456789',
+  VatNo: '4123456784',
+  TaxNumber: '4123456784',
   RegistrationNumber: '2015/123456/07',
   Reference: 'C1001',
   CurrencyCode: 'USD',

@@ -7,6 +7,7 @@ import { type Queryable, type Transaction, WRITE_STATEMENT_MS } from '../databas
 import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import type { Snapshot } from '../database/reads.ts'
+import { settleUpdates } from '../database/updates.ts'
 import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
@@ -35,7 +36,10 @@ import type {
 } from './operation.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
+import { preferencesOf } from './prefer.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
+import { refuseMissedPreviews } from './missed-previews.ts'
+import { represented } from './represented.ts'
 import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
 import { refuseStrayNumbers } from './stray-numbers.ts'
 
@@ -50,6 +54,7 @@ interface Sent {
   address: string
   headers: FastifyRequest['headers']
   isStrict: boolean
+  isRepresented: boolean
   ignored: IgnoredNames
 }
 
@@ -70,6 +75,8 @@ export async function handleOperation(
   const caller = request.caller as Caller
   if (operation.body && !operation.takesAnyBody) checkJsonType(request.contentType, hasBody)
   if (operation.rawBody) checkMediaType(request.contentType, hasBody, operation.rawBody.types)
+  const { handling, isRepresented } = preferencesOf(request.headers['prefer'])
+  const isStrict = handling === undefined ? caller.isStrict : handling === 'strict'
   const sent: Sent = {
     operation,
     params: request.params as PathParams,
@@ -78,7 +85,8 @@ export async function handleOperation(
     url: request.url,
     address: `${request.protocol}://${request.host}`,
     headers: request.headers,
-    isStrict: operation.hasStrictQuery === true || isStrictlyAsked(request.headers['prefer'], caller),
+    isStrict,
+    isRepresented,
     ignored,
   }
   try {
@@ -86,13 +94,6 @@ export async function handleOperation(
   } finally {
     if (!ignored.isRead) readIgnored(sent, deps.contextOf(caller))
   }
-}
-
-/** Returns whether unknown names are refused: as the request prefers (RFC 7240), else as its key has it. */
-function isStrictlyAsked(prefer: string | string[] | undefined, { isStrict }: Caller): boolean {
-  if (prefer === undefined) return isStrict
-  const [, handling] = /(?:^|[,;\s])handling\s*=\s*"?(strict|lenient)\b/i.exec(String(prefer)) ?? []
-  return handling === undefined ? isStrict : handling.toLowerCase() === 'strict'
 }
 
 /** Reads a request that nobody read, for its unknown names alone: its answer was kept, or it was refused before. */
@@ -144,6 +145,8 @@ async function handleRead(
     problems.throwIfAny()
     return read(db, context, input)
   }
+  if (problems.found.length === 0 && operation.asksForUpdates?.(input.query))
+    input.settled = await settleUpdates(deps.db)
   const { isLookup, readLong } = operation
   const isShort =
     typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup === true
@@ -283,7 +286,7 @@ async function handleWrite(
     })
     .catch((thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
-      throw thrown
+      throw namedAsSent(thrown, sent)
     })
 }
 
@@ -359,6 +362,8 @@ async function handleOutward(
     call: (call) => operation.call(known().context, known().input, call),
     finish: async (tx, call, result) =>
       operation.finish(tx, await deps.freshContext(tx, caller), known().input, call, result),
+  }).catch((thrown: unknown) => {
+    throw namedAsSent(thrown, sent)
   })
 }
 
@@ -370,7 +375,11 @@ async function runWrite(
   tx: Transaction,
 ): Promise<Answer> {
   const { context, input, record, found } = await checked(deps, operation, caller, sent, tx)
-  return operation.write(tx, context, input, record, found, sent.prepared)
+  const answer = await operation.write(tx, context, input, record, found, sent.prepared)
+  const { representation } = operation
+  if (!sent.isRepresented || !representation || answer.isPreview) return answer
+  // Read under the settings that the change may have left.
+  return represented(answer, representation, async (read) => read(tx, await deps.freshContext(tx, caller), input))
 }
 
 interface Checked {
@@ -398,7 +407,6 @@ async function checked(
   const isUnread = 'problem' in sent.body || ('json' in sent.body && !isJsonObject(sent.body.json))
   if (operation.body && isUnread) problems.throwIfAny()
   const found = await operation.references?.(tx, context, input as Input<object, unknown>, problems, record)
-  nameAsSent(problems, sent)
   problems.throwIfAny()
   return { context, input, record, found }
 }
@@ -412,13 +420,17 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     isStrict: sent.isStrict,
     isSecret: sent.operation.cardNumberAt !== undefined,
     ignored: sent.ignored,
-    nameOf: sent.operation.hasStrictQuery ? 'parameter' : 'field',
   }
   const key = sent.operation.kind === 'read' ? undefined : idempotencyKeyOf(sent.headers['idempotency-key'])
   if (typeof key === 'object') problems.add(key.code, key.field, key.message)
   const declared = sent.operation.query ?? NO_QUERY
-  const query = declared.read(queryAsJson(sent.query, declared, problems), '', reading)
+  const asking: ReadContext = sent.operation.hasStrictQuery
+    ? { ...reading, isStrict: true, nameOf: 'parameter' }
+    : reading
+  const query = declared.read(queryAsJson(sent.query, declared, problems), '', asking)
   const body = sent.operation.body ? readBody(sent, reading) : undefined
+  if (sent.operation.preview && !reading.isStrict)
+    refuseMissedPreviews(sent.query, 'json' in sent.body ? sent.body.json : undefined, problems)
   const { cardNumberAt } = sent.operation
   // Thrown before anything looks for what the body names, and could repeat a number that stands there.
   if (cardNumberAt !== undefined && 'json' in sent.body) refuseStrayNumbers(sent.body.json, cardNumberAt)
@@ -430,25 +442,28 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     url: sent.url,
     address: sent.address,
     headers: sent.headers,
+    isRepresented: sent.isRepresented,
   }
 }
 
-/** Renames the fields of problems to the names under which they were sent, if that was their other name. */
-function nameAsSent(problems: Problems, { operation, body }: Sent): void {
+/** Returns a refusal whose problems name their fields as they were sent, also by another of their names; whatever else was thrown as it is. */
+function namedAsSent(thrown: unknown, { operation, body }: Sent): unknown {
   const spellings = operation.body?.spellings
-  if (problems.found.length === 0 || !spellings || !('json' in body) || !isJsonObject(body.json)) return
+  if (!(thrown instanceof Fault) || !spellings || !('json' in body) || !isJsonObject(body.json)) return thrown
   const sent = new Map<string, string>()
   for (const name of Object.keys(body.json)) {
     const field = spellings.get(name)
     if (field !== undefined && field !== name && !Object.hasOwn(body.json, field)) sent.set(field, name)
   }
-  problems.found.forEach((problem, index) => {
+  if (sent.size === 0) return thrown
+  const problems = thrown.problems.map((problem) => {
     const [field = ''] = problem.field?.split(/[.[]/, 1) ?? []
     const name = sent.get(field)
-    if (name === undefined || problem.field === null) return
+    if (name === undefined || problem.field === null) return problem
     const path = `${name}${problem.field.slice(field.length)}`
-    problems.found[index] = { ...problem, field: path, message: problem.message.replaceAll(problem.field, path) }
+    return { ...problem, field: path, message: problem.message.replaceAll(problem.field, path) }
   })
+  return new Fault(thrown.kind, problems, thrown.retryAfterSeconds)
 }
 
 function readBody(sent: Sent, reading: ReadContext): unknown {

@@ -1,14 +1,16 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import { invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
 import type { CountedList } from '../database/housekeeping.ts'
+import type { SettledUpdates } from '../database/updates.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { ListShape, RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { type Answer, type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
-import { countList, pageAnswer, type PageStart, pageStart, startOf } from './paging.ts'
-import { isFirstPage, listQuery, pageOf } from './query.ts'
+import { countList, pageAnswer, type PageStart, pageStart, startAfter, startOf } from './paging.ts'
+import { type ListWish, isFirstPage, listQuery, pageOf, updateFilter, type UpdateWish } from './query.ts'
 
 /** A list of records, declared: its filters, its rows and their columns. Paging, links and the counting of deep pages follow from that. */
 export interface ListDeclaration<Row, Filter extends object, Filters extends Properties, Item> {
@@ -26,6 +28,8 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   hasStrictQuery?: ReadOperation['hasStrictQuery']
   /** Finds the record that the list belongs to (404) and returns the conditions that it adds. */
   parent?(db: Queryable, context: RequestContext, params: PathParams): Promise<Partial<Filter>>
+  /** The list can be asked for what was updated since an instant: its conditions take it as `since`. */
+  knowsUpdates?: Filter extends { since?: Instant | null } ? true : never
   /** The list whose blocks are counted, so that deep pages of the whole list are fast. */
   blocks?: CountedList
   rows(
@@ -43,6 +47,9 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   pieces?(db: Snapshot, context: RequestContext, rows: Row[]): AsyncGenerator<string>
 }
 
+/** Number of records of a filtered list up to which they are counted exactly. */
+const TOTAL_MAX = 10_000
+
 const isWhole = (filter: object): boolean => Object.values(filter).every((value) => value == null)
 
 /** Declares the operation of one list. */
@@ -59,21 +66,25 @@ export function listOperation<
     path,
     tag,
     summary,
-    query: listQuery(list.filters ?? {}) as Field<BodyOf<Properties>>,
+    query: listQuery({ ...list.filters, ...(list.knowsUpdates ? updateFilter : {}) }) as Field<BodyOf<Properties>>,
     success: { status: 200, schema: list.out.list.schema },
     // One statement then, which walks no further than its page: nothing is looked for before it, completed after it, or counted.
     ...(list.blocks && !parent && !list.complete && !list.pieces ? { isLookup: isFirstPage } : {}),
+    ...(list.knowsUpdates ? { asksForUpdates: (query: UpdateWish) => query.updatedSince != null } : {}),
     ...(list.refusals ? { refusals: list.refusals } : {}),
     ...(list.hasStrictQuery ? { hasStrictQuery: true } : {}),
     ...(parent ? { record: (db, context, params) => parent(db, context, params) } : {}),
-    read: async (db, context, { params, query, url }) => {
+    read: async (db, context, { params, query, url, settled }) => {
       const { account, moment } = context
       const page = pageOf(query)
       const parentFilter = await parent?.(db, context, params)
       const ownFilter = await list.filterOf?.(query as BodyOf<Filters>, context, db)
-      const filter = { ...ownFilter, ...parentFilter } as Filter
+      const since = settled ? sinceOf(query as UpdateWish, settled) : null
+      const filter = { ...ownFilter, ...parentFilter, ...(since === null ? {} : { since }) } as Filter
       const blocks = isWhole(filter) ? list.blocks : undefined
-      const start = blocks ? await pageStart(db, account.id, blocks, page) : startOf(page)
+      const { after } = query as UpdateWish
+      const start =
+        after != null ? startAfter(after, page) : blocks ? await pageStart(db, account.id, blocks, page) : startOf(page)
       const rows = await list.rows(db, account.id, filter, start, page.size + 1, moment.today)
       const shown = rows.slice(0, page.size)
       const body = list.pieces
@@ -82,13 +93,23 @@ export function listOperation<
             list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[]),
             writingOf(context),
           )
+      const count = () =>
+        blocks ? countList(db, account.id, blocks) : list.count(db, account.id, filter, moment.today)
+      const hasMore = async () => {
+        const start = { ...startOf(page), skip: TOTAL_MAX }
+        return !isWhole(filter) && (await list.rows(db, account.id, filter, start, 1, moment.today)).length > 0
+      }
+      const isTotalAsked = (query as ListWish).total === true
+      const total = isTotalAsked ? { total: (await hasMore()) ? `${TOTAL_MAX}+` : String(await count()) } : {}
       return pageAnswer(
         {
           hasNext: rows.length > page.size,
           isEmpty: rows.length === 0,
           page,
           url,
-          count: () => (blocks ? countList(db, account.id, blocks) : list.count(db, account.id, filter, moment.today)),
+          count,
+          ...total,
+          ...(settled ? { until: settled.until, last: idOf(shown.at(-1)) } : {}),
         },
         body,
         context.publicUrl,
@@ -97,20 +118,46 @@ export function listOperation<
   })
 }
 
+/** Returns the identifier of a record of a list that knows updates; undefined where its page is empty. */
+const idOf = (row: unknown): bigint | undefined => (row as { id: bigint } | undefined)?.id
+
+/**
+ * Returns the instant since which records of a list count as updated; null for all of them, where less is not known. Throws 400 for one in the
+ * future: a caller who sends the time of a clock of his own would miss what is changed until then.
+ */
+function sinceOf({ updatedSince }: UpdateWish, { floor, takenAt }: SettledUpdates): Instant | null {
+  if (updatedSince == null || updatedSince < floor) return null
+  if (updatedSince > takenAt)
+    throw invalid(
+      'in_future',
+      `updatedSince ${updatedSince} is in the future; it is ${takenAt}. Send what Perennial-Until answered.`,
+      'updatedSince',
+    )
+  return updatedSince
+}
+
 /** Answers a list that lies in memory: all of it, unless a page is asked for. */
 export function memoryAnswer<Row>(
   all: readonly Row[],
   out: RecordShape<Row>,
   context: RequestContext,
-  asked: { page?: number | null; page_size?: number | null },
+  asked: ListWish,
   url: string,
 ): Promise<Answer> {
   const isPaged = asked.page != null || asked.page_size != null
-  const page = isPaged ? pageOf(asked) : { page: 1, size: all.length }
-  const rows = all.slice((page.page - 1) * page.size)
+  const page = isPaged ? pageOf(asked) : { ...pageOf(asked), size: all.length }
+  const sorted = page.isNewestFirst ? all.toReversed() : all
+  const rows = sorted.slice((page.page - 1) * page.size)
   const shown = rows.slice(0, page.size)
   return pageAnswer(
-    { hasNext: rows.length > page.size, isEmpty: rows.length === 0, page, url, count: async () => all.length },
+    {
+      hasNext: rows.length > page.size,
+      isEmpty: rows.length === 0,
+      page,
+      url,
+      count: async () => all.length,
+      ...(asked.total === true ? { total: String(all.length) } : {}),
+    },
     out.list.write(shown, writingOf(context)),
     context.publicUrl,
   )

@@ -2,6 +2,8 @@ import type { Schema } from '../wire/schema.ts'
 import { errorSchema } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { type Operation, permissionOf, type Success } from './operation.ts'
+import { RECORDED } from './recorded.ts'
+import { withSentences } from './sentences.ts'
 
 /** The answers of an operation in the OpenAPI document: its success, its refusals, and the headers of both. */
 
@@ -10,6 +12,16 @@ const HEADERS = {
   ETag: { name: 'ETag', description: 'The state of the record, for If-Match' },
   Location: { name: 'Location', description: 'Where the new record is found' },
   Link: { name: 'Link', description: 'RFC 8288: the next and the previous page, where there is one' },
+  'Total-Count': {
+    name: 'TotalCount',
+    description:
+      'Where `total=true` was sent, how many records the list has; `10000+` where it is filtered and has more',
+  },
+  'Perennial-Until': {
+    name: 'PerennialUntil',
+    description:
+      'Where `updatedSince` was sent, the instant to send next time: of the first page, if you read several. No change can be committed any more that bears an earlier one and is not in this answer',
+  },
   'Idempotency-Replayed': {
     name: 'IdempotencyReplayed',
     description: 'true where the answer was kept from an earlier request with this Idempotency-Key',
@@ -19,10 +31,15 @@ const HEADERS = {
     description:
       'RFC 9651: the names of the request that are not known and were ignored, each with the known one that it is `near` to. Left out where there were none',
   },
+  'Preference-Applied': {
+    name: 'PreferenceApplied',
+    description: 'RFC 7240: `return=representation` where the request preferred it and this is what the record is now',
+  },
   'Retry-After': { name: 'RetryAfter', description: 'After how many seconds to try again, where waiting can help' },
   'Perennial-Warning': {
     name: 'Warning',
-    description: 'billing_failed where the request was carried out, but what is due on its record could not be billed',
+    description:
+      'What to know of a request that was carried out. billing_failed: what is due on the record could not be billed. unsettled;amount=7.00: so much of a credit note that was sent corrects no invoice',
   },
   'WWW-Authenticate': { name: 'WwwAuthenticate', description: 'How to send credentials' },
 } as const
@@ -116,7 +133,10 @@ function refusalsOf(operation: Operation): number[] {
 /** Returns whether the operation compares If-Match with its record. */
 export const hasEtag = (operation: Operation): boolean => operation.kind === 'write' && operation.etag !== undefined
 
-const isPaged = ({ query }: Operation): boolean => Object.hasOwn((query?.schema['properties'] ?? {}) as object, 'page')
+const takes = ({ query }: Operation, name: string): boolean =>
+  Object.hasOwn((query?.schema['properties'] ?? {}) as object, name)
+const isPaged = (operation: Operation): boolean => takes(operation, 'page')
+const isList = (operation: Operation): boolean => takes(operation, 'total')
 
 /** Returns whether reading a path answers the ETag that a change of the same path compares. */
 const isTagged = (path: string, operations: readonly Operation[]): boolean =>
@@ -146,6 +166,8 @@ function successHeaders(operation: Operation, operations: readonly Operation[]):
     ...(created ? (['Location'] as const) : []),
     ...(success.headers ?? []),
     ...(isPaged(operation) ? (['Link'] as const) : []),
+    ...(isList(operation) ? (['Total-Count'] as const) : []),
+    ...(operation.kind === 'read' && operation.asksForUpdates ? (['Perennial-Until'] as const) : []),
     ...(operation.kind === 'read' ? [] : (['Idempotency-Replayed'] as const)),
   ]
   return [...new Set(names)]
@@ -159,18 +181,59 @@ const mediaSchema = (type: string): Schema =>
 export const rawContent = (types: readonly string[]): Schema =>
   Object.fromEntries(types.map((type) => [type, { schema: mediaSchema(type) }]))
 
-function contentOf({ schema, media = [] }: Pick<Success, 'schema' | 'media'>): Schema | undefined {
-  const json = schema ? { 'application/json': { schema, example: exampleOf(schema) } } : {}
+const placeOfAnswer = (id: string) => ({ component: id, path: id, isSent: false })
+
+function contentOf(id: string, { status, schema, media = [] }: Omit<Success, 'headers'>): Schema | undefined {
+  const recorded = RECORDED[id]
+  const example = (recorded?.status === status ? recorded.answer : undefined) ?? (schema && exampleOf(schema))
+  const json = schema ? { 'application/json': { schema: withSentences(schema, placeOfAnswer(id)), example } } : {}
   const content = { ...json, ...rawContent(media) }
   return Object.keys(content).length > 0 ? content : undefined
 }
 
 const SUCCESS_REASONS: Record<number, string> = { 200: 'Done', 201: 'Created', 204: 'Done; no body' }
 
+/**
+ * Describes the 200 beside the success of a change: of a preview, and of a request that prefers return=representation. Where the success is a
+ * 200 without a body, a body is not declared: a client could not do without it otherwise.
+ */
+function shownResponse(operation: Operation): Schema | undefined {
+  const { preview, success } = operation
+  const representation = operation.kind === 'write' ? operation.representation : undefined
+  const schemas = [...(preview ? [preview] : []), ...(representation ? [representation.schema] : [])]
+  if (schemas.length === 0) return undefined
+  const schema =
+    schemas.length === 1 ? withSentences(schemas[0] as Schema, placeOfAnswer(operation.id)) : { anyOf: schemas }
+  const names = new Set<HeaderName>([
+    ...EVERYWHERE,
+    ...(representation?.headers ?? []),
+    ...(representation ? ([...(success.headers ?? []), 'Preference-Applied', 'Idempotency-Replayed'] as const) : []),
+  ])
+  return {
+    description: [
+      ...(success.status === 200 ? ['Done; no body'] : []),
+      ...(preview ? ['With preview=true: what it would do'] : []),
+      ...(representation ? ['With Prefer: return=representation: what reading it answers now'] : []),
+    ].join('. '),
+    headers: headersOf([...names]),
+    // The example of a record stands where it is read.
+    ...(success.status === 200
+      ? {}
+      : {
+          content: {
+            'application/json': {
+              schema,
+              ...(preview ? { example: RECORDED[operation.id]?.preview ?? exampleOf(preview) } : {}),
+            },
+          },
+        }),
+  }
+}
+
 /** Describes every answer of an operation by status. `operations` are all there are. */
 export function responsesOf(operation: Operation, operations: readonly Operation[]): Record<string, Schema> {
-  const { success, preview, method } = operation
-  const content = contentOf(success)
+  const { success, method } = operation
+  const content = contentOf(operation.id, success)
   const responses: Record<string, Schema> = {
     [success.status]: {
       description: method === 'GET' ? 'Found' : (SUCCESS_REASONS[success.status] ?? 'Done'),
@@ -178,17 +241,19 @@ export function responsesOf(operation: Operation, operations: readonly Operation
       ...(content ? { content } : {}),
     },
   }
-  if (preview)
+  const shown = shownResponse(operation)
+  if (shown) responses[200] = shown
+  if (success.unchanged)
     responses[200] = {
-      description: 'With preview=true: what it would do',
-      headers: headersOf(EVERYWHERE),
-      content: contentOf({ schema: preview }),
+      description: success.unchanged,
+      headers: headersOf([...EVERYWHERE, 'Idempotency-Replayed']),
+      ...(content ? { content } : {}),
     }
   if (success.pending)
     responses[202] = {
       description: 'Begun; the outcome is not known yet',
       headers: headersOf([...EVERYWHERE, 'Idempotency-Replayed']),
-      content: contentOf({ schema: success.pending }),
+      content: contentOf(operation.id, { status: 202, schema: success.pending }),
     }
   for (const status of refusalsOf(operation)) {
     const reason = operation.refusals?.[status as 404]

@@ -4,6 +4,8 @@ import { type DescribedDownload, describeDownload } from './openapi-downloads.ts
 import { hasEtag, headerComponents, rawContent, refusalComponents, responsesOf } from './openapi-responses.ts'
 import { OPERATION_EXAMPLES } from './operation-examples.ts'
 import type { Operation } from './operation.ts'
+import { RECORDED } from './recorded.ts'
+import { PARAMETER_DEFAULTS, parameterSentence, TAG_SENTENCES, withSentences } from './sentences.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
 
@@ -13,11 +15,11 @@ const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoic
 
 **Errors.** \`{"Errors":[{"Message","Code","Field"}]}\`: all problems of a request together, each with the field it is about.
 
-**Lists.** \`page\` counts from 1, \`page_size\` is 100 unless given and at most 200 (more is taken as 200). The \`Link\` header names the next and the previous page.
+**Lists.** \`page\` counts from 1, \`page_size\` is 100 unless given and at most 200 (more is taken as 200). The \`Link\` header names the next and the previous page. \`sort=-id\` lists the newest first, \`total=true\` adds the header \`Total-Count\`. \`updatedSince\` lists what was created or changed since; the header \`Perennial-Until\` is what to send next time.
 
-**Changes.** A PUT replaces the record: what is left out returns to its default, except what each operation keeps. \`ETag\` and \`If-Match\` guard against overwriting another's change. \`Idempotency-Key\` makes every POST, PUT and DELETE safe to repeat for 24 hours.
+**Changes.** A PUT replaces the record: what is left out returns to its default, except what each operation keeps. \`ETag\` and \`If-Match\` guard against overwriting another's change. \`Idempotency-Key\` makes every POST, PUT and DELETE safe to repeat for 24 hours. A change that answers no body answers 200 with what reading its record answers now where \`Prefer: return=representation\` is sent, and says so in \`Preference-Applied\`.
 
-**Unknown fields** are ignored, and every answer names them in \`Perennial-Ignored\`: \`"Charges[0].Quantity";near="Qty"\`. They are refused where their name differs from a known one in letter case only, where \`Prefer: handling=strict\` is sent, and for a strict key, unless \`Prefer: handling=lenient\` is sent. The same holds for query parameters; reports, ledger and statements always refuse unknown ones.
+**Unknown fields** are ignored, and every answer names them in \`Perennial-Ignored\`: \`"Charges[0].Quantity";near="Qty"\`. They are refused where their name differs from a known one in letter case only, where \`Prefer: handling=strict\` is sent, and for a strict key, unless \`Prefer: handling=lenient\` is sent. The same holds for query parameters; reports, ledger, statements and exports always refuse unknown ones.
 
 **Dates.** Calendar dates are answered as midnight with the offset of the account's zone, instants in UTC. Sent are ISO dates and date-times, \`20260403\` and \`03 Apr 2026\`.
 
@@ -37,6 +39,7 @@ export function openApiDocument(
   }
   for (const download of about.downloads ?? [])
     paths[download.path] = { ...paths[download.path], ...(describeDownload(download) as Record<string, Schema>) }
+  const sent = sentComponents(operations)
   return {
     openapi: '3.1.0',
     info: {
@@ -47,10 +50,17 @@ export function openApiDocument(
     },
     servers: [{ url: about.serverUrl }],
     security: [{ apiKey: [] }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAG_SENTENCES[name] })),
     paths,
     components: {
-      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: Object.fromEntries(
+        [...components]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, schema]) => [
+            name,
+            withSentences(schema, { component: name, path: name, isSent: sent.has(name) }),
+          ]),
+      ),
       securitySchemes: {
         apiKey: {
           type: 'http',
@@ -64,12 +74,26 @@ export function openApiDocument(
   }
 }
 
+/** Returns the names of the components that bodies are made of. */
+function sentComponents(operations: readonly Operation[]): Set<string> {
+  const found = new Set<string>()
+  const look = (text: string): void => {
+    for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
+      if (!found.has(name)) {
+        found.add(name)
+        look(JSON.stringify(components.get(name) ?? {}))
+      }
+  }
+  for (const { body } of operations) if (body) look(JSON.stringify(body.schema))
+  return found
+}
+
 function describe(operation: Operation, operations: readonly Operation[]): Schema {
   const parameters = [
     ...pathParameters(operation.path),
     ...queryParameters(operation.query),
     ...headerParameters(operation),
-  ]
+  ].map((parameter) => parameterSentenced(operation.id, parameter))
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -81,10 +105,29 @@ function describe(operation: Operation, operations: readonly Operation[]): Schem
   }
 }
 
+/** Adds the shared sentence and default of a parameter; one that is declared with what leaving it out means has its own. */
+function parameterSentenced(operation: string, parameter: Schema): Schema {
+  const name = String(parameter['name'])
+  const schema = parameter['schema'] as Schema
+  const isExplained = /left out/i.test(String(schema['description'] ?? ''))
+  const sentence = isExplained ? undefined : parameterSentence(operation, name, parameter['required'] === true)
+  const isDefaulted = parameter['in'] === 'query' && Object.hasOwn(PARAMETER_DEFAULTS, name)
+  return {
+    ...parameter,
+    ...(sentence === undefined ? {} : { description: sentence }),
+    ...(isDefaulted ? { schema: { ...schema, default: PARAMETER_DEFAULTS[name] } } : {}),
+  }
+}
+
 function requestBody({ id, body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
   if (rawBody) return { requestBody: { required: true, content: rawContent(rawBody.types) } }
   if (!body) return {}
-  const content = { 'application/json': { schema: body.schema, example: OPERATION_EXAMPLES[id] } }
+  const content = {
+    'application/json': {
+      schema: withSentences(body.schema, { component: id, path: id, isSent: true }),
+      example: RECORDED[id]?.body ?? OPERATION_EXAMPLES[id],
+    },
+  }
   return { requestBody: { required: !(isBodyOptional || takesAnyBody), content } }
 }
 
@@ -140,5 +183,12 @@ function headerParameters(operation: Operation): Schema[] {
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   }
   const match = { name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }
-  return hasEtag(operation) ? [key, match] : [key]
+  const prefer = {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', examples: ['return=representation'] },
+  }
+  const isRepresented = operation.kind === 'write' && operation.representation !== undefined
+  return [key, ...(hasEtag(operation) ? [match] : []), ...(isRepresented ? [prefer] : [])]
 }

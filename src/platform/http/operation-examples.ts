@@ -59,7 +59,7 @@ const CUSTOMER = {
   City: 'Cape Town',
   ZipCode: '8001',
   countryID: 710,
-  VatNo: '4123456789',
+  VatNo: '4123456784',
   CurrencyCode: 'USD',
 }
 const CONTACT = { customerID: 1, Name: 'Charles', LastName: 'Babbage', Email: 'charles@example.org', isActive: true }
@@ -100,7 +100,7 @@ const ADJUSTMENT = {
   Ref: 'INT-3',
 }
 const USAGE = { componentID: 1, NumUnits: 12.5, Date: '2027-01-01', UsageKey: 'meter-7-2027-01-01' }
-const TAX = { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber: '4123456789' }] }
+const TAX = { Name: 'VAT', rules: [{ Perc: 0.15, TaxNumber: '4123456784' }] }
 const TOKEN = '7c9e6679-7425-40de-944b-e07fc1f90ae7'
 const BATCH = {
   CurrencyCode: 'USD',
@@ -190,8 +190,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   completeCaptureSession: { customerID: 1, SessionToken: 'GM1_bqzbZ4bMPiJYHrH7RoJi2gvDrhfeXqNTlvGNbL0' },
   addContact: CONTACT,
   editContact: CONTACT,
-  addNote: { customerID: 1, Note: 'AskedKey for yearly billing' },
-  editNote: { customerID: 1, Note: 'AskedKey for yearly billing', NoteType: 'Query' },
+  addNote: { customerID: 1, Note: 'Asked for yearly billing' },
+  editNote: { customerID: 1, Note: 'Asked for yearly billing', NoteType: 'Query' },
   addCustomField: { Key: 'Cost centre' },
   addSubscription: SUBSCRIPTION,
   previewNewSubscription: SUBSCRIPTION,
@@ -203,6 +203,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   changeEndDate: { EndDate: '2027-12-31' },
   reactivateSubscription: { StartDate: '2027-02-01' },
   skipSubscription: { Until: '2027-01-01', Reason: 'The meter ran away' },
+  skipRecurringInvoice: { Until: '2027-01-01', Reason: 'The tax rules were wrong' },
   modifyComponents: { componentUsage: [{ componentID: 1, NumUnits: 5 }] },
   recordUsage: USAGE,
   recordUsageInBulk: { Usage: [{ subscriptionID: 1, ...USAGE }] },
@@ -214,9 +215,12 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   editPayment: { ...PAYMENT, Allocations: [] },
   refundPayment: { Amount: 10 },
   settlePaymentByHand: { Success: true, Date: '2027-01-01' },
+  settleCaptureSaleByHand: { Success: true, Date: '2027-01-01' },
   settleRefundByHand: { Success: true, Date: '2027-01-01' },
   failPayment: { Date: '2027-01-01', Reason: 'Returned by the bank' },
   addCredit: { ...CREDIT, AutoApply: true },
+  creditInvoice: { Amount: 10, Reason: 'Late delivery' },
+  sendCredit: { isMailed: true },
   editCredit: { ...CREDIT, Allocations: [] },
   addAdjustment: ADJUSTMENT,
   editAdjustment: { AdjustmentID: 1, ...ADJUSTMENT },
@@ -249,8 +253,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   replayWebhookEvents: { from: '2027-01-01', to: '2027-01-02', Types: ['customer.*'] },
   addTaxSetting: TAX,
   editTaxSetting: TAX,
-  addCurrency: { CurrencyCode: 'EUR' },
-  deleteCurrency: { CurrencyCode: 'EUR' },
+  addCurrency: { CurrencyCode: 'CHF' },
+  deleteCurrency: { CurrencyCode: 'CHF' },
   editAccount: {
     Name: 'Analytical Engines',
     TimeZone: 'Africa/Johannesburg',
@@ -259,6 +263,21 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
     Locale: 'en',
     PaymentTermDays: 14,
   },
+  editGlCodes: {
+    receivable: '1200',
+    cash: '1800',
+    revenue: '4400',
+    tax: '3806',
+    unsettled: '1499',
+    clearing: '1370',
+    interest: '7110',
+    bad_debt: '6930',
+    opening_balance: '9000',
+    Debtor: '10000',
+    Methods: { credit_card: '1460' },
+    Datev: { Consultant: 29098, Client: 55003, AutomaticAccounts: ['4400'] },
+  },
+  addExport: { Format: 'csv', From: '2027-01-01', To: '2027-01-31', CurrencyCode: 'USD', isLock: false },
   editCollectionRules: {
     Attempts: [
       { DaysAfterDue: 0, Action: 'payment_unsuccessful' },

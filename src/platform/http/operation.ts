@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Queryable, Transaction } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
+import type { SettledUpdates } from '../database/updates.ts'
 import type { Plans } from '../database/scoped-query.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
@@ -16,7 +17,7 @@ export interface Answer {
   /** A stream is what the server itself makes of `pieces`. */
   body?: string | Buffer | Readable
   /** The body of a read that may be long, written while it is read: the snapshot lasts until all of it has left. */
-  pieces?: AsyncGenerator<string>
+  pieces?: AsyncGenerator<string> | AsyncGenerator<Buffer>
   /** Makes the body once everything is read and no connection is held for it; the signal is raised when the caller has gone. */
   makeBody?(gone: AbortSignal): Promise<Buffer>
   contentType?: string
@@ -44,18 +45,34 @@ export interface Input<Body, Query> {
   address: string
   /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
   headers: Record<string, string | string[] | undefined>
+  /** The request prefers return=representation: of a write that answers its representation by itself. */
+  isRepresented: boolean
+  /** How far changes were known before the snapshot of the answer began: of a read that asks for it by `asksForUpdates`. */
+  settled?: SettledUpdates
 }
 
 /** Success answer: its status, and the schema of its JSON (none for an empty body). */
 export interface Success {
   status: number
   schema?: Schema
+  /** When the answer comes with 200 instead, because nothing was added. */
+  unchanged?: string
   /** The answer with 202 while the outcome of a call outside is not known. */
   pending?: Schema
   /** Other media types that it comes in: beside JSON where there is a schema, else instead of it. */
   media?: readonly string[]
   /** These headers where they do not follow from the other operations on the same path, see openapi-responses.ts. */
   headers?: readonly ('ETag' | 'Location' | 'Perennial-Warning')[]
+}
+
+/**
+ * Describes the 200 of a change that answers no body, to a request that prefers return=representation: it is what reading the record answers
+ * then.
+ */
+export interface Representation<About = { params: PathParams }> extends Pick<Success, 'headers'> {
+  schema: Schema
+  /** Reads it in the transaction of the change; left out where the write answers it by itself, see `isRepresented` of its input. */
+  read?(tx: Transaction, context: RequestContext, about: About): Promise<Answer>
 }
 
 interface Described {
@@ -101,6 +118,8 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
   isLookup?: boolean | ((query: Query) => boolean)
   /** Reads much whatever it answers: few at a time, for an account until the body is made, and for the process while it reads. */
   isExpensive?: boolean
+  /** Returns whether a query asks for what was changed since an instant: how far changes are known is then looked up before the snapshot begins. */
+  asksForUpdates?(query: Query): boolean
   /** Finds the record that the path is about. A missing record (404) is reported before errors in query or body. */
   record?(db: Queryable, context: RequestContext, params: PathParams): Promise<unknown>
   /**
@@ -127,6 +146,8 @@ export interface WriteOperation<
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
   /** The present ETag of the record: given, If-Match is honoured. */
   etag?(record: Record, context: RequestContext): string
+  /** Of a POST or PUT that answers no body. */
+  representation?: Representation<NoInfer<Input<Body, Query>>>
   /** Checks of what the body refers to; called with the fields that could be read, so that all problems are reported together. */
   references?(
     tx: Transaction,

@@ -5,7 +5,7 @@ import { Fault, missing } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
-import { languageOf } from '../locale/format.ts'
+import { languageOf, localeOfAccount } from '../locale/format.ts'
 import { framed, type Look, type PageContent } from '../page/frame.ts'
 import { html } from '../page/html.ts'
 import { wantedLocale } from '../page/language.ts'
@@ -41,7 +41,7 @@ export interface PageRequest<Found> {
   context: RequestContext
   link: Link
   found: Found
-  /** BCP 47: the customer's, else the browser's, else the account's. */
+  /** BCP 47: the customer's, else the browser's, else the account's; plain English with the account's country. */
   locale: string
   /** The path of the link itself, as a browser knows it, with which the paths of its other pages begin. */
   path: string
@@ -117,6 +117,7 @@ export interface AccountLook {
   colour: string | null
   hasLogo: boolean
   locale: string
+  country: string | null
 }
 
 export interface PageDeps {
@@ -282,14 +283,15 @@ async function findNamed(
   const account = await deps.findAccount(db, link.account)
   if (!account) throw unknownLink()
   const context = deps.contextOf(account)
-  const [named, { name, colour, hasLogo, locale }] = await Promise.all([
+  const [named, { name, colour, hasLogo, locale, country }] = await Promise.all([
     operation.find(db, context, link),
     deps.findLook(db, account.id),
   ])
   if (!named) throw unknownLink()
   const path = pathOf(deps, link)
   const { isGone = false, found } = named
-  const shown = { found, locale: named.locale ?? wantedLocale(sent.headers['accept-language']) ?? locale }
+  const wanted = named.locale ?? wantedLocale(sent.headers['accept-language']) ?? locale
+  const shown = { found, locale: localeOfAccount(wanted, country) }
   // The logo of a page that has had its time is not shown either.
   const logo = hasLogo && !isGone ? `${path}/logo` : null
   const visited: Visited = {
@@ -361,8 +363,18 @@ async function takeForm(
   return safe(deps, reply).code(303).header('location', path).send()
 }
 
+/** Headers by which browsers of several ages name what they fetch before anybody has asked for it. */
+const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
+
+/** Returns whether somebody may be looking at what a request gets. A browser names where it shows it, a program that looks at links need not. */
+function isShown({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
+  const isAhead = PURPOSES.some((name) => /prefetch|prerender|preview/i.test(String(headers[name] ?? '')))
+  const place = headers['sec-fetch-dest']
+  return method !== 'HEAD' && !isAhead && (place === undefined || /^i?frame$|^document$/.test(String(place)))
+}
+
 const visitorOf = ({ method, ip, headers }: FastifyRequest): Visitor => ({
-  isReader: method !== 'HEAD' && !/prefetch/i.test(String(headers['sec-purpose'] ?? '')),
+  isReader: isShown({ method, headers }),
   address: ip,
   agent: headers['user-agent']?.slice(0, HEADER_KEPT) ?? null,
   languages: headers['accept-language']?.slice(0, HEADER_KEPT) ?? null,

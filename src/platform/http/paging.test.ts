@@ -69,6 +69,30 @@ describe('lists', () => {
     expect((await client.get('/v1/customers?page=5&comp_status=Archived')).headers['link']).toBeUndefined()
   })
 
+  test('lists run from the newest where asked, with the same links; other orders are refused', async () => {
+    const client = await service.newAccount()
+    await (await fill(client.id, 5)).end()
+    const all = ids(await client.get('/v1/customers'))
+    const newest = await client.get('/v1/customers?sort=-id&page=2&page_size=2')
+    expect(ids(newest)).toEqual([all[2], all[1]])
+    expect(newest.headers['link']).toBe(
+      '<https://billing.example/base/v1/customers?sort=-id&page=3&page_size=2>; rel="next", <https://billing.example/base/v1/customers?sort=-id&page=1&page_size=2>; rel="prev"',
+    )
+    expect(ids(await client.get('/v1/customers?sort=-id'))).toEqual(all.toReversed())
+    expect(ids(await client.get('/v1/customers?sort=id'))).toEqual(all)
+    const countries = await client.get('/v1/countries?sort=-id&total=true')
+    expect(countries.body.at(-1).countryID).toBe((await client.get('/v1/countries')).body[0].countryID)
+    expect(countries.headers['total-count']).toBe(String(countries.body.length))
+    for (const [query, name] of [
+      ['sort=name', 'sort'],
+      ['sort=-ID', 'sort'],
+      ['total=2', 'total'],
+    ]) {
+      const refused = await client.get(`/v1/customers?${query}`)
+      expect([refused.status, refused.body.Errors?.[0].Field], query).toEqual([400, name])
+    }
+  })
+
   test('without a public address links are relative', async () => {
     const client = await relative.newAccount()
     for (const Name of ['a', 'b']) await client.post('/v1/customers', { Name, isCompany: true })
@@ -117,5 +141,22 @@ describe('lists', () => {
     const past = await client.get(`/v1/customers?page=${pages + 100}&page_size=${size}`)
     expect(past.body).toEqual([])
     expect(past.headers['link']).toContain(`page=${pages}&`)
+    const reversed = expected.toReversed()
+    for (const page of [1, 2, 5, 6, 20, 21, 22, 30, pages - 1, pages]) {
+      const reply = await client.get(`/v1/customers?page=${page}&page_size=${size}&sort=-id`)
+      expect(ids(reply), `page ${page} from the newest`).toEqual(reversed.slice((page - 1) * size, page * size))
+      expect(reply.headers['link']?.includes('rel="next"')).toBe(page < pages)
+    }
+    expect((await client.get(`/v1/customers?page=${pages + 9}&sort=-id&page_size=${size}`)).body).toEqual([])
+    const total = async (query: string) => (await client.get(`/v1/customers?${query}`)).headers['total-count']
+    expect(await total('total=true&page_size=1')).toBe(String(expected.length))
+    expect(await total('total=false')).toBeUndefined()
+    // Of a filtered list no more than ten thousand are counted.
+    expect(await total('comp_status=Archived&total=true')).toBe('0')
+    const crowded = await service.newAccount()
+    await (await fill(crowded.id, 10_001)).end()
+    const crowd = (query: string) => crowded.get(`/v1/customers?${query}`).then(({ headers }) => headers['total-count'])
+    expect(await crowd('comp_status=Active&total=true')).toBe('10000+')
+    expect(await crowd('total=true')).toBe('10001')
   })
 })

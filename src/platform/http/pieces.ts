@@ -12,20 +12,26 @@ const TURN = 32 * 1024
 
 /** Body that leaves in pieces, and a promise for the moment after which nothing more is read for it, however it ends. */
 export interface PiecedBody {
-  body: string | Readable
+  body: string | Buffer | Readable
   over: Promise<unknown>
 }
 
+/** Joins pieces: texts to a text, bytes to bytes. */
+function joined(pieces: readonly (string | Buffer)[]): string | Buffer {
+  const bytes = pieces.filter((piece) => typeof piece !== 'string')
+  return bytes.length > 0 ? Buffer.concat(bytes) : pieces.join('')
+}
+
 /**
- * Collects the pieces of an answer: their text where it is short, else a stream of them that goes on only as fast as it is read and stops
+ * Collects the pieces of an answer: their text or bytes where it is short, else a stream of them that goes on only as fast as it is read and stops
  * when it is destroyed. Rejects with what the first pieces throw.
  */
-export async function bodyOf(pieces: AsyncGenerator<string>, turns: TurnsOf): Promise<PiecedBody> {
-  const begun: string[] = []
+export async function bodyOf(pieces: AsyncGenerator<string | Buffer>, turns: TurnsOf): Promise<PiecedBody> {
+  const begun: (string | Buffer)[] = []
   let nextTurn = TURN
   for (let length = 0; length <= WHOLE_MAX;) {
     const { done, value } = await pieces.next()
-    if (done) return { body: begun.join(''), over: Promise.resolve() }
+    if (done) return { body: joined(begun), over: Promise.resolve() }
     begun.push(value)
     length += value.length
     if (length < nextTurn || !turns.areShared) continue
@@ -60,7 +66,7 @@ export async function* someAtATime<Row, Item>(
 /**
  * Passes pieces on in turns. A caller who reads quickly must not keep everybody else waiting: after each piece the event loop has a turn.
  */
-async function* inTurns(begun: readonly string[], pieces: AsyncGenerator<string>, turns: TurnsOf) {
+async function* inTurns(begun: readonly (string | Buffer)[], pieces: AsyncGenerator<string | Buffer>, turns: TurnsOf) {
   yield* begun
   for await (const piece of pieces) {
     yield piece

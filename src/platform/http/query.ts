@@ -1,7 +1,8 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { invalid, type Problems } from '../../kernel/fault.ts'
+import { flag, instant, reference } from '../wire/fields.ts'
 import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
-import { type Field, type Properties, type BodyOf, objectOf, optional, REFUSED, shown } from '../wire/read.ts'
+import { type BodyOf, type Field, objectOf, optional, type Properties, REFUSED, shown, word } from '../wire/read.ts'
 
 /** Query strings hold texts only: here their numbers and truth values become what fields expect, before the same checks as bodies. */
 
@@ -30,22 +31,49 @@ const pagingNumber = (): Field<number> => ({
 
 export const paging = { page: optional(pagingNumber()), page_size: optional(pagingNumber()) }
 
+const listing = { ...paging, sort: optional(word(['id', '-id'] as const)), total: optional(flag()) }
+
+/** The filter of lists that know when their records were updated. */
+export const updateFilter = { updatedSince: optional(instant()), after: optional(reference()) } satisfies Properties
+
+export interface UpdateWish {
+  updatedSince?: Instant | null
+  /** The last record of the page before. */
+  after?: bigint | null
+}
+
 export interface Page {
   page: number
   size: number
+  isNewestFirst: boolean
 }
 
-export const pageOf = (query: { page?: number | null; page_size?: number | null }): Page => ({
+/** Order, page and count that a request asks of a list. */
+export interface ListWish {
+  page?: number | null
+  page_size?: number | null
+  sort?: 'id' | '-id' | null
+  total?: boolean | null
+}
+
+export const pageOf = (query: ListWish): Page => ({
   page: query.page ?? 1,
   size: Math.min(query.page_size ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX),
+  isNewestFirst: query.sort === '-id',
 })
 
 /** Returns whether a list is asked for its first page and nothing else: work bounded by the size of a page, whatever the account has. */
-export const isFirstPage = ({ page, page_size: _size, ...filters }: Record<string, unknown>): boolean =>
-  (page ?? 1) === 1 && Object.values(filters).every((value) => value == null)
+export const isFirstPage = ({
+  page,
+  page_size: _size,
+  sort: _sort,
+  total,
+  ...filters
+}: Record<string, unknown>): boolean =>
+  (page ?? 1) === 1 && total !== true && Object.values(filters).every((value) => value == null)
 
 /** Returns the paging parameters of every list, and its own filters. */
-export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...paging, ...filters })
+export const listQuery = <P extends Properties>(filters: P) => objectOf({ ...listing, ...filters })
 
 /** Throws 400 where the first of two inclusive days of a query lies after the last. */
 export function checkDates<First extends string, Last extends string>(

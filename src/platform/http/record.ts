@@ -11,6 +11,7 @@ import {
   noContent,
   type Operation,
   type PathParams,
+  type Representation,
   type WriteOperation,
 } from './operation.ts'
 
@@ -58,6 +59,8 @@ export interface ReadableKind<Row, Code extends string> extends ReadableDeclarat
   answer(row: Row, context: RequestContext): Answer
   /** Answers 201 with a record that was added, and where it is. */
   created(row: Row, context: RequestContext): Answer
+  /** The 200 of changes of the record of a path, for requests that prefer return=representation. */
+  representation: Representation
   /** Declares the operation that reads one record. */
   readOperation(about: { id: string; tag: string; summary: string }): Operation
 }
@@ -73,7 +76,7 @@ export interface RecordKind<Row extends Locked, Code extends string, Locked = Ro
   /** Answers 204 with the ETag of what the record is now. */
   edited(row: Locked): Answer
   /** Method, path, success, record and ETag of the operation that replaces the record of a path. */
-  editing: OneRecord<Locked>
+  editing: OneRecord<Locked> & { representation: Representation }
   /** The same of the operation that deletes it. */
   deleting: OneRecord<Locked>
 }
@@ -104,6 +107,11 @@ export function readableKind<Row, Code extends string>(
       status: 201,
       headers: { location: `${path}/${declared.idOf(row)}` },
     }),
+    representation: {
+      schema: out.schema,
+      ...(declared.etag ? { headers: ['ETag'] as const } : {}),
+      read: async (tx, context, { params }) => kind.answer(await kind.found(tx, context, params), context),
+    },
     readOperation: (about) =>
       lookupOperation({
         ...about,
@@ -149,7 +157,7 @@ export function recordKind<Row extends Locked, Code extends string, Locked = Row
     etag: (row) => declared.etag(row),
     locked,
     edited: (row) => noContent(declared.etag(row)),
-    editing: { ...one, method: 'PUT' },
+    editing: { ...one, method: 'PUT', representation: readable.representation },
     deleting: { ...one, method: 'DELETE' },
   }
 }

@@ -217,7 +217,7 @@ function answerCors(request: FastifyRequest, reply: FastifyReply, origins: reado
   reply.header('access-control-allow-origin', origin)
   reply.header(
     'access-control-expose-headers',
-    'allow, etag, idempotency-replayed, link, location, perennial-ignored, perennial-warning, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-request-id',
+    'allow, etag, idempotency-replayed, link, location, perennial-ignored, perennial-until, perennial-warning, preference-applied, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, total-count, x-request-id',
   )
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false
   reply.header('access-control-allow-methods', 'GET, POST, PUT, DELETE')

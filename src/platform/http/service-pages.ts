@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../database/database.ts'
@@ -12,6 +12,7 @@ import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import type { DescribedDownload } from './openapi-downloads.ts'
 import type { Operation } from './operation.ts'
+import { referencePath } from './reference-path.ts'
 
 /** Pages that need no key: health, readiness, metrics, the OpenAPI document and its reference page. */
 
@@ -30,32 +31,15 @@ const READY_WAIT_MS = 5_000
 
 const isPublic = { config: { isPublic: true } }
 
-// The reference page needs inline styles of its script; nothing may come from, or go to, another host.
+// The reference has one style and one script of its own; nothing may come from, or go to, another host.
 const DOCS_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const FRONT_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const HTML = 'text/html; charset=utf-8'
 const FILE_CACHING = 'public, max-age=300'
-
-const DOCS_PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Perennial: API reference</title>
-<link rel="icon" href="data:,">
-<style>body { margin: 0; font-family: system-ui, sans-serif } noscript { display: block; padding: 2rem }</style>
-</head>
-<body>
-<noscript>This page needs JavaScript; the document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
-<redoc spec-url="/openapi.json" disable-search="false" hide-loading></redoc>
-<script src="/docs/redoc.js"></script>
-</body>
-</html>
-`
 
 const FRONT_PAGE = `<!doctype html>
 <html lang="en">
@@ -89,22 +73,35 @@ export function addServicePages(
       .header('cache-control', 'no-store')
       .send(await metrics.text()),
   )
-  const document = JSON.stringify(
-    openApiDocument(operations, { version: settings.version, serverUrl: settings.publicUrl ?? '/', downloads }),
-  )
+  const serverUrl = settings.publicUrl ?? '/'
+  const document = JSON.stringify(openApiDocument(operations, { version: settings.version, serverUrl, downloads }))
   addPublicFile(app, '/openapi.json', { type: 'application/json; charset=utf-8', text: async () => document })
   addPublicFile(app, '/', { type: HTML, policy: FRONT_POLICY, text: async () => FRONT_PAGE })
-  addPublicFile(app, '/docs', { type: HTML, policy: DOCS_POLICY, text: async () => DOCS_PAGE })
-  addPublicFile(app, '/docs/redoc.js', {
-    type: 'text/javascript; charset=utf-8',
-    text: () => readFile(join(settings.root, 'web', 'docs', 'redoc.standalone.js')),
-  })
+  const reference = referenceFiles(operations)
+  for (const [url, { file, type }] of reference)
+    addPublicFile(app, url, {
+      type,
+      policy: DOCS_POLICY,
+      text: () => readFile(join(settings.root, 'dist', 'docs', file)),
+    })
   for (const script of WIDGETS)
     addPublicFile(app, `/widget/${script}`, {
       type: 'text/javascript; charset=utf-8',
       text: () => readFile(join(settings.root, 'web', 'widget', script)),
     })
-  refuseOtherMethods(app)
+  refuseOtherMethods(app, [...reference.keys()])
+}
+
+/** Returns the files of the reference that the build has written, by their addresses: a page of each tag, their style, script and index. */
+function referenceFiles(operations: readonly Operation[]): Map<string, { file: string; type: string }> {
+  const tags = [...new Set(operations.map(({ tag }) => tag))].map(referencePath)
+  return new Map([
+    ['/docs', { file: 'index.html', type: HTML }],
+    ...tags.map((url) => [url, { file: `${basename(url)}.html`, type: HTML }] as const),
+    ['/docs/style.css', { file: 'style.css', type: 'text/css; charset=utf-8' }],
+    ['/docs/search.js', { file: 'search.js', type: 'text/javascript; charset=utf-8' }],
+    ['/docs/search.json', { file: 'search.json', type: 'application/json; charset=utf-8' }],
+  ])
 }
 
 interface PublicFile {
@@ -173,7 +170,7 @@ const askDatabase = (db: Database): Promise<{ mark: string; isReadOnly: boolean 
     })
 
 /** Pages answer GET and HEAD; any other method is 405, as everywhere. */
-function refuseOtherMethods(app: FastifyInstance): void {
+function refuseOtherMethods(app: FastifyInstance, reference: readonly string[]): void {
   const allow = 'GET, HEAD'
   for (const url of [
     '/',
@@ -181,8 +178,7 @@ function refuseOtherMethods(app: FastifyInstance): void {
     '/readyz',
     '/metrics',
     '/openapi.json',
-    '/docs',
-    '/docs/redoc.js',
+    ...reference,
     ...WIDGETS.map((script) => `/widget/${script}`),
   ]) {
     app.route({

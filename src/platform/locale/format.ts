@@ -1,4 +1,5 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
+import { findCountry } from '../../kernel/countries.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import { minorText } from '../../kernel/money.ts'
@@ -30,6 +31,8 @@ export interface Formats {
   longDate(day: IsoDate): string
   /** "3 Apr 2027". */
   date(day: IsoDate): string
+  /** Joins names as a sentence does: "a, b and c". */
+  list(names: readonly string[]): string
 }
 
 /**
@@ -44,6 +47,24 @@ function writtenLocale(locale: string): string {
   } catch {
     return language
   }
+}
+
+/**
+ * Returns a language tag with the country of the account where it names none and is written in English: there are as many ways to write days and
+ * numbers in English as countries. Other tags, and those of an account whose country is not known, stay.
+ */
+export function localeOfAccount(locale: string, accountCountry: string | null): string {
+  const region = accountCountry === null ? undefined : findCountry(accountCountry)?.code
+  const isPlain = writtenLocale(locale) === 'en'
+  return isPlain && region !== undefined ? `en-${region}` : locale
+}
+
+const DIGITS = ['integer', 'group', 'decimal', 'fraction']
+
+/** Returns what a formatter wrote with these digits in place of its own. */
+function withDigits(parts: readonly Intl.NumberFormatPart[], digits: string): string {
+  const from = parts.findIndex(({ type }) => DIGITS.includes(type))
+  return parts.map(({ type, value }, at) => (at === from ? digits : DIGITS.includes(type) ? '' : value)).join('')
 }
 
 type Digits = Intl.StringNumericLiteral
@@ -67,14 +88,17 @@ function makeFormats(locale: string): Formats {
   const fixed = (digits: number) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits })
   const plain = { maximumFractionDigits: DECIMALS_MAX }
   const textOf = (amountMinor: bigint, currency: string) => minorText(amountMinor, digitsOf(currency)) as Digits
+  const amount = (amountMinor: bigint, currency: string) =>
+    numberFormat(`a${digitsOf(currency)}`, fixed(digitsOf(currency))).format(textOf(amountMinor, currency))
   return {
     language: languageOf(locale),
-    money: (amountMinor, currency) =>
-      numberFormat(`m${currency}`, { style: 'currency', currency, ...fixed(digitsOf(currency)) }).format(
-        textOf(amountMinor, currency),
-      ),
-    amount: (amountMinor, currency) =>
-      numberFormat(`a${digitsOf(currency)}`, fixed(digitsOf(currency))).format(textOf(amountMinor, currency)),
+    money: (amountMinor, currency) => {
+      const format = numberFormat(`m${currency}`, { style: 'currency', currency, ...fixed(digitsOf(currency)) })
+      const text = textOf(amountMinor, currency)
+      // In many countries Intl separates digits beside the sign of a currency otherwise than alone (en-DE: "€1,770.00", but "1.770,00").
+      return withDigits(format.formatToParts(text), amount(amountMinor < 0n ? -amountMinor : amountMinor, currency))
+    },
+    amount,
     price: (price, currency) =>
       numberFormat(`p${digitsOf(currency)}`, { ...plain, minimumFractionDigits: digitsOf(currency) }).format(
         decimalText(price) as Digits,
@@ -83,6 +107,7 @@ function makeFormats(locale: string): Formats {
     rate: (rate) => numberFormat('r', { style: 'percent', ...plain }).format(decimalText(rate) as Digits),
     longDate: dateFormat('long'),
     date: dateFormat('medium'),
+    list: (names) => new Intl.ListFormat(tag, { type: 'conjunction' }).format(names),
   }
 }
 
@@ -101,4 +126,17 @@ export function formatsOf(locale: string): Formats {
     made.set(key, formats)
   }
   return formats
+}
+
+const countryNames = new Map<Language, Intl.DisplayNames>()
+
+/** Returns the name of a country in the language of a locale; a text that names none, and any name in English, as it is. */
+export function countryIn(locale: string, text: string): string {
+  const language = languageOf(locale)
+  const country = findCountry(text)
+  const isCode = country && [country.code, country.alpha3].includes(text.trim().toUpperCase())
+  if (!country || (language === 'en' && !isCode)) return text
+  const names = countryNames.get(language) ?? new Intl.DisplayNames([language], { type: 'region' })
+  countryNames.set(language, names)
+  return names.of(country.code) ?? text
 }

@@ -40,7 +40,7 @@ form{margin:1.25rem 0 0}
 input,select{width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--soft);border-radius:.4rem;background:var(--sheet);color:inherit;font:inherit}
 [aria-invalid=true]{border:2px solid var(--bad)}
 button,.button{display:inline-block;min-height:2.75rem;padding:.65rem 1.4rem;border:2px solid var(--brand);border-radius:.4rem;background:var(--brand);color:#fff;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}
-.bank{display:block;width:100%;height:20rem;margin:1rem 0;border:1px solid var(--soft);border-radius:.5rem}
+.bank{display:block;width:100%;height:30rem;margin:1rem 0;border:1px solid var(--soft);border-radius:.5rem}
 .plain{background:transparent;border-color:var(--soft);color:var(--text)}
 .due{margin:0;font-size:1.1rem}.due strong{display:block;font-size:2rem;line-height:1.3;font-variant-numeric:tabular-nums}
 .actions{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.25rem 0 0}
@@ -55,6 +55,7 @@ a{color:inherit;text-underline-offset:.15em}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
 [tabindex="-1"]:focus{outline:0}
 @media (max-width:40rem){.sheet{margin:0;border-radius:0;box-shadow:none;min-height:100vh}header,main{padding-left:1rem;padding-right:1rem}h1{font-size:1.35rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.wide{display:none}button,.button,.actions form{width:100%;text-align:center}button+button{margin-top:.75rem}}
+.framed body{background:var(--sheet)}
 .framed .sheet{max-width:none;min-height:0;margin:0;border-radius:0;box-shadow:none}
 @media print{.test,form,.actions{display:none}.sheet{margin:0;max-width:none;box-shadow:none}body{background:#fff}}
 `

@@ -1,3 +1,4 @@
+import { faceOf } from './faces.ts'
 import { ink, QUIET, type Sheet, type Tag } from './sheet.ts'
 import { fitting, heightOf, type Ink, type Line, wrap } from './wrap.ts'
 
@@ -77,6 +78,20 @@ export function drawTable(
       })
     })
   })
+}
+
+/** Returns columns in a width: all but the first as wide as what stands in them, up to their own width, and the first gets what is left. */
+export function fittedColumns(columns: readonly TableColumn[], rows: readonly Row[], width: number): TableColumn[] {
+  const fitted = columns.map((column, index) => {
+    const pieces = [{ text: column.title, ink: headInk }, ...rows.flatMap(({ cells }) => cells[index] ?? [])]
+    const widest = pieces.reduce(
+      (most, { text, ink: { face, size } }) => Math.max(most, faceOf(face).widthOf(text, size)),
+      0,
+    )
+    return { ...column, width: Math.min(column.width, Math.ceil(widest) + GAP) }
+  })
+  const others = fitted.slice(1).reduce((sum, column) => sum + column.width, 0)
+  return fitted.map((column, index) => (index === 0 ? { ...column, width: width - others } : column))
 }
 
 class TableDrawing {

@@ -26,3 +26,10 @@ test('a line is as wide as its characters', () => {
 test('spaces that do not break are set as plain ones, so that they are read back as such', () => {
   expect(textsOf('1\u202f234,50\u00a0€', 500)).toEqual(['1 234,50 €'])
 })
+
+test('an address is broken behind a sign, where one stands late enough in the line', () => {
+  const lines = (text: string) => textsOf(text, 134)
+  expect(lines('accounts@meridian-lettings.example')).toEqual(['accounts@meridian-lettings.', 'example'])
+  expect(lines(`a@${'x'.repeat(40)}`).join('')).toBe(`a@${'x'.repeat(40)}`)
+  expect(lines(`a@${'x'.repeat(40)}`)[0]?.length).toBeGreaterThan(15)
+})

@@ -22,6 +22,15 @@ export interface Line {
 /** From one baseline to the next, in parts of the size. */
 const LEADING = 1.32
 
+/** Characters after which a long word may well be broken, as addresses have them. */
+const JOINTS = ['@', '.', '-', '/', '_']
+
+/** Returns where to cut the part of a word that fills a line: behind a joint in its second half, else at its end. */
+function cutOf(part: string): number {
+  const joint = Math.max(...JOINTS.map((sign) => part.lastIndexOf(sign))) + 1
+  return joint * 2 >= part.length ? joint : part.length
+}
+
 /** Breaks a word that is wider than the line where it has to: a reference without spaces must not run off the paper. */
 function breakWord(word: string, width: number, { face, size }: Ink): string[] {
   const { widthOf } = faceOf(face)
@@ -30,10 +39,11 @@ function breakWord(word: string, width: number, { face, size }: Ink): string[] {
   let used = 0
   for (const char of word) {
     const wide = widthOf(char, size)
-    if (part !== '' && used + wide > width) {
-      parts.push(part)
-      part = ''
-      used = 0
+    while (part !== '' && used + wide > width) {
+      const cut = cutOf(part)
+      parts.push(part.slice(0, cut))
+      part = part.slice(cut)
+      used = widthOf(part, size)
     }
     part += char
     used += wide

@@ -23,9 +23,11 @@ export type DataFolder = {
   readonly lock: string
   readonly cluster: string
   readonly clusterInTheMaking: string
+  /** The database of a backup until all of it is there. */
+  readonly clusterInRestore: string
 }
 
-const OUR_ENTRIES = new Set(['lock', 'postgres', 'postgres.new', 'encryption.key'])
+const OUR_ENTRIES = new Set(['lock', 'postgres', 'postgres.new', 'postgres.restoring', 'encryption.key'])
 
 /** Names the parts of a data folder without touching it. */
 export function dataFolderAt(dataDir: string): DataFolder {
@@ -35,11 +37,23 @@ export function dataFolderAt(dataDir: string): DataFolder {
     lock: join(root, 'lock'),
     cluster: join(root, 'postgres'),
     clusterInTheMaking: join(root, 'postgres.new'),
+    clusterInRestore: join(root, 'postgres.restoring'),
   }
 }
 
+/** Names the file that marks a database as restored, until its first start has taken note of it. */
+export const restoredMarkOf = (cluster: string): string => join(cluster, 'perennial.restored')
+
 /** Returns whether a database lies in the data folder, started or not. Only looked at. */
 export const hasDatabase = (dataDir: string): boolean => existsSync(dataFolderAt(dataDir).cluster)
+
+/** Refuses a folder in which a restore has begun and not ended: an empty database in its place would answer as if all were lost. Throws a StartFailure. */
+export function refuseHalfRestored({ root, cluster, clusterInRestore }: DataFolder): void {
+  if (existsSync(cluster) || !existsSync(clusterInRestore)) return
+  throw new StartFailure(
+    `A restore into ${root} did not come to its end: run "perennial restore" again, or delete ${clusterInRestore} to begin without that backup.`,
+  )
+}
 
 /**
  * Makes the data folder (mode 0700) where it is missing and proves that it can be written.

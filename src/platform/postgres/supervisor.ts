@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type BinariesPackage, prepareBinaries } from './binaries.ts'
 import { connectionTo, type EmbeddedConnection, waitUntilReady } from './connection.ts'
-import { type DataFolder, hasCluster, openDataFolder } from './data-folder.ts'
+import { type DataFolder, hasCluster, openDataFolder, refuseHalfRestored } from './data-folder.ts'
 import { makeCluster } from './first-start.ts'
 import { type GuardedServer, type ServerEnd, startGuardedServer } from './guard.ts'
 import { chooseIdentity } from './identity.ts'
@@ -65,6 +65,7 @@ async function startLocked(
   const binaries = prepareBinaries(identity, programs)
   const common = { folder, binaries, identity, lockDescriptor: lock.descriptor }
   refuseRootsCluster(folder)
+  refuseHalfRestored(folder)
   if (!hasCluster(folder, binaries.majorVersion)) {
     log.info(`making a database in ${folder.root}`)
     await makeCluster({ ...common, isDurable: settings?.fsync !== 'off' })
@@ -180,11 +181,14 @@ const OWN_DOING = /^(57014|57P01|08...|25P01)$/
 const CRASH =
   /^LOG: +.*(was terminated by signal|was terminated by exception|terminating any other active server processes)/
 
+/** A backup passes over the socket of the server. */
+const OF_A_BACKUP = /^WARNING: +skipping special file ".*\.s\.PGSQL\./
+
 /** Returns the level at which a line of the server is worth being written. */
 export function levelOf(line: string): keyof PostgresLog {
   const state = STATE.exec(line)?.[0].trim() ?? ''
   const text = withoutState(line)
-  if (EXPECTED.test(text) || OWN_DOING.test(state)) return 'debug'
+  if (EXPECTED.test(text) || OF_A_BACKUP.test(text) || OWN_DOING.test(state)) return 'debug'
   if (/^(FATAL|PANIC):/.test(text) || CRASH.test(text)) return 'error'
   if (/^(ERROR|LOG):/.test(text)) return ILLNESS.test(state) ? 'error' : 'debug'
   return text.startsWith('WARNING:') ? 'warn' : 'debug'

@@ -164,8 +164,9 @@ export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string
 /** Declares a column of a calendar date that may be absent. */
 export const optionalDayColumn = <Row>(
   dayOf: (row: Row, writing: Writing) => IsoDate | null,
+  description = 'Calendar date',
 ): Column<Row, string | null> => [
-  orNull(outDate('Calendar date')),
+  orNull(outDate(description)),
   (row, writing) => {
     const day = dayOf(row, writing)
     return day === null ? null : dateWithOffset(day, writing.timeZone)

@@ -135,6 +135,12 @@ describe('numbers and flags', () => {
     )
   })
 
+  test('a rate that was sent in percent is answered with how it is written', () => {
+    const problems = new Problems()
+    rate().read(parseJson('19') as Json, 'Perc', { problems, timeZone: 'UTC', isStrict: false, isSecret: false })
+    expect(problems.found.map(({ message }) => message)).toEqual(['Perc must be at most 1; 19 was sent. 19 % is 0.19.'])
+  })
+
   test('prices and rates keep their bounds and decimals', () => {
     expect(read(price(), '0.00000001')).toEqual({ coefficient: 1n, scale: 8 })
     expect(read(price(), '0.000000001')).toEqual(['too_many_decimals'])

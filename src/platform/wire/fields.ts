@@ -197,6 +197,8 @@ interface DecimalOptions {
   /** Refuses the minimum itself too: "must be over". */
   isMinOpen?: boolean
   max?: Decimal
+  /** Added to the refusal of what is over the maximum, after a space. */
+  hint?: string
   description?: string
 }
 
@@ -253,7 +255,7 @@ function checkDecimal(
       context,
       'out_of_range',
       path,
-      `${path} must be at most ${decimalText(options.max)}; ${sent} was sent.`,
+      `${path} must be at most ${decimalText(options.max)}; ${sent} was sent.${options.hint ?? ''}`,
     )
   if (read.scale > options.decimalsMax)
     return refuse(
@@ -273,7 +275,13 @@ export const price = (): Field<Decimal> =>
 
 /** Declares a tax rate: a fraction from 0 to 1, up to 8 decimals. */
 export const rate = (): Field<Decimal> =>
-  decimalField({ decimalsMax: FINE_DECIMALS, min: ZERO, max: decimal('1'), description: 'A fraction from 0 to 1' })
+  decimalField({
+    decimalsMax: FINE_DECIMALS,
+    min: ZERO,
+    max: decimal('1'),
+    description: 'A fraction from 0 to 1: 0.19 is 19 %',
+    hint: ' 19 % is 0.19.',
+  })
 
 /** Declares an amount that must not be negative; its decimals are checked against its currency, see amountIn. */
 export const amount = (): Field<Decimal> =>

@@ -24,6 +24,9 @@ test.each([
   ['Description', ['Descrip'], 'Descrip'],
   ['currency', ['Amount', 'CurrencyCode'], 'CurrencyCode'],
   ['Quantity', ['Name'], undefined],
+  ['Status', ['page', 'comp_Status'], 'comp_Status'],
+  ['comp_Status', ['page', 'status'], 'status'],
+  ['Lock', ['From', 'isLock'], 'isLock'],
   // The nearest, and of two as near the first.
   ['startDates', ['endDate', 'startDate'], 'startDate'],
   ['Namex', ['Names', 'Name'], 'Names'],

@@ -3,7 +3,7 @@ import { sentenceList } from '../../kernel/text.ts'
 import type { IgnoredNames } from './ignored-names.ts'
 import { canonicalJson, type Json, isJsonNumber, isJsonObject } from './json.ts'
 import { nearName } from './near-names.ts'
-import { asComponent, describedAs, nullable, type Schema } from './schema.ts'
+import { asComponent, alsoDescribedAs, describedAs, nullable, type Schema } from './schema.ts'
 
 /** How request bodies are read: one declaration gives the checks, the TypeScript type and the OpenAPI schema. */
 
@@ -255,7 +255,7 @@ function schemaOf(properties: Properties, names: readonly string[]): Schema {
   const entries = names.map((name) => {
     const { field, presence, aliases, isCleared } = properties[name] as Property<unknown, 'required' | 'optional'>
     const schema = presence === 'required' && !isCleared ? field.schema : nullable(field.schema)
-    return [name, aliases.length > 0 ? describedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema]
+    return [name, aliases.length > 0 ? alsoDescribedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema]
   })
   const required = names.filter((name) => properties[name]?.presence === 'required')
   return {

@@ -31,8 +31,15 @@ export const nullable = (schema: Schema): Schema => {
   }
 }
 
-/** Appends a sentence to the description of a schema. */
-export function describedAs(schema: Schema, sentence: string): Schema {
-  const present = schema['description']
-  return { ...schema, description: present ? `${String(present).replace(/\.$/, '')}. ${sentence}` : sentence }
+/** Describes a schema: what it means stands before what it has already, which is about how its values are written. */
+export const describedAs = (schema: Schema, sentence: string): Schema =>
+  withSentences(schema, [sentence, schema['description']])
+
+/** Adds a sentence behind the description of a schema. */
+export const alsoDescribedAs = (schema: Schema, sentence: string): Schema =>
+  withSentences(schema, [schema['description'], sentence])
+
+const withSentences = (schema: Schema, all: unknown[]): Schema => {
+  const [first, second] = all.filter((one) => one !== undefined).map(String)
+  return { ...schema, description: second === undefined ? first : `${first?.replace(/\.$/, '')}. ${second}` }
 }

@@ -41,7 +41,8 @@ const SAFE_TEXT = /^[\x20\x21\x23-\x5b\x5d-\x7e\u00a0-\ud7ff]*$/
 const writeText = (value: string): string => (SAFE_TEXT.test(value) ? `"${value}"` : JSON.stringify(value))
 
 export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'string', ...schema }, writeText)
-export const outFlag = (): Shape<boolean> => shape({ type: 'boolean' }, (value) => (value ? 'true' : 'false'))
+export const outFlag = (description?: string): Shape<boolean> =>
+  shape({ type: 'boolean', ...(description ? { description } : {}) }, (value) => (value ? 'true' : 'false'))
 export const outId = (description?: string): Shape<bigint> =>
   shape({ type: 'integer', format: 'int64', ...(description ? { description } : {}) }, (value) => value.toString())
 export const outInteger = (schema: Schema = {}): Shape<number> =>

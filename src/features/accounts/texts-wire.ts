@@ -1,0 +1,61 @@
+import { byLanguage, LANGUAGES_MAX } from '../../platform/wire/by-language.ts'
+import { longText } from '../../platform/wire/fields.ts'
+import { type Field, objectOf, optional, REFUSED } from '../../platform/wire/read.ts'
+import type { Shape } from '../../platform/wire/write.ts'
+import type { AccountTexts } from './texts.ts'
+
+/** Texts of an account by language, as requests and answers spell them. */
+
+/** Letters of all languages together: every version of an account that papers froze keeps them. */
+const LETTERS_MAX = 100_000
+
+const textsIn = objectOf({
+  Notes: optional(longText()),
+  Terms: optional(longText()),
+  BankDetails: optional(longText()),
+})
+
+const schema = {
+  type: 'object',
+  additionalProperties: textsIn.schema,
+  description: `Texts of papers by language (its tag), used there before Notes, Terms and BankDetails; at most ${LANGUAGES_MAX} languages and ${LETTERS_MAX} letters, all of them replaced`,
+  examples: [{ de: { Terms: 'Zahlbar innerhalb von 14 Tagen ohne Abzug.' } }],
+}
+
+const languages = byLanguage(textsIn, { schema, values: 'texts', example: '{"de": {"Notes": …}}' })
+
+/** Declares texts by language: an object of objects. */
+export const accountTexts = (): Field<AccountTexts> => ({
+  ...languages,
+  read(value, path, context) {
+    const found = languages.read(value, path, context)
+    if (found === REFUSED) return REFUSED
+    const texts = Object.fromEntries(
+      Object.entries(found).map(([language, { Notes = null, Terms = null, BankDetails = null }]) => [
+        language,
+        { notes: Notes, terms: Terms, bankDetails: BankDetails },
+      ]),
+    )
+    if (lettersOf(texts) <= LETTERS_MAX) return texts
+    context.problems.add('too_long', path, `${path} may have at most ${LETTERS_MAX} letters in all languages together.`)
+    return REFUSED
+  },
+})
+
+const lettersOf = (texts: AccountTexts): number =>
+  Object.values(texts)
+    .flatMap(({ notes, terms, bankDetails }) => [notes, terms, bankDetails])
+    .reduce((sum, text) => sum + (text?.length ?? 0), 0)
+
+export const outAccountTexts = (): Shape<AccountTexts> => ({
+  schema,
+  write: (texts) =>
+    JSON.stringify(
+      Object.fromEntries(
+        Object.entries(texts).map(([language, { notes, terms, bankDetails }]) => [
+          language,
+          { Notes: notes, Terms: terms, BankDetails: bankDetails },
+        ]),
+      ),
+    ),
+})

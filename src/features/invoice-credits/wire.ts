@@ -1,0 +1,57 @@
+import { date, flag, longText, requiredReference, text } from '../../platform/wire/fields.ts'
+import {
+  type BodyOf,
+  described,
+  listOf,
+  objectOf,
+  optional,
+  type Properties,
+  required,
+} from '../../platform/wire/read.ts'
+import { positiveAmount } from '../money/allocation-wire.ts'
+
+/** Body of a credit of an invoice. */
+
+/** An invoice by hand has no more lines. */
+const LINES_MAX = 1000
+
+const line = { chargeID: required(requiredReference()), AmountEx: required(positiveAmount()) } satisfies Properties
+
+const refund = {
+  Ref: required(text()),
+  Date: optional(
+    described(date(), 'Default: the Date of the credit note; not before the InvoiceDate, not after today'),
+  ),
+  Memo: optional(longText()),
+} satisfies Properties
+
+const credit = {
+  Amount: optional(described(positiveAmount(), 'Gross amount; exactly one of Amount, Lines and isWhole is sent')),
+  Lines: optional(
+    described(
+      listOf(objectOf(line, { name: 'InvoiceCreditLine' }), { min: 1, max: LINES_MAX, what: 'lines' }),
+      'Net amounts of lines of the invoice; their taxes come on top',
+    ),
+  ),
+  isWhole: optional(described(flag(), 'Credits all that can be credited')),
+  Reason: required(text({ description: 'Why it is credited, as the document shows it' })),
+  Date: optional(described(date(), 'Default: today; not before the InvoiceDate, not after today')),
+  CreditNumber: optional(text({ description: 'Default: CN- and the next number of the account' })),
+  Memo: optional(longText()),
+  AutoApply: optional(
+    described(flag(), 'What the invoice does not take goes on to other open invoices'),
+    'isAutoApply',
+  ),
+  isFreePayments: optional(
+    described(flag(), 'Payments of the invoice give way, the newest first, and can then be refunded'),
+  ),
+  Refund: optional(
+    described(
+      objectOf(refund, { name: 'InvoiceCreditRefund' }),
+      'What is left of the note becomes a refund: money that was handed over already. Not with isFreePayments or AutoApply',
+    ),
+  ),
+} satisfies Properties
+
+export const InvoiceCreditIn = objectOf(credit, { name: 'InvoiceCreditInput' })
+export type InvoiceCreditBody = BodyOf<typeof credit>

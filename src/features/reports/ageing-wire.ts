@@ -1,0 +1,75 @@
+import { type Age, AGES, MOVEMENT_TYPES, sumOfAges } from '../../engine/money/statement.ts'
+import { amountColumn, type Column, dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
+import { type Digits, orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
+import type { Aged, OpenItem } from './ageing-queries.ts'
+import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
+import { dateQuery } from './query.ts'
+
+const AGE_OF_OPEN: Readonly<Record<Age, string>> = {
+  Current: 'Open and not past due, due that day included',
+  Days1To30: 'Open and 1 to 30 days past due',
+  Days31To60: 'Open and 31 to 60 days past due',
+  Days61To90: 'Open and 61 to 90 days past due',
+  Days91To120: 'Open and 91 to 120 days past due',
+  DaysOver120: 'Open and more than 120 days past due',
+}
+
+const customerColumns = {
+  customerID: [outId(), ({ customerId }: Aged) => customerId],
+  Name: [outText({ description: 'Of the customer, as it is now' }), ({ customerName }: Aged) => customerName],
+  CurrencyCode: [outText(), ({ currency }: Aged) => currency],
+} as const
+
+const amountColumns = {
+  ...(Object.fromEntries(
+    AGES.map((age) => [age, amountColumn<Aged>(({ [age]: minor }) => minor, AGE_OF_OPEN[age])]),
+  ) as Record<Age, Column<Aged, Digits>>),
+  Total: amountColumn<Aged>(sumOfAges, 'Open in all'),
+  Unallocated: amountColumn<Aged>(({ unallocatedMinor }) => unallocatedMinor, 'Money given that was not allocated'),
+  Balance: amountColumn<Aged>(balanceOf, 'Total less Unallocated'),
+}
+
+function balanceOf(aged: Aged): bigint {
+  return sumOfAges(aged) - aged.unallocatedMinor
+}
+
+export const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColumns, ...amountColumns })
+
+export const openItemShape = recordShape<OpenItem>()('OpenItem', {
+  ...customerColumns,
+  Type: [outWord(MOVEMENT_TYPES), ({ type }) => type],
+  DocumentID: [outId('Identifier of the document among those of its Type'), ({ id }) => id],
+  Number: [orNull(outText({ description: 'Number or reference of the document' })), ({ number }) => number],
+  Date: dayColumn(({ dated }) => dated),
+  DueDate: optionalDayColumn(({ dueDate }) => dueDate),
+  Amount: amountColumn(({ amountMinor }) => amountMinor, 'Of the whole document'),
+  ...amountColumns,
+})
+
+const customerCells: readonly CsvColumn<Aged>[] = [
+  ['customerID', ({ customerId }) => idCell(customerId)],
+  ['Name', ({ customerName }) => textCell(customerName)],
+  ['CurrencyCode', ({ currency }) => textCell(currency)],
+]
+
+const amountCells: readonly CsvColumn<Aged>[] = [
+  ...AGES.map((age) => [age, amountCell<Aged>(({ [age]: minor }) => minor)] as const),
+  ['Total', amountCell((aged) => sumOfAges(aged))],
+  ['Unallocated', amountCell(({ unallocatedMinor }) => unallocatedMinor)],
+  ['Balance', amountCell(balanceOf)],
+]
+
+export const agedCsv: readonly CsvColumn<Aged>[] = [...customerCells, ...amountCells]
+
+export const openItemCsv: readonly CsvColumn<OpenItem>[] = [
+  ...customerCells,
+  ['Type', ({ type }) => textCell(type)],
+  ['DocumentID', ({ id }) => idCell(id)],
+  ['Number', ({ number }) => textCell(number)],
+  ['Date', ({ dated }) => textCell(dated)],
+  ['DueDate', ({ dueDate }) => textCell(dueDate)],
+  ['Amount', amountCell(({ amountMinor }) => amountMinor)],
+  ...amountCells,
+]
+
+export const AgeingQuery = dateQuery(['customer', 'document'])

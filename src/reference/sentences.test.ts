@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+/** Everything that a caller can send beside a body has a sentence in openapi.json, and every resource an introduction. */
+
+interface Described {
+  name: string
+  description?: string
+  schema?: { description?: string }
+}
+
+const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
+  tags: Described[]
+  paths: Record<string, Record<string, { operationId: string; summary: string; parameters?: Described[] }>>
+}
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+
+test('every tag has an introduction, every operation a summary: add it to TAG_SENTENCES, or where the operation is declared', () => {
+  expect(document.tags.filter(({ description }) => !description?.endsWith('.')).map(({ name }) => name)).toEqual([])
+  expect(operations.filter(({ summary }) => !summary).map(({ operationId }) => operationId)).toEqual([])
+})
+
+test('every parameter has a sentence: describe it where it is declared, or add its name to PARAMETER_SENTENCES', () => {
+  const silent = operations.flatMap(({ operationId, parameters = [] }) =>
+    parameters
+      .filter(({ description, schema }) => !description && !schema?.description)
+      .map(({ name }) => `${operationId}: ${name}`),
+  )
+  expect(silent).toEqual([])
+})
