@@ -22,6 +22,7 @@ const PATIENCE = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 30_000 } },
 }
+const SEEDED = { setupFiles: ['test/support/seed.ts'] }
 /** As many as there are cores: left to itself, Vitest takes one less, and of two cores only one would work. */
 const EACH_CORE = { isolate: false, maxWorkers: availableParallelism() }
 
@@ -40,10 +41,11 @@ export default defineConfig({
             '**/node_modules/**',
           ],
           ...EACH_CORE,
+          ...SEEDED,
           ...PATIENCE,
         },
       },
-      { test: { name: 'rules', include: WITHOUT_DATABASE, ...EACH_CORE, ...PATIENCE } },
+      { test: { name: 'rules', include: WITHOUT_DATABASE, ...EACH_CORE, ...SEEDED, ...PATIENCE } },
       {
         test: {
           name: 'database',
@@ -52,6 +54,7 @@ export default defineConfig({
           globalSetup: ['test/support/database-server.ts'],
           // Each file has a database and a service of its own; loading the program anew for each would take half of the time.
           ...EACH_CORE,
+          ...SEEDED,
           ...PATIENCE,
         },
       },
@@ -61,6 +64,7 @@ export default defineConfig({
           include: EMBEDDED,
           // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
           maxWorkers: 3,
+          ...SEEDED,
           ...PATIENCE,
           // Some kill a service fifty times.
           testTimeout: 900_000,

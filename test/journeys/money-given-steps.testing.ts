@@ -10,6 +10,7 @@ import {
   refusalsOf,
   replaceAllocations,
   settle,
+  takePlaceOf,
   wantedOf,
 } from './money-model.testing.ts'
 import {
@@ -287,7 +288,9 @@ const failures = stepOf('fail payment', fc.record({ which: pick, daysAgo: fc.nat
   const reply = await client.put(`/v1/payments/${given.id}/fail`, body)
   if (!expectOutcome(world, reply, given.isFailed ? ['payment_failed'] : [], 204)) return
   given.isFailed = true
-  replaceAllocations(books, allocationsOf(books, given), [])
+  const before = allocationsOf(books, given)
+  replaceAllocations(books, before, [])
+  takePlaceOf(books, before)
 })
 
 export const givenSteps = [

@@ -179,6 +179,18 @@ export function takeUnallocated(books: Books, owed: Owed): void {
   }
 }
 
+/** Allocates to the invoices of a lost payment what is unallocated of the notes that are settled for each, in the order in which it paid them. */
+export function takePlaceOf(books: Books, lost: readonly Allocation[]): void {
+  const invoices = lost.toSorted((a, b) => (a.id ?? 0) - (b.id ?? 0)).map(({ owed }) => owed)
+  for (const invoice of new Set(invoices.filter(({ kind }) => kind === 'invoice'))) {
+    const notes = books.settled.filter((one) => one.invoice === invoice).map(({ note }) => note)
+    for (const given of freeMoney(books, invoice).filter((one) => notes.includes(one))) {
+      const amount = Math.min(openOf(books, invoice), freeOf(books, given))
+      if (amount > 0) books.allocations.push({ id: null, given, owed: invoice, amount, isServiceMade: true })
+    }
+  }
+}
+
 /** Places credit notes of the service: each on its own invoice first, then on what was made with them, then on the oldest that is open. */
 export function placeNotes(books: Books, notes: readonly Given[], made: readonly Owed[]): void {
   const put = (given: Given, owed: Owed): void => {
