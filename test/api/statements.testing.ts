@@ -138,6 +138,7 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [[ROW_OF_NULLS], any()]
   yield [ACCOUNT, [ROW_OF_NULLS], '2027-01-01']
   yield [ACCOUNT, [ROW_OF_NULLS], [ROW_OF_NULLS], '2027-01-01']
+  yield ['customers', [ROW_OF_NULLS]]
   for (const list of Object.keys(COUNTED_LISTS))
     for (const isNewestFirst of [false, true]) yield [ACCOUNT, list, { page: 100, size: 200, isNewestFirst }]
 }
