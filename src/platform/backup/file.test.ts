@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -121,4 +122,9 @@ test.each([['../outside'], ['/etc/passwd'], ['base/../../outside']])('an entry %
   const archive = Buffer.concat([fileHeader(name, 0), ARCHIVE_END])
   await writeBackup(file, pieces(512, 1, archive), ABOUT)
   await expect(readAll()).rejects.toThrow('leads out of the folder')
+})
+
+test('a pipe is refused at once, instead of waiting for somebody who feeds it', async () => {
+  execFileSync('mkfifo', [file])
+  for (const fed of [file, '/dev/null']) await expect(readFacts(fed)).rejects.toThrow('it is a pipe or a device')
 })

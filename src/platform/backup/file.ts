@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { createReadStream, type Stats } from 'node:fs'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { conflict, invalid } from '../../kernel/fault.ts'
 import { findBinariesPackage } from '../postgres/binaries.ts'
@@ -175,9 +175,18 @@ export function fileFailure(file: string, error: unknown): unknown {
 const damaged = (file: string, why: string) =>
   conflict('backup_damaged', `Nothing was restored: ${file} is not a whole backup: ${why}.`, 'FILE')
 
+/** Whether somebody feeds what is read there: it can be read once, and opening it may wait for ever. */
+const isFed = (about: Stats): boolean => !about.isFile() && !about.isDirectory()
+
 /** Returns the facts of a backup without having read all of it. Throws a Fault where it is cut off, or something else. */
 export async function readFacts(file: string): Promise<BackupFacts> {
   try {
+    if (isFed(await stat(file)))
+      throw invalid(
+        'file_not_usable',
+        `The file ${file} cannot be used: it is a pipe or a device, and a backup is read from its end first, and twice: store it in a file.`,
+        'FILE',
+      )
     const handle = await open(file, 'r')
     try {
       const { size } = await handle.stat()
