@@ -175,7 +175,7 @@ export function fileFailure(file: string, error: unknown): unknown {
 const damaged = (file: string, why: string) =>
   conflict('backup_damaged', `Nothing was restored: ${file} is not a whole backup: ${why}.`, 'FILE')
 
-/** Whether somebody feeds what is read there: it can be read once, and opening it may wait for ever. */
+/** Checks whether somebody feeds what is read there: it can be read once, and opening it may wait for ever. */
 const isFed = (about: Stats): boolean => !about.isFile() && !about.isDirectory()
 
 /** Returns the facts of a backup without having read all of it. Throws a Fault where it is cut off, or something else. */
