@@ -67,6 +67,16 @@ interface Declared<R extends DueRecord, P extends DuePlan> extends DueFacts {
     context: Pick<DueContext, 'account' | 'moment'>,
     records: readonly R[],
   ): Promise<(record: R, day?: IsoDate) => P>
+  /**
+   * Bills those of the due records of locked customers that are alike in all that counts, without making anything for each. Returns their plans, and
+   * whether nothing else is due; left out: each record is planned by itself.
+   */
+  billAlike?(
+    tx: Transaction,
+    context: DueContext,
+    customers: readonly CustomerId[],
+    due: DueDay,
+  ): Promise<{ plans: P[]; isAll: boolean }>
   /** Writes the plans of records of locked customers. */
   apply(tx: Transaction, context: DueContext, plans: readonly P[]): Promise<void>
 }
@@ -127,11 +137,13 @@ export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R
     failureOf,
     plan: (db, context, records, day) => plan(db, context, records as readonly R[], day),
     work: async (tx, context, customers, due, only) => {
+      const alike = only === undefined ? await kind.billAlike?.(tx, context, customers, due) : undefined
+      if (alike?.isAll) return { plans: alike.plans, failures: [] }
       const found = await kind.listDue(tx, tx.account, customers, due)
       const records = only === undefined ? found : found.filter(({ id }) => id === only)
       const planned = await plan(tx, context, records, due.day)
       await kind.apply(tx, context, planned.plans)
-      return planned
+      return alike ? { plans: [...alike.plans, ...planned.plans], failures: planned.failures } : planned
     },
   }
 }

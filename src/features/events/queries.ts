@@ -1,7 +1,9 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
+import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
@@ -210,6 +212,27 @@ export async function insertLikeEvents(
           as r(record, customer, shape)`
     await tx.rows(withDeliveries(tx, insertion))
   }
+}
+
+/** Writes events of one type of records that are written by their shapes; `own` are the texts of those whose record is not that of their shape. */
+export async function insertShapeEvents(
+  tx: Transaction,
+  common: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
+  { ids, customerIds, positions }: StampedRecords,
+  records: { ofShapes: readonly { record: string }[]; own: string | null },
+): Promise<void> {
+  const shapes = shapeRelation(
+    records.ofShapes.map(({ record }, index) => ({ record, shape: index + 1 })),
+    { record: ['record', 'text'] },
+  )
+  const record = records.own === null ? fragment`s.record` : fragment`coalesce(r.own, s.record)`
+  const insertion = fragment`
+      insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
+      select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.id, r.customer, ${record}::jsonb
+        from unnest(${ids}::bigint[], ${customerIds}::bigint[], ${positions}::integer[], ${records.own}::text[]) with ordinality
+          as r(id, customer, shape, own, place) join ${shapes.source} on s.shape = r.shape
+       order by r.place`
+  await tx.rows(withDeliveries(tx, insertion))
 }
 
 export interface RecordedEvent {

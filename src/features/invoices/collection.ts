@@ -35,7 +35,7 @@ export interface CollectionDetails {
   isMethodRequested: boolean
 }
 
-const isTried = (method: CollectionMethod): boolean => method === 'credit_card' || method === 'debit_order'
+export const isTried = (method: CollectionMethod): boolean => method === 'credit_card' || method === 'debit_order'
 
 export const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
   isTried(way) && (way === 'credit_card') === (kind === 'credit_card')

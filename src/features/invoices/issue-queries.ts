@@ -38,7 +38,7 @@ export interface InvoiceRow extends GivenFields {
   nextTryDate: IsoDate | null
 }
 
-const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
+export const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
   id: ['invoice_id', 'bigint'],
   customerId: ['customer_id', 'bigint'],
   subscriptionId: ['subscription_id', 'bigint'],
@@ -135,7 +135,7 @@ export interface ChargeRow {
   brackets: string | null
 }
 
-const CHARGE_COLUMNS: BulkColumns<ChargeRow> = {
+export const CHARGE_COLUMNS: BulkColumns<ChargeRow> = {
   invoiceId: ['invoice_id', 'bigint'],
   quantity: ['quantity', 'numeric'],
   netMinor: ['net_minor', 'bigint'],
@@ -236,6 +236,20 @@ export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow
         from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'baseMinor')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
           ${column(rows, 'shares')}::text[], ${positions}::integer[]) as r(invoice, base, amount, shares, shape)`)
   }
+}
+
+export const TAX_COLUMNS: BulkColumns<TaxRow> = {
+  invoiceId: ['invoice_id', 'bigint'],
+  name: ['name', 'text'],
+  rate: ['rate', 'numeric'],
+  taxNumber: ['tax_number', 'text'],
+  ruleId: ['tax_rule_id', 'bigint'],
+  category: ['category', 'text'],
+  reasonCode: ['reason_code', 'text'],
+  reason: ['reason', 'jsonb'],
+  baseMinor: ['base_minor', 'bigint'],
+  amountMinor: ['amount_minor', 'bigint'],
+  shares: ['shares', 'bigint[]'],
 }
 
 const TAX_SHAPE = ['name', 'rate', 'taxNumber', 'ruleId', 'category', 'reasonCode', 'reason'] as const

@@ -7,7 +7,7 @@ import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
-import { getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
+import { type AccountSettings, getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
 import { paperTextsOf } from '../accounts/texts.ts'
 import { listLocales } from '../customers/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
@@ -69,6 +69,8 @@ export interface Issued {
     currency: string
     dueDate: IsoDate
     collectionMethod: CollectionMethod
+    /** Whether the customer gets it by mail and can be reached; left out where nobody has read that yet. */
+    isMailWanted?: boolean
   }[]
   /** The customers of them that have unallocated money. */
   unapplied: readonly HasUnapplied[]
@@ -119,11 +121,14 @@ async function fillTexts(tx: Transaction, invoices: readonly NewInvoice[]): Prom
   const settings = await getAccountSettings(tx, tx.account)
   const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
   const localeOf = new Map((await listLocales(tx, customerIds)).map(({ id, locale }) => [id, locale]))
-  for (const invoice of invoices) {
-    const own = paperTextsOf(settings, localeOf.get(invoice.customerId) ?? settings.locale)
-    if (own.notes !== settings.notes) invoice.notes ??= own.notes
-    if (own.terms !== settings.terms) invoice.terms ??= own.terms
-  }
+  for (const invoice of invoices) fillTextsOf(invoice, settings, localeOf.get(invoice.customerId) ?? null)
+}
+
+/** Gives an invoice the account's texts for a language, where they are not the plain ones; null is the account's own language. */
+export function fillTextsOf(invoice: NewInvoice, settings: AccountSettings, locale: string | null): void {
+  const own = paperTextsOf(settings, locale ?? settings.locale)
+  if (own.notes !== settings.notes) invoice.notes ??= own.notes
+  if (own.terms !== settings.terms) invoice.terms ??= own.terms
 }
 
 /** Writes event, ledger, number and row of invoices whose lines are written. Returns who has unallocated money. */
@@ -287,7 +292,7 @@ const plannedRow = (
   brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
 })
 
-const taxRow = (tax: LineAmounts['taxes'][number], invoiceId: InvoiceId): TaxRow => ({
+export const taxRow = (tax: LineAmounts['taxes'][number], invoiceId: InvoiceId): TaxRow => ({
   invoiceId,
   name: tax.name,
   rate: decimalText(tax.rate),

@@ -75,9 +75,11 @@ const MailQueuedOut = outObject({ invoiceID: outId() })
  * pays or credits them in the same operation, so that a mail shows what is left to pay.
  */
 export const mailIssued: AfterIssue = async (tx, context, { invoices }) => {
+  const maybe = invoices.filter(({ isMailWanted = true }) => isMailWanted)
+  if (maybe.length === 0) return
   const wanted = await listInvoicesToSend(
     tx,
-    invoices.map(({ id }) => id),
+    maybe.map(({ id }) => id),
   )
   if (wanted.length === 0) return
   await queueDocumentMails(tx, context, wanted.map(mailOfInvoice))

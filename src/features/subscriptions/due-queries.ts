@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -13,6 +13,8 @@ import {
   SUBSCRIPTION_COLUMNS,
   subscriptionJoined,
 } from './queries.ts'
+
+import type { SteadyFacts } from './steady.ts'
 
 /** Statements that read subscriptions that are due, with everything that billing them needs. */
 
@@ -49,12 +51,69 @@ export async function listDueSubscriptions(
   return withPackages(tx, account, found)
 }
 
+/** Subscriptions that are alike but for who they are: their facts, and of each its identifier and its customer's. */
+export interface SteadyGroup extends SteadyFacts {
+  /** Number of all that are due, steady or not. */
+  dueCount: number
+  /** Lists of numbers with commas between them, in the same order. */
+  ids: string
+  customerIds: string
+}
+
+/** The facts by which subscriptions are grouped, as they are named below. */
+const STEADY_NAMES = namesOf(
+  `"packageId", "packageVersionId", "packageRateTermId", currency, stretch, anchor, "anchorDay", term, "termType", "isProRata", "leadDays",
+   "nextFrom", "lastFrom", "dueOn", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
+   "isWaiveTaxes", "taxCategory", "taxReason", "isCompany", "paymentMethod", "paymentTermDays", locale, "isMailWanted"`,
+)
+
+/**
+ * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike. Steady are those past their first
+ * period, of which nothing is pending, ending or failing, without components and without a gateway or method of their own, whose customers have
+ * no other subscription due on the day.
+ */
+export async function listSteady(
+  tx: Queryable,
+  account: AccountId,
+  customerIds: readonly CustomerId[],
+  due: DueDay,
+): Promise<SteadyGroup[]> {
+  const [first, last] = [customerIds[0], customerIds.at(-1)]
+  const rows = await tx.rows<Omit<SteadyGroup, keyof OfPackage>>(sql`
+    with due as materialized (
+      select b.subscription_id, b.customer_id, s.package_id as "packageId", s.package_version_id as "packageVersionId", s.package_rate_term_id as "packageRateTermId",
+             s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", s.term, s.term_type as "termType", s.is_pro_rata as "isProRata",
+             s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", b.due_on as "dueOn", s.po_number as "poNumber",
+             s.collection_method as "collectionMethod", c.version as "customerVersion", c.country_id as "countryId",
+             c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes",
+             c.tax_category as "taxCategory", c.tax_reason as "taxReason", c.is_company as "isCompany", c.payment_method as "paymentMethod",
+             c.payment_term_days as "paymentTermDays", c.locale, c.auto_send_invoice and c.email is not null as "isMailWanted",
+             s.gateway_id is null and s.payment_method_id is null and s.components_revision = 0 and s.pending_kind is null
+               and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
+               and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date) as is_steady
+        from subscription_billing b
+        join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
+        join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
+       where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
+         and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
+         and b.customer_id = any(${arrayLiteral(customerIds)}::bigint[]))
+    select (select count(*)::integer from due) as "dueCount", string_agg(subscription_id::text, ',') as "ids",
+           string_agg(customer_id::text, ',') as "customerIds", ${STEADY_NAMES}
+      from due
+     where is_steady and customer_id not in (select customer_id from due group by customer_id having count(*) > 1)
+       and subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
+       and subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
+                                     and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
+     group by ${STEADY_NAMES}`)
+  return withPackages(tx, account, rows)
+}
+
 /** Adds the facts of their packages to subscriptions. Thousands of subscriptions share a few packages, so each package is read once. */
-async function withPackages(
+async function withPackages<Row extends { packageRateTermId: Id }>(
   db: Queryable,
   account: AccountId,
-  rows: readonly Omit<BillableSubscription, keyof OfPackage>[],
-): Promise<BillableSubscription[]> {
+  rows: readonly Row[],
+): Promise<(Row & OfPackage)[]> {
   const termIds = [...new Set(rows.map(({ packageRateTermId }) => packageRateTermId))]
   const offers = await db.rows<OfPackage & { termId: Id }>(sql`
     select t.package_rate_term_id as "termId", ${PACKAGE_COLUMNS} from package_rate_terms t
@@ -65,15 +124,15 @@ async function withPackages(
   const offerOf = new Map(offers.map((offer) => [offer.termId, offer]))
   for (const row of rows) {
     const offer = offerOf.get(row.packageRateTermId)
-    assert(offer, `the price of subscription ${row.id} exists`)
-    const billable = row as BillableSubscription
+    assert(offer, `price ${row.packageRateTermId} exists`)
+    const billable = row as Row & OfPackage
     billable.versionNo = offer.versionNo
     billable.packageName = offer.packageName
     billable.price = offer.price
     billable.setupFeeMinor = offer.setupFeeMinor
     billable.trialFeeMinor = offer.trialFeeMinor
   }
-  return rows as BillableSubscription[]
+  return rows as (Row & OfPackage)[]
 }
 
 /** Lists a page of the subscriptions that are due up to a day, without locks, for a dry run. */

@@ -1,22 +1,35 @@
-import { dueKind } from '../billing-run/due-kind.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { type DueContext, dueKind } from '../billing-run/due-kind.ts'
 import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill.ts'
 import { CHARGED_ONCE } from './failing.ts'
+import { billSteady } from './stamp.ts'
+import type { BillableSubscription } from './queries.ts'
 import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
 
-/** The due kind of subscriptions that have something to bill on a day. */
-export const subscriptionsDue = dueKind({
+const ONE_BY_ONE = {
   ...dueSubscriptions,
   recordType: 'subscription',
   idField: 'subscriptionID',
   onceConstraint: CHARGED_ONCE,
   listDue: listDueSubscriptions,
   listForecast: listDueForPlanning,
-  planner: async (db, context, records) => {
+  planner: async (
+    db: Queryable,
+    context: Pick<DueContext, 'account' | 'moment'>,
+    records: readonly BillableSubscription[],
+  ) => {
     const plans = await planContext(db, context, records)
-    return (s, day) => planSubscription(s, plans, day)
+    return (s: BillableSubscription, day?: IsoDate) => planSubscription(s, plans, day)
   },
   apply: applyPlans,
-})
+}
+
+/** The due kind of subscriptions that have something to bill on a day. */
+export const subscriptionsDue = dueKind({ ...ONE_BY_ONE, billAlike: billSteady })
+
+/** The same, with each subscription planned and written by itself: what the other has to be equal to. */
+export const subscriptionsDueOneByOne = dueKind(ONE_BY_ONE)
 
 /**
  * The due kind of subscriptions that end while their customer is suspended or archived. They are not billed, but they end on their day: the

@@ -2,7 +2,7 @@ import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
+import { type ArrayParameter, bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** State of billing of a subscription, as billing leaves it. */
@@ -30,11 +30,22 @@ export async function updateBillingStates(
   states: readonly BillingState[],
 ): Promise<number> {
   let moved = 0
-  for (const { rows, distinct: s, positions } of deduplicated(states, STATE_SHAPE)) {
-    const range = rangeOf(rows, 'id')
-    const { n } = await oneRow<{ n: number }>(
-      tx,
-      sql`
+  for (const { rows, distinct, positions } of deduplicated(states, STATE_SHAPE))
+    moved += await updateStatesOfShapes(tx, account, { rows, positions }, distinct)
+  return moved
+}
+
+/** Moves subscriptions to the billing state of their shape, each by its position. Returns the number of those that were still as they had been read. */
+export async function updateStatesOfShapes(
+  tx: Transaction,
+  account: AccountId,
+  { rows, positions }: { rows: readonly { id: SubscriptionId }[]; positions: ArrayParameter },
+  s: readonly Omit<BillingState, 'id'>[],
+): Promise<number> {
+  const range = rangeOf(rows, 'id')
+  const { n } = await oneRow<{ n: number }>(
+    tx,
+    sql`
       with moved as (
         update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
           last_invoice_date = r.last_invoice_date, due_on = r.due_on
@@ -48,10 +59,8 @@ export async function updateBillingStates(
            ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
         returning 1)
       select count(*)::integer as "n" from moved`,
-    )
-    moved += n
-  }
-  return moved
+  )
+  return n
 }
 
 const STATE_SHAPE = ['wasNextFrom', 'wasDueOn', 'feesOn', 'nextFrom', 'lastFrom', 'lastInvoiceDate', 'dueOn'] as const

@@ -1,4 +1,4 @@
-import { bigints, type ArrayParameter, dates, deduplicated } from './columns.ts'
+import { bigints, type ArrayParameter, dates, deduplicated, positionsColumn } from './columns.ts'
 import { column, type Fragment, fragment, namesOf } from './sql.ts'
 
 /** The parts of an insert of many rows that are made from a list of columns, declared once. */
@@ -54,4 +54,36 @@ export function bulkParts<Row>(
     source: fragment`unnest(${joined(own.map((key) => array(some, key)))}, ${positions}::integer[]) with ordinality as r(${ownNames}, shape, place)`,
     offset,
   }))
+}
+
+/** Rows that travel once for each shape, and that many other rows take by the position of theirs. */
+interface ShapeRelation {
+  /** `a, b` */
+  names: Fragment
+  /** Their values, in that order. */
+  values: Fragment
+  /** Relation `s`, with `shape`, these columns, and `line`, the place of the row. */
+  source: Fragment
+}
+
+/** Returns rows as a relation; each has the position of its shape, counted from 1. */
+export function shapeRelation<Row extends { shape: number }>(
+  rows: readonly Row[],
+  columns: Partial<BulkColumns<Row>>,
+): ShapeRelation {
+  const keys = Object.keys(columns) as (keyof Row)[]
+  const [nameOf, typeOf] = [0, 1].map((part) => (key: keyof Row) => columns[key]?.[part] ?? '') as [Named, Named]
+  type Named = (key: keyof Row) => string
+  const names = keys.map(nameOf).join(', ')
+  // An array of arrays would come apart, so those travel as texts.
+  const isArray = (key: keyof Row): boolean => typeOf(key).endsWith('[]')
+  const sentAs = (key: keyof Row): string => (isArray(key) ? 'text' : typeOf(key))
+  const valueOf = (key: keyof Row): string => (isArray(key) ? `s.${nameOf(key)}::${typeOf(key)}` : `s.${nameOf(key)}`)
+  const arrays = keys.map((key) => fragment`${valuesOf(rows, key, sentAs(key))}::${namesOf(sentAs(key))}[]`)
+  const shapes = fragment`${positionsColumn(rows.map(({ shape }) => shape))}::integer[]`
+  return {
+    names: namesOf(names),
+    values: namesOf(keys.map(valueOf).join(', ')),
+    source: fragment`unnest(${joined([shapes, ...arrays])}) with ordinality as s(shape, ${namesOf(names)}, line)`,
+  }
 }

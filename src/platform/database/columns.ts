@@ -37,10 +37,10 @@ export function bigints<Row>(rows: readonly Row[], key: KeyOf<Row, bigint | null
   const { bytes, view } = arrayOf(INT8, rows.length, 8)
   let at = HEADER_BYTES
   for (const row of rows) {
-    const value = row[key] as bigint | null
-    view.setInt32(at, value === null ? NULL_LENGTH : 8)
+    const value = row[key] as bigint | null | undefined
+    view.setInt32(at, value == null ? NULL_LENGTH : 8)
     at += LENGTH_BYTES
-    if (value === null) continue
+    if (value == null) continue
     view.setBigInt64(at, value)
     at += 8
   }
@@ -90,10 +90,10 @@ export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>
   let last: IsoDate | undefined
   let days = 0
   for (const row of rows) {
-    const value = row[key] as IsoDate | null
-    view.setInt32(at, value === null ? NULL_LENGTH : 4)
+    const value = row[key] as IsoDate | null | undefined
+    view.setInt32(at, value == null ? NULL_LENGTH : 4)
     at += LENGTH_BYTES
-    if (value === null) continue
+    if (value == null) continue
     // Neighbours mostly fall on the same day.
     if (value !== last) days = dayNumberOf((last = value)) - DAYS_FROM_1970_TO_2000
     view.setInt32(at, days)
@@ -103,7 +103,7 @@ export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>
 }
 
 /** Returns positions in a list, counted from 1 as PostgreSQL does, as integer[]. */
-function positionsColumn(positions: readonly number[]): ArrayParameter {
+export function positionsColumn(positions: readonly number[]): ArrayParameter {
   const { bytes, view } = arrayOf(INT4, positions.length, 4)
   let at = HEADER_BYTES
   for (const position of positions) {

@@ -1,0 +1,346 @@
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { addPackage, addTax, differencesOf, moveTo } from '../../../test/support/shop.ts'
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
+import { momentOf } from '../../kernel/context.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { namesOf, sql } from '../../platform/database/sql.ts'
+import { getAccount } from '../accounts/queries.ts'
+import type { DueContext, DueKind, Planned } from '../billing-run/due-kind.ts'
+import { lockCustomers } from '../customers/queries.ts'
+import { addCard, CARDS } from '../collection/shop.testing.ts'
+import { planContext, planSubscription } from './bill.ts'
+import { subscriptionsDue, subscriptionsDueOneByOne } from './due.ts'
+import { listDueSubscriptions, listSteady } from './due-queries.ts'
+import { planSteady } from './steady.ts'
+
+/**
+ * Subscriptions that are billed by their shapes leave what they leave when each is planned and written by itself: every row of every table, to the byte,
+ * identifiers and chains included.
+ */
+
+const service = await startTestService()
+const owner = new pg.Client({ ...service.connection, options: '-c search_path=perennial' })
+await owner.connect()
+afterAll(() => owner.end())
+
+/** Columns of real time, in the tables where they are that. */
+const OF_THE_MOMENT: Readonly<Record<string, string>> = {
+  events: 'recorded_at',
+  record_changes: 'changed_at',
+  webhook_deliveries: 'created_at',
+  outbox: 'next_try_at,written_at',
+  api_keys: 'last_used_at',
+}
+
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
+
+const COUNTRIES = [null, 710, 276, 826, 840]
+const CUSTOMERS = fc.record({
+  CurrencyCode: fc.constantFrom('USD', 'USD', 'EUR', 'JPY'),
+  country: fc.constantFrom(...COUNTRIES),
+  isCompany: fc.boolean(),
+  VatNo: fc.constantFrom(null, null, 'DE136695976', 'DE100', 'GB980780684'),
+  exempt: fc.constantFrom(null, null, null, 'plain', 'E'),
+  PaymentMethod: fc.constantFrom('cash', 'eft', 'credit_card', 'debit_order'),
+  hasCard: fc.boolean(),
+  PaymentTermDays: fc.constantFrom(null, null, 14),
+  Locale: fc.constantFrom(null, null, 'de', 'en-GB'),
+  autoSendInvoice: fc.boolean(),
+  hasEmail: fc.boolean(),
+  unallocated: fc.constantFrom(0, 0, 0, 5, 5000),
+  isSuspended: fc.constantFrom(false, false, false, false, true),
+})
+const SUBSCRIPTIONS = fc.record({
+  offer: fc.constantFrom(0, 0, 0, 1, 2, 3, 4),
+  // Many start on one day, so that many are due on one.
+  startsDaysAgo: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(31, 31, 92) }, fc.integer({ min: 0, max: 420 })),
+  syncsAfter: seldom(fc.integer({ min: 13, max: 40 })),
+  endsAfter: seldom(fc.integer({ min: 1, max: 600 })),
+  isProRata: fc.boolean(),
+  leadDays: fc.constantFrom(0, 0, 0, 7, 40),
+  poNumber: fc.constantFrom(null, null, 'PO 7', 'PO "8"\\,{}'),
+  method: fc.constantFrom(null, null, null, 'hpp', 'cash'),
+  isCancelled: fc.constantFrom(false, false, false, false, false, true),
+})
+const WORLDS = fc.record({
+  clock: fc.constantFrom('2027-01-31', '2028-02-29', '2027-06-15'),
+  TimeZone: fc.constantFrom('UTC', 'Pacific/Auckland', 'America/New_York'),
+  hasTexts: fc.boolean(),
+  hasDunning: fc.boolean(),
+  hasWebhook: fc.boolean(),
+  price: fc.constantFrom(9.99, 0.01, 100, 33.335),
+  members: fc.array(fc.tuple(CUSTOMERS, fc.array(SUBSCRIPTIONS, { minLength: 1, maxLength: 2 })), {
+    minLength: 8,
+    maxLength: 14,
+    size: 'max',
+  }),
+})
+type World = typeof WORLDS extends fc.Arbitrary<infer W> ? W : never
+
+const CURRENCIES = ['USD', 'EUR', 'JPY']
+
+async function addTaxes(client: TestClient): Promise<void> {
+  await addTax(client, 'VAT', { Perc: 0.15 }, { countryID: 276, Perc: 0.19 }, { countryID: 826, Perc: 0 })
+  const reverse = {
+    countryID: 276,
+    AppliesTo: 'business',
+    Perc: 0,
+    Category: 'AE',
+    Reason: { de: 'Umkehr "§13b"', und: 'Reverse' },
+  }
+  const added = await client.post('/v1/tax', { Name: 'Levy', rules: [{ countryID: 710, Perc: 0.005 }, reverse] })
+  expect(added.status, added.text).toBe(201)
+}
+
+async function build(world: World): Promise<TestClient> {
+  const client = await service.newAccount({
+    clockAt: `${addDays(world.clock, -420)}T08:00:00.000Z`,
+  })
+  await ok(client.put('/v1/account', { TimeZone: world.TimeZone }))
+  for (const CurrencyCode of CURRENCIES.slice(1)) await client.post('/v1/currencies', { CurrencyCode })
+  await addTaxes(client)
+  if (world.hasTexts)
+    await ok(client.put('/v1/account', { Notes: 'Plain', Texts: { de: { Notes: 'Danke', Terms: 'Sofort' } } }))
+  if (world.hasDunning) await ok(client.put('/v1/collectionrules', { isForUntried: true }))
+  if (world.hasWebhook)
+    await ok(client.post('/v1/webhooks', { Url: 'https://127.0.0.1:9/hook', Types: ['invoice.issued'] }))
+  const offers = [
+    { price: world.price, setupFee: 5 },
+    { price: 31, term: 3 },
+    { price: 7.7, term: 10, termType: 'days' as const, trialPeriod: 12, trialFee: 1 },
+    { price: 0 },
+    { price: 120, term: 12 },
+  ]
+  const packages: number[] = []
+  for (const offer of offers)
+    packages.push((await addPackage(client, ...CURRENCIES.map((currency) => ({ ...offer, currency })))).packageID)
+  for (const [wish, subscriptions] of world.members) await addMember(client, world, packages, wish, subscriptions)
+  return client
+}
+
+async function ok<R extends { status: number; text: string; body: any }>(reply: Promise<R>): Promise<any> {
+  const { status, text, body } = await reply
+  expect(status, text).toBeLessThan(300)
+  return body
+}
+
+async function addMember(
+  client: TestClient,
+  world: World,
+  packages: readonly number[],
+  wish: World['members'][number][0],
+  subscriptions: World['members'][number][1],
+): Promise<void> {
+  const { country, exempt, hasCard, hasEmail, unallocated, isSuspended, ...fields } = wish
+  const { customerID } = await ok(
+    client.post('/v1/customers', {
+      Name: 'Ada',
+      LastName: 'L',
+      ...fields,
+      countryID: country,
+      ...(exempt && {
+        isWaiveTaxes: true,
+        TaxCategory: exempt === 'plain' ? null : exempt,
+        TaxReason: exempt === 'plain' ? null : 'Exempt',
+      }),
+      ...(hasEmail && { Email: 'ada@example.com' }),
+    }),
+  )
+  if (hasCard && wish.PaymentMethod === 'credit_card') await addCard(client, customerID, CARDS.good)
+  for (const one of subscriptions) {
+    const StartDate = addDays(world.clock, -one.startsDaysAgo)
+    const added = await ok(
+      client.post('/v1/subscriptions', {
+        customerID,
+        packageID: packages[one.offer],
+        StartDate,
+        isProRata: one.isProRata,
+        numDaysBeforeToInv: one.leadDays,
+        poNumber: one.poNumber,
+        CollectionMethod: one.method,
+        ...(one.syncsAfter !== null && one.isProRata && { firstProrataSyncDate: addDays(StartDate, one.syncsAfter) }),
+        ...(one.endsAfter !== null && { EndDate: addDays(StartDate, one.endsAfter) }),
+      }),
+    )
+    if (one.isCancelled) await client.put(`/v1/subscriptions/${added.subscriptionID}/cancel`, { CancelType: 'renewal' })
+  }
+  const paid = {
+    customerID,
+    Amount: unallocated,
+    Date: addDays(world.clock, -420),
+    CurrencyCode: wish.CurrencyCode,
+    Method: 'eft',
+    Allocations: [],
+  }
+  if (unallocated > 0) await ok(client.post('/v1/payments', paid))
+  if (isSuspended) await client.put(`/v1/customers/${customerID}/suspend`)
+}
+
+const tables = (
+  await owner.query<{ name: string }>(`
+    select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id'
+       and table_name in (select table_name from information_schema.tables where table_type = 'BASE TABLE') order by 1`)
+).rows.map(({ name }) => name)
+
+const sequences = async (): Promise<Map<string, string>> => {
+  const { rows } = await owner.query(
+    `select sequencename as name, coalesce(last_value, 0) as last from pg_sequences where schemaname = 'perennial'`,
+  )
+  return new Map(rows.map(({ name, last }) => [name, String(last)]))
+}
+
+async function rewind(to: ReadonlyMap<string, string>): Promise<void> {
+  for (const [name, last] of to)
+    await owner.query('select setval($1::regclass, greatest($2::bigint, 1), $2::bigint > 0)', [
+      `perennial.${name}`,
+      last,
+    ])
+}
+
+/** Mails have random names. */
+const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g
+
+class Undone extends Error {}
+
+/** Does a piece of work, returns the rows that it leaves in all tables of an account, and takes it back. */
+async function leftBy(account: bigint, work: (tx: Transaction) => Promise<void>): Promise<Record<string, string[]>> {
+  const before = await sequences()
+  const found: Record<string, string[]> = {}
+  await service.db
+    .transaction(account, async (tx) => {
+      await work(tx)
+      for (const table of tables) {
+        const rows = await tx.savepoint(() => rowsOf(tx, table)).catch(() => undefined)
+        if (rows) found[table] = rows
+      }
+      throw new Undone()
+    })
+    .catch((error) => {
+      if (!(error instanceof Undone)) throw error
+    })
+  await rewind(before)
+  return found
+}
+
+const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
+  (
+    await tx.rows<{ row: string }>(sql`
+      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? ''}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
+  ).map(({ row }) => row.replaceAll(UUID, 'uuid'))
+
+interface Due {
+  day: IsoDate
+  customers: CustomerId[]
+}
+
+async function nextDue(account: bigint, after: IsoDate): Promise<Due | null> {
+  const db = service.db.reader(account)
+  const day = await subscriptionsDue.findAfter(db, account, after, '2030-01-01')
+  if (day === null) return null
+  const customers = await subscriptionsDue.listCustomers(db, account, { day, after: 0n, limit: 100, runId: 0n })
+  return { day, customers }
+}
+
+/** Bills what is due on a day by one kind, for groups of customers one after the other. */
+async function bill(tx: Transaction, kind: DueKind, day: IsoDate, groups: readonly CustomerId[][]): Promise<Planned[]> {
+  const account = await getAccount(tx, tx.account)
+  const moment = { ...momentOf(account, Date.now), today: day, now: `${day}T12:00:00.000Z` }
+  const context: DueContext = { account, moment, actor: 'test' }
+  const all: Planned[] = []
+  for (const customers of groups) {
+    const locked = (await lockCustomers(tx, customers, true)).filter(({ isPaused }) => !isPaused).map(({ id }) => id)
+    if (locked.length > 0) all.push(await kind.work(tx, context, locked, { day, runId: 0n }))
+  }
+  return all
+}
+
+const countsOf = (all: readonly Planned[]) => {
+  const plans = all.flatMap((one) => one.plans)
+  return {
+    invoices: plans.reduce((sum, plan) => sum + plan.invoices.length, 0),
+    renewals: plans.reduce((sum, plan) => sum + plan.renewals, 0),
+    dueOn: plans.map(({ state }) => state.dueOn ?? '').toSorted(),
+    failures: all.flatMap(({ failures }) => failures).length,
+  }
+}
+
+/** The customers whose subscriptions are billed by their shapes on a day, and the others. */
+async function partsOf(tx: Transaction, { day, customers }: Due): Promise<CustomerId[][]> {
+  const account = await getAccount(tx, tx.account)
+  const plans = await planContext(tx, { account, moment: { ...momentOf(account, Date.now), today: day } })
+  const unpaused = (await lockCustomers(tx, customers, true)).filter(({ isPaused }) => !isPaused).map(({ id }) => id)
+  if (unpaused.length === 0) return []
+  const groups = await listSteady(tx, tx.account, unpaused, { day, runId: 0n })
+  const alike = groups
+    .filter((group) => planSteady(group, plans, day))
+    .flatMap((group) => group.customerIds.split(',').map(BigInt))
+  await expectPlans(tx, unpaused, day)
+  return [unpaused.filter((id) => alike.includes(id)), unpaused.filter((id) => !alike.includes(id))]
+}
+
+/** Holds the plan of each group against that of each of its subscriptions by itself: equal but for who they are. */
+async function expectPlans(tx: Transaction, customers: readonly CustomerId[], day: IsoDate): Promise<void> {
+  const account = await getAccount(tx, tx.account)
+  const about = { account, moment: { ...momentOf(account, Date.now), today: day } }
+  const due = { day, runId: 0n }
+  const records = await listDueSubscriptions(tx, tx.account, customers, due)
+  const plans = await planContext(tx, about, records)
+  for (const group of await listSteady(tx, tx.account, customers, due)) {
+    const { plan } = { plan: planSteady(group, plans, day) }
+    if (!plan) continue
+    for (const id of group.ids.split(',').map(BigInt)) {
+      const record = records.find((one) => one.id === id)
+      if (!record) throw new Error(`subscription ${id} is due`)
+      const own = planSubscription(record, plans, day)
+      const nobody = { id: 0n, customerId: 0n, subscriptionId: 0n }
+      expect(own.invoices.map((invoice) => ({ ...invoice, customerId: 0n, subscriptionId: 0n }))).toEqual(plan.invoices)
+      expect({ ...own.state, ...nobody }).toEqual({ ...plan.state, ...nobody })
+      expect([own.zeroCharges, own.renewals, own.ended, own.credits, own.components]).toEqual([
+        [],
+        plan.renewals,
+        null,
+        undefined,
+        undefined,
+      ])
+    }
+  }
+}
+
+let stamped = 0
+
+const property = fc.asyncProperty(WORLDS, async (world) => {
+  const client = await build(world)
+  await moveTo(client, addDays(world.clock, -1))
+  let after: IsoDate = addDays(world.clock, -1)
+  for (let times = 0; times < 6; times += 1) {
+    const due = await nextDue(client.id, after)
+    if (due === null) break
+    let parts: CustomerId[][] = []
+    await leftBy(client.id, async (tx) => void (parts = await partsOf(tx, due)))
+    stamped += parts[0]?.length ?? 0
+    let counts: unknown
+    const byShapes = await leftBy(client.id, async (tx) => {
+      counts = countsOf(await bill(tx, subscriptionsDue, due.day, [due.customers]))
+    })
+    const oneByOne = await leftBy(client.id, async (tx) => {
+      expect(countsOf(await bill(tx, subscriptionsDueOneByOne, due.day, parts))).toEqual(counts)
+    })
+    expect(Object.keys(byShapes).length).toBeGreaterThan(60)
+    expect(byShapes).toEqual(oneByOne)
+    await moveTo(client, due.day)
+    after = due.day
+  }
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
+describe('billing by shapes', () => {
+  test('leaves what billing one by one leaves, to the byte, for random subscriptions', async () => {
+    await fc.assert(property, { numRuns: Number(process.env['STAMP_RUNS'] ?? 5), endOnFailure: true })
+    expect(stamped).toBeGreaterThan(20)
+  })
+})

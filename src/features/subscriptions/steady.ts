@@ -1,0 +1,61 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { CustomerId, SubscriptionId } from '../../kernel/ids.ts'
+import { type BillingPlan, type PlanContext, planSubscription } from './bill.ts'
+import type { BillableSubscription } from './queries.ts'
+
+/**
+ * Steady subscriptions: those of which only the next period is due, in the middle of their life. What one of them is billed follows from facts that it
+ * shares with thousands, so a run plans each combination of these facts once.
+ */
+
+/** Facts that all steady subscriptions have in common, beside having a period behind them. */
+const STEADY = {
+  trialEndDate: null,
+  syncDate: null,
+  endDate: null,
+  feesOn: null,
+  lastInvoiceDate: null,
+  pendingKind: null,
+  pendingOn: null,
+  cancelledOn: null,
+  cancelReason: null,
+  isEndRecorded: false,
+  gatewayId: null,
+  paymentMethodId: null,
+  componentsRevision: 0,
+  pausedOn: null,
+} as const satisfies Partial<BillableSubscription>
+
+/** The facts from which what a steady subscription is billed follows. They name neither it nor its customer, so a plan cannot depend on who they are. */
+export interface SteadyFacts extends Omit<
+  BillableSubscription,
+  'id' | 'customerId' | 'startDate' | 'componentAnchor' | 'lastFrom' | keyof typeof STEADY
+> {
+  lastFrom: IsoDate
+  locale: string | null
+  /** The customer gets invoices by mail and can be reached. */
+  isMailWanted: boolean
+}
+
+/** Subscriber and subscription of a plan that is nobody's. */
+const NOBODY: { id: SubscriptionId; customerId: CustomerId } = { id: 0n, customerId: 0n }
+
+/**
+ * Plans what subscriptions with these facts are billed on a day: one invoice of an amount over 0. Returns undefined where it is anything else, or where
+ * it cannot be planned, which is then found for each of them alone.
+ */
+export function planSteady(facts: SteadyFacts, context: PlanContext, day: IsoDate): BillingPlan | undefined {
+  const { locale: _, isMailWanted: _wanted, ...shared } = facts
+  const s = { ...shared, ...STEADY, ...NOBODY, startDate: facts.lastFrom, componentAnchor: facts.anchor }
+  const plan = planned(s, context, day)
+  const isPlain = plan?.ended === null && plan.invoices.length === 1 && plan.zeroCharges.length === 0
+  return isPlain && plan.invoices.every(({ totalMinor }) => totalMinor > 0n) ? plan : undefined
+}
+
+function planned(s: BillableSubscription, context: PlanContext, day: IsoDate): BillingPlan | undefined {
+  try {
+    return planSubscription(s, context, day)
+  } catch {
+    return undefined
+  }
+}
