@@ -129,6 +129,7 @@ interface Size {
 async function sizeOf(client: pg.Client): Promise<Size> {
   const { rows } = await client.query<{ rows: string; bytes: string; wal: string }>(`
     select (select count(*) from invoices) + (select count(*) from charges) + (select count(*) from invoice_taxes) + (select count(*) from events)
+      + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from issued_events)
       + (select count(*) from ledger_entries) as rows,
            pg_database_size(current_database()) as bytes, pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal`)
   return { rows: Number(rows[0]?.rows), bytes: Number(rows[0]?.bytes), wal: Number(rows[0]?.wal) }

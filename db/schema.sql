@@ -1197,6 +1197,25 @@ alter table invoices enable row level security;
 create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoices to perennial_app;
 
+create table issued_events (
+  account_id bigint not null,
+  first_event_id bigint not null,
+  last_event_id bigint not null,
+  first_invoice_id bigint not null,
+  happened_at timestamp with time zone not null,
+  recorded_at timestamp with time zone default clock_timestamp() not null,
+  actor text not null,
+  records jsonb not null,
+  constraint issued_events_pkey PRIMARY KEY (account_id, first_event_id),
+  constraint issued_events_check CHECK ((((last_event_id - first_event_id) >= 0) AND ((last_event_id - first_event_id) <= 255))),
+  constraint issued_events_check1 CHECK (((jsonb_array_length(records) = 1) OR (jsonb_array_length(records) = ((last_event_id - first_event_id) + 1))))
+);
+CREATE UNIQUE INDEX issued_events_by_invoice ON issued_events USING btree (account_id, first_invoice_id);
+CREATE INDEX issued_events_by_time ON issued_events USING btree (account_id, recorded_at);
+alter table issued_events enable row level security;
+create policy account on issued_events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select on issued_events to perennial_app;
+
 create table leases (
   account_id bigint not null,
   name text not null,
@@ -3345,6 +3364,7 @@ declare
   until_id bigint := settled_below(list_name) / 4096 * 4096;
   from_id bigint;
   written integer;
+  shared integer;
 begin
   -- Somebody else seals it, or a deletion holds it off.
   select sealed_until into from_id from list_watermarks where list = list_name for update skip locked;
@@ -3355,6 +3375,16 @@ begin
        select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
     list_name, id_column, list_name, id_column, id_column) using from_id, until_id;
   get diagnostics written = row_count;
+  if list_name = 'events' then
+    insert into list_blocks as b (account_id, list, block, records)
+      select a.account_id, list_name, r.block, r.records from accounts a cross join lateral (
+        select id / 4096 as block, count(*) as records
+          from issued_events s cross join lateral generate_series(greatest(s.first_event_id, from_id), least(s.last_event_id, until_id - 1)) as id
+         where s.account_id = a.account_id and s.first_event_id > from_id - 256 and s.first_event_id < until_id group by 1) r
+    on conflict (account_id, list, block) do update set records = b.records + excluded.records;
+    get diagnostics shared = row_count;
+    written := written + shared;
+  end if;
   update list_watermarks set sealed_until = until_id where list = list_name;
   return written;
 end $function$
@@ -3500,7 +3530,8 @@ begin
                     when a.state is null or a.state = 'disabled' then taken_at - longest
                     else coalesce(a.xact_start, taken_at) end) into until
       from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-     where l.locktype = 'relation' and l.relation in ('events'::regclass, 'record_changes'::regclass)
+     where l.locktype = 'relation'
+       and l.relation in ('events'::regclass, 'issued_events'::regclass, 'record_changes'::regclass)
        and l.mode = 'RowExclusiveLock' and l.pid is distinct from pg_backend_pid()
        and l.database = (select oid from pg_database where datname = current_database());
   else

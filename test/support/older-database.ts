@@ -42,6 +42,15 @@ export async function withClient(connection: Connection, work: (client: pg.Clien
 /** Names of tables and columns before a migration, with the names under which the same is found today. */
 export type NamedToday = Record<string, { table: string; columns: Record<string, string> }>
 
+/** Events as they were before those of issued invoices shared rows. */
+const EVENTS_ONE_BY_ONE = `(
+  select * from events
+  union all
+  select s.account_id, s.first_event_id + k, 'invoice.issued', i.invoice_id, i.customer_id, s.happened_at, s.actor, null,
+         s.records -> least(k, jsonb_array_length(s.records) - 1)::integer, s.recorded_at
+    from issued_events s cross join lateral generate_series(0, s.last_event_id - s.first_event_id) as k
+    join invoices i on i.account_id = s.account_id and i.invoice_id = s.first_invoice_id + k) e`
+
 /** Copies the rows of a service's database into one of an older schema, as far as it has their tables and columns; tables that went since stay empty. */
 export async function copyRows(from: pg.Client, to: pg.Client, namedToday: NamedToday = {}): Promise<void> {
   await to.query('set session_replication_role = replica')
@@ -53,12 +62,14 @@ export async function copyRows(from: pg.Client, to: pg.Client, namedToday: Named
     `select tablename as name from pg_tables where schemaname = 'perennial'`,
   )
   const isThere = new Set(ofToday.map(({ name }) => name))
+  const hadRowsOfTheirOwn = !tables.some(({ name }) => name === 'issued_events')
   for (const { name, columns } of tables) {
     const today = namedToday[name] ?? { table: name, columns: {} }
     if (!isThere.has(today.table)) continue
     const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
     const { rows } = await from.query<{ all: string }>(
-      `select coalesce(json_agg(r), '[]')::text as all from (select ${wanted.join(', ')} from ${today.table}) r`,
+      `select coalesce(json_agg(r), '[]')::text as all
+         from (select ${wanted.join(', ')} from ${name === 'events' && hadRowsOfTheirOwn ? EVENTS_ONE_BY_ONE : today.table}) r`,
     )
     await to.query(`delete from ${name}`)
     await to.query(

@@ -6,6 +6,7 @@ import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './queries.ts'
+import { holdsEvent, ISSUED } from './issued-place-queries.ts'
 
 /**
  * Deliveries: events that endpoints (webhooks) are sent. They are written here because each is written with its event; sending is the part of
@@ -45,8 +46,11 @@ export interface NewDelivery {
 export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDelivery) =>
   tx.rows(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
-    select ${tx.account}, ${webhookId}, e.event_id, e.type, e.record_id, false
-      from events e where e.account_id = ${tx.account} and e.event_id = ${eventId}`)
+    select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
+      from (select type, record_id from events where account_id = ${tx.account} and event_id = ${eventId}
+            union all
+            select ${ISSUED}, s.first_invoice_id + (${eventId} - s.first_event_id) from issued_events s
+             where ${holdsEvent(tx.account, 's', fragment`${eventId}::bigint`)}) e`)
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
 export interface EventRange {
@@ -57,9 +61,17 @@ export interface EventRange {
 
 const listOrNull = (types: readonly string[] | null) => (types === null ? null : arrayLiteral(types))
 
-const eventsIn = (account: AccountId, { from, before, types }: EventRange) => fragment`
-  events e where e.account_id = ${account} and e.happened_at >= ${from} and e.happened_at < ${before}
-     and e.type <> 'webhook.tested' and ${isWanted(fragment`${listOrNull(types)}::text[]`, fragment`e.type`)}`
+const eventsIn = (account: AccountId, { from, before, types }: EventRange) => {
+  const isAsked = (type: Fragment) => isWanted(fragment`${listOrNull(types)}::text[]`, type)
+  return fragment`
+    (select v.event_id, v.type, v.record_id from events v
+      where v.account_id = ${account} and v.happened_at >= ${from} and v.happened_at < ${before}
+        and v.type <> 'webhook.tested' and ${isAsked(fragment`v.type`)}
+     union all
+     select s.first_event_id + k, ${ISSUED}, s.first_invoice_id + k
+       from issued_events s cross join lateral generate_series(0, s.last_event_id - s.first_event_id) as k
+      where s.account_id = ${account} and s.happened_at >= ${from} and s.happened_at < ${before} and ${isAsked(ISSUED)}) e`
+}
 
 /** Counts the events of a time, up to a number. */
 export const countEventsIn = (db: Queryable, account: AccountId, range: EventRange, most: number) =>

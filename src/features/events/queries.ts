@@ -1,12 +1,12 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { shapeRelation } from '../../platform/database/bulk.ts'
-import { bigints, deduplicated } from '../../platform/database/columns.ts'
-import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
+import { holdsEvent, INVOICE_OF_EVENT, ISSUED, RECORD_OF_EVENT } from './issued-place-queries.ts'
+import { countIssued, issuedFrom } from './issued-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
 export interface NewEvent {
@@ -214,27 +214,6 @@ export async function insertLikeEvents(
   }
 }
 
-/** Writes events of one type of records that are written by their shapes; `own` are the texts of those whose record is not that of their shape. */
-export async function insertShapeEvents(
-  tx: Transaction,
-  common: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
-  { ids, customerIds, positions }: StampedRecords,
-  records: { ofShapes: readonly { record: string }[]; own: string | null },
-): Promise<void> {
-  const shapes = shapeRelation(
-    records.ofShapes.map(({ record }, index) => ({ record, shape: index + 1 })),
-    { record: ['record', 'text'] },
-  )
-  const record = records.own === null ? fragment`s.record` : fragment`coalesce(r.own, s.record)`
-  const insertion = fragment`
-      insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
-      select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.id, r.customer, ${record}::jsonb
-        from unnest(${ids}::bigint[], ${customerIds}::bigint[], ${positions}::integer[], ${records.own}::text[]) with ordinality
-          as r(id, customer, shape, own, place) join ${shapes.source} on s.shape = r.shape
-       order by r.place`
-  await tx.rows(withDeliveries(tx, insertion))
-}
-
 export interface RecordedEvent {
   id: Id
   type: EventType
@@ -246,10 +225,6 @@ export interface RecordedEvent {
   /** JSON text; see docs/events.md for the one type whose record is composed. */
   record: string | null
 }
-
-const COLUMNS = fragment`
-  event_id as "id", type, record_id as "recordId", customer_id as "customerId", happened_at as "happenedAt", actor, reason,
-  record::text as "record"`
 
 export interface EventFilter {
   type?: EventType | null
@@ -276,19 +251,48 @@ const conditions = (account: AccountId, filter: EventFilter): Fragment => fragme
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
   ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
 
+/** Rows of `events` and of `issued_events`: an event is in one of them. Of `p` are read its identifier, and the first of its row where it is in the latter. */
+const EVENT_COLUMNS = fragment`
+  p.id, coalesce(v.type, ${ISSUED}) as type, coalesce(v.record_id, ${INVOICE_OF_EVENT}) as "recordId",
+  case when s.first_event_id is null then v.customer_id else i.customer_id end as "customerId",
+  coalesce(v.happened_at, s.happened_at) as "happenedAt", coalesce(v.actor, s.actor) as actor, v.reason,
+  coalesce(v.record, ${RECORD_OF_EVENT})::text as "record"`
+
+const joinedTo = (account: AccountId): Fragment => fragment`
+  left join events v on v.account_id = ${account} and v.event_id = p.id and p.first is null
+  left join issued_events s on s.account_id = ${account} and s.first_event_id = p.first
+  left join invoices i on i.account_id = ${account} and i.invoice_id = ${INVOICE_OF_EVENT}`
+
+const isOfIssued = ({ type }: EventFilter): boolean => type == null || type === 'invoice.issued'
+
 /** Lists events in the order in which they were written. */
-export const listEvents = (db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) =>
-  db.rows<RecordedEvent>(sql`
-    select ${COLUMNS} from events where account_id = ${account} ${onward(start, 'event_id')} ${conditions(account, filter)}
-     order by event_id ${inPage(start, limit)}`)
+export function listEvents(db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) {
+  const most = start.skip + limit
+  const issued = isOfIssued(filter)
+    ? fragment`union all (select id, first from (${issuedFrom(account, filter, start)}) o limit ${most})`
+    : NOTHING
+  return db.rows<RecordedEvent>(sql`
+    select ${EVENT_COLUMNS}
+      from (select id, first from (
+              (select event_id as id, null::bigint as first from events where account_id = ${account} ${onward(start, 'event_id')}
+                 ${conditions(account, filter)} order by event_id ${direction(start)} limit ${most})
+              ${issued}) o
+             order by id ${inPage(start, limit)}) p ${joinedTo(account)}
+     order by p.id ${direction(start)}`)
+}
 
 export const listEventsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<RecordedEvent>(
-    sql`select ${COLUMNS} from events where account_id = ${account} and event_id = any (${arrayLiteral(ids)}::bigint[])`,
-  )
+  db.rows<RecordedEvent>(sql`
+    select ${EVENT_COLUMNS}
+      from (select w.id, (select c.first_event_id from issued_events c where ${holdsEvent(account, 'c', fragment`w.id`)}) as first
+              from unnest(${arrayLiteral(ids)}::bigint[]) as w(id)) p ${joinedTo(account)}
+     where v.event_id is not null or s.first_event_id is not null`)
 
-export const countEvents = (db: Queryable, account: AccountId, filter: EventFilter) =>
-  countOf(db, sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`)
+export const countEvents = async (db: Queryable, account: AccountId, filter: EventFilter): Promise<number> =>
+  (await countOf(
+    db,
+    sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`,
+  )) + (isOfIssued(filter) ? await countIssued(db, account, filter) : 0)
 
 /** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
 export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>

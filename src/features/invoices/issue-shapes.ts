@@ -2,14 +2,13 @@ import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
-import { insertShapeEvents } from '../events/queries.ts'
+import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { postShapes } from '../ledger/post.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, taxRow } from './issue.ts'
+import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
   insertShapeCharges,
@@ -115,19 +114,24 @@ function recordIssued(
   tx: Transaction,
   { moment, actor }: IssueContext,
   { shapes, shapeOf }: ShapedInvoices,
-  rows: StampedInvoices,
+  { ids }: StampedInvoices,
   own: readonly ToCollect[] | null,
-): Promise<void> {
-  const common = { type: 'invoice.issued', happenedAt: moment.now, actor, reason: null } as const
-  const ofShapes = shapes.map(({ invoice }) => ({ record: writeKept(invoice) }))
-  const ownOf = ({ gatewayId, paymentMethodId, nextTryDate }: ToCollect, index: number): string | null => {
-    if (gatewayId === null && paymentMethodId === null && nextTryDate === null) return null
-    const { invoice } = shapes[shapeOf[index] as number] as InvoiceShape
-    return writeKept({ ...invoice, gatewayId, paymentMethodId, nextTryDate })
-  }
-  const records = own?.map(ownOf) ?? []
-  const isAnyOwn = records.some((record) => record !== null)
-  return insertShapeEvents(tx, common, rows, { ofShapes, own: isAnyOwn ? arrayLiteral(records) : null })
+) {
+  const kept = new Map<string, number>()
+  const ofShapes = shapes.map(({ invoice }) => keptPlaceOf(kept, writeKept(invoice)))
+  const keptOf = shapeOf.map((shape, index) => {
+    const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
+    if (gatewayId === null && paymentMethodId === null && nextTryDate === null) return ofShapes[shape] as number
+    const { invoice } = shapes[shape] as InvoiceShape
+    return keptPlaceOf(kept, writeKept({ ...invoice, gatewayId, paymentMethodId, nextTryDate }))
+  })
+  return insertIssuedEvents(tx, {
+    ids,
+    kept: [...kept.keys()],
+    keptOf: kept.size === 1 ? null : positionsColumn(keptOf),
+    happenedAt: moment.now,
+    actor,
+  })
 }
 
 const postedOf = ({ invoice: { currency, invoiceDate, totalMinor, amounts } }: InvoiceShape) => ({

@@ -4,6 +4,7 @@ import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
@@ -11,7 +12,7 @@ import { type AccountSettings, getAccountSettings, takeInvoiceNumbers } from '..
 import { paperTextsOf } from '../accounts/texts.ts'
 import { listLocales } from '../customers/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
-import { insertLikeEvents } from '../events/queries.ts'
+import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText, spreadText } from './brackets.ts'
@@ -213,16 +214,29 @@ export async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: Line
 }
 
 /** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
-function recordIssued(tx: Transaction, context: IssueContext, invoices: readonly NewInvoice[]): Promise<void> {
+function recordIssued(tx: Transaction, { moment, actor }: IssueContext, invoices: readonly NewInvoice[]) {
+  const kept = new Map<string, number>()
   let last = invoices[0] as NewInvoice
-  let record = writeKept(last)
-  const events = invoices.map((invoice) => {
+  let place = keptPlaceOf(kept, writeKept(last))
+  const keptOf = invoices.map((invoice) => {
     // Neighbours mostly keep the same, which is written out once.
-    if (KEPT.some((name) => invoice[name] !== last[name])) record = writeKept((last = invoice))
-    return { recordId: invoice.id, customerId: invoice.customerId, record }
+    if (KEPT.some((name) => invoice[name] !== last[name])) place = keptPlaceOf(kept, writeKept((last = invoice)))
+    return place
   })
-  const common = { type: 'invoice.issued', happenedAt: context.moment.now, actor: context.actor, reason: null } as const
-  return insertLikeEvents(tx, common, events)
+  return insertIssuedEvents(tx, {
+    ids: bigints(invoices, 'id'),
+    kept: [...kept.keys()],
+    keptOf: kept.size === 1 ? null : positionsColumn(keptOf),
+    happenedAt: moment.now,
+    actor,
+  })
+}
+
+/** Returns the place of a text in a list without duplicates, counted from 1; adds it where it is not there. */
+export function keptPlaceOf(texts: Map<string, number>, text: string): number {
+  const place = texts.get(text) ?? texts.size + 1
+  texts.set(text, place)
+  return place
 }
 
 const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({

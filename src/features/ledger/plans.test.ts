@@ -32,6 +32,9 @@ beforeAll(async () => {
         issued_at, number, account_version, customer_version)
       select ${client.id}, ${body.customerID}, 'USD', date '2020-01-01' + n / 50, date '2020-01-01' + n / 50, now(), 'App', 'cash', 100, now(), n, 1, 1
         from generate_series(1, 50000) n;
+    insert into perennial.issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
+      select ${client.id}, 1000000 + n, 1000249 + n, (select min(invoice_id) from perennial.invoices where account_id = ${client.id}) + n - 1,
+        timestamptz '2026-01-01' + n * interval '1 minute', 'billing run 1', '[{}]' from generate_series(1, 49751, 250) n;
     insert into perennial.charges (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
       select account_id, invoice_id, 1, 'manual', 1, 1, 100, 100 from perennial.invoices where account_id = ${client.id};
     insert into perennial.negative_adjustments (account_id, negative_adjustment_id, customer_id, kind, ref, currency, dated, amount_minor, invoice_id, closed_at,
@@ -46,7 +49,7 @@ beforeAll(async () => {
         from perennial.negative_adjustments n join perennial.charges c on c.account_id = n.account_id and c.invoice_id = n.invoice_id
        where n.account_id = ${client.id}`)
   await owner.query(
-    'vacuum (analyze) perennial.events, perennial.ledger_entries, perennial.invoices, perennial.charges, perennial.negative_adjustments, ' +
+    'vacuum (analyze) perennial.events, perennial.issued_events, perennial.ledger_entries, perennial.invoices, perennial.charges, perennial.negative_adjustments, ' +
       'perennial.settlements, perennial.credit_note_lines',
   )
 })
@@ -86,6 +89,23 @@ test('events and entries of one customer, in the middle of many', async () => {
   expect(await planOf((db) => listEntries(db, client.id, filter, { fromId: 0n, skip: 5000 }, 101))).toContain(
     'ledger_entries_by_customer',
   )
+})
+
+test('issued invoices’ events, of which only the rows of a page are gone through', async () => {
+  const type = 'invoice.issued'
+  for (const isNewestFirst of [false, true]) {
+    const page = { fromId: isNewestFirst ? 2n ** 40n : 0n, skip: 300, isNewestFirst }
+    const plan = await planOf((db) => listEvents(db, client.id, { type }, page, 101))
+    expect(plan).toMatch(/Incremental Sort[^]*Presorted Key: [\w.]*first_event_id/)
+    expect(plan).not.toMatch(/Seq Scan on invoices/)
+  }
+  const { rows } = await owner.query<{ id: bigint }>(
+    `select max(invoice_id) - 10 as id from perennial.invoices where account_id = ${client.id}`,
+  )
+  const recordId = BigInt(rows[0]!.id)
+  const plan = await planOf((db) => listEvents(db, client.id, { type, recordId }, start, 101))
+  expect(plan).toContain('issued_events_by_invoice')
+  expect(plan).not.toMatch(/Seq Scan on (invoices|events)/)
 })
 
 test.each([

@@ -30,6 +30,7 @@ afterAll(() => owner.end())
 /** Columns of real time, in the tables where they are that. */
 const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   events: 'recorded_at',
+  issued_events: 'recorded_at',
   record_changes: 'changed_at',
   webhook_deliveries: 'created_at',
   outbox: 'next_try_at,written_at',

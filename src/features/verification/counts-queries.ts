@@ -1,16 +1,24 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Queryable } from '../../platform/database/database.ts'
-import { COUNTED_LISTS } from '../../platform/database/housekeeping.ts'
+import { COUNTED_LISTS, type CountedList, SHARED_ROWS } from '../../platform/database/housekeeping.ts'
 import { fragment, type Fragment, namesOf, sql } from '../../platform/database/sql.ts'
+
+const identifiersOf = (account: AccountId, list: CountedList, relation: Fragment, id: Fragment): Fragment => {
+  const shared = SHARED_ROWS[list]
+  const own = fragment`select ${id} as id from ${relation} where account_id = ${account}`
+  if (!shared) return fragment`(${own}) r`
+  const [first, last] = [namesOf(shared.first), namesOf(shared.last)]
+  return fragment`
+    (${own} union all select generate_series(${first}, ${last}) from ${namesOf(shared.relation)} where account_id = ${account}) r`
+}
 
 /** Counts the records of every counted list by block. */
 const countedAnew = (account: AccountId): Fragment =>
   Object.entries(COUNTED_LISTS)
-    .map(([list, id]) => [namesOf(list), namesOf(id)] as const)
-    .map(
-      ([list, id]) => fragment`
-        select '${list}' as list, ${id} / 4096 as block, count(*) as n from ${list} where account_id = ${account} group by 2`,
-    )
+    .map(([list, id]) => {
+      const relation = identifiersOf(account, list as CountedList, namesOf(list), namesOf(id))
+      return fragment`select '${namesOf(list)}' as list, id / 4096 as block, count(*) as n from ${relation} group by 2`
+    })
     .reduce((some, next) => fragment`${some} union all ${next}`)
 
 /** Lists the blocks of long lists whose count is not what is there. */

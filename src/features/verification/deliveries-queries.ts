@@ -1,6 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { holdsEvent, ISSUED } from '../events/issued-place-queries.ts'
 
 export interface CheckedDelivery {
   id: Id
@@ -15,6 +16,11 @@ export interface CheckedDelivery {
 export const listDeliveryDifferences = (db: Queryable, account: AccountId) =>
   db.rows<CheckedDelivery>(sql`
     select d.delivery_id as "id", d.event_id as "eventId", d.type || ' ' || d.record_id as "about", e.type || ' ' || e.record_id as "eventAbout"
-      from webhook_deliveries d left join events e on e.account_id = ${account} and e.event_id = d.event_id
+      from webhook_deliveries d
+      left join lateral (
+        select v.type, v.record_id from events v where v.account_id = ${account} and v.event_id = d.event_id
+        union all
+        select ${ISSUED}, s.first_invoice_id + (d.event_id - s.first_event_id) from issued_events s
+         where ${holdsEvent(account, 's', fragment`d.event_id`)}) e on true
      where d.account_id = ${account} and (e.type is distinct from d.type or e.record_id is distinct from d.record_id)
      order by d.delivery_id limit 1000`)

@@ -463,6 +463,31 @@ test('a count that lets deep pages skip is what is there', async () => {
   ])
 })
 
+test('events of issued invoices are those of invoices that are there, each once', async () => {
+  const last = `first_event_id = (select max(first_event_id) from issued_events where account_id = :account)`
+  const moved = await tampered(
+    `update issued_events set first_invoice_id = first_invoice_id + 7000 where account_id = :account and ${last}`,
+  )
+  expect(reported(moved)).toEqual([
+    expect.stringMatching(
+      /^events of invoices: invoice #: events of it and those issued with it says \d+, should say 0$/,
+    ),
+  ])
+  const gone = await tampered(`delete from issued_events where account_id = :account and ${last}`)
+  expect(reported(gone)).toEqual([
+    expect.stringMatching(/^events of invoices: account #: events of issued invoices says \d+, should say \d+$/),
+  ])
+  const given = await tampered(
+    `insert into events (account_id, event_id, type, record_id, happened_at, actor)
+       select :account, first_event_id, 'account.updated', 1, happened_at, 'x' from issued_events where account_id = :account and ${last}`,
+  )
+  expect(reported(given)).toEqual([
+    expect.stringMatching(
+      /^events of invoices: invoice #: last event of those issued with it says \d+, should say less than \d+, which is another event$/,
+    ),
+  ])
+})
+
 test('a delivery of a webhook is of the event that it names', async () => {
   const found = await tampered(
     `insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)

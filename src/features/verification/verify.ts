@@ -15,6 +15,7 @@ import { emandates } from './emandates.ts'
 import { entriesBalance, ledgerEntries } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
+import { issuedEvents } from './issued-events.ts'
 import { ledgerDays } from './ledger-days.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
@@ -56,6 +57,7 @@ const CHECKS: readonly Check[] = [
   coverage,
   usageCycles,
   counts,
+  issuedEvents,
   deliveries,
   emandates,
 ]

@@ -16,6 +16,11 @@ export const COUNTED_LISTS = {
 
 export type CountedList = keyof typeof COUNTED_LISTS
 
+/** Rows of which each is many records of a list: their relation, the columns of the first and last identifier, and how many they are at most. */
+export const SHARED_ROWS: Partial<
+  Record<CountedList, { relation: string; first: string; last: string; most: number }>
+> = { events: { relation: 'issued_events', first: 'first_event_id', last: 'last_event_id', most: 256 } }
+
 /** Counts the blocks of long lists that can get no new records, so that deep pages can skip them. */
 export async function sealLists(db: Pick<Database, 'unscoped'>): Promise<void> {
   for (const list of Object.keys(COUNTED_LISTS)) await db.unscoped.rows(sql`select seal_list(${list})`)

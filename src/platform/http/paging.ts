@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Queryable } from '../database/database.ts'
 import { countOf, firstRow, oneRow } from '../database/database.ts'
-import { COUNTED_LISTS, type CountedList } from '../database/housekeeping.ts'
+import { COUNTED_LISTS, type CountedList, SHARED_ROWS } from '../database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 import type { Page } from './query.ts'
@@ -166,5 +166,14 @@ async function countFrom(db: Queryable, account: bigint, list: CountedList, bloc
   const from = block * BLOCK
   assert(Object.hasOwn(COUNTED_LISTS, list), `${list} is a counted list`)
   const [relation, id] = [namesOf(list), namesOf(COUNTED_LISTS[list])]
-  return countOf(db, sql`select count(*) as "n" from ${relation} where account_id = ${account} and ${id} >= ${from}`)
+  const shared = SHARED_ROWS[list]
+  const inRows = shared
+    ? fragment`+ (select coalesce(sum(${namesOf(shared.last)} - greatest(${namesOf(shared.first)}, ${from}) + 1), 0)::bigint
+                    from ${namesOf(shared.relation)} where account_id = ${account} and ${namesOf(shared.first)} > ${from}::bigint - ${shared.most}
+                     and ${namesOf(shared.last)} >= ${from})`
+    : NOTHING
+  return countOf(
+    db,
+    sql`select (select count(*) from ${relation} where account_id = ${account} and ${id} >= ${from}) ${inRows} as "n"`,
+  )
 }

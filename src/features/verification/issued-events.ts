@@ -1,0 +1,43 @@
+import type { Check } from './difference.ts'
+import { countIssuedInvoices, listEventsDifferences, listEventsTwice } from './issued-events-queries.ts'
+
+/** Events of issued invoices: each row of them is that of invoices which are there, no identifier is given twice, and there is one for each invoice. */
+export const issuedEvents: Check = {
+  name: 'events of invoices',
+  async run(tx, report, goOn) {
+    goOn()
+    const differences = await listEventsDifferences(tx, tx.account)
+    for (const { firstInvoiceId, events, invoices } of differences)
+      report({
+        customerId: null,
+        recordType: 'invoice',
+        recordId: firstInvoiceId,
+        what: 'events of it and those issued with it',
+        stored: String(events),
+        expected: String(invoices),
+      })
+    goOn()
+    const twice = await listEventsTwice(tx, tx.account)
+    for (const { firstInvoiceId, last, next } of twice)
+      report({
+        customerId: null,
+        recordType: 'invoice',
+        recordId: firstInvoiceId,
+        what: 'last event of those issued with it',
+        stored: String(last),
+        expected: `less than ${next}, which is another event`,
+      })
+    goOn()
+    const { invoices, events } = await countIssuedInvoices(tx, tx.account)
+    if (invoices !== events)
+      report({
+        customerId: null,
+        recordType: 'account',
+        recordId: tx.account,
+        what: 'events of issued invoices',
+        stored: String(events),
+        expected: String(invoices),
+      })
+    return differences.length + twice.length + 1
+  },
+}
