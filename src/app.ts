@@ -138,6 +138,8 @@ export interface App {
   drawing: Drawing
   /** Told of every billing run that this process has finished, for /metrics. */
   runFinished: Metrics['runFinished']
+  /** Takes how the worker is that this process has started, for /metrics. */
+  workerStatus: Metrics['workerStatus']
   /** Writes down what is kept in memory for a moment: last use of keys. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -398,6 +400,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     links,
     drawing,
     runFinished: metrics.runFinished,
+    workerStatus: metrics.workerStatus,
     flush: authenticator.flushLastUse,
     close: async () => {
       await server.close()

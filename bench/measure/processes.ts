@@ -42,6 +42,22 @@ export function cpuOfTree(root: number): number {
 /** CPU-seconds of one process alone, all its threads included. */
 export const cpuOfProcess = (pid: number): number => statOf(pid)?.own ?? 0
 
+/** The worker of a service, which is a process that it has started; undefined where it has none. */
+export function workerOf(service: number): number | undefined {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .find((pid) => statOf(pid)?.parent === service && isWorker(pid))
+}
+
+function isWorker(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--of-service')
+  } catch {
+    return false
+  }
+}
+
 /** The main process of the PostgreSQL that works in a folder. */
 export function serverIn(folder: string): number {
   const [pid] = findServersIn(folder)

@@ -10,7 +10,7 @@ import type { Connection } from '../../src/platform/database/database.ts'
 import { benchFolder } from './database.ts'
 import { bundled } from './children.ts'
 import type { LeastInUse, LoopDelay } from './inside.ts'
-import { cpuOfProcess, cpuOfTree, memoryOf, serverIn } from './processes.ts'
+import { cpuOfProcess, cpuOfTree, memoryOf, serverIn, workerOf } from './processes.ts'
 
 /** The real program, started as a person starts it, on an embedded database of its own. */
 
@@ -23,10 +23,10 @@ export interface Service {
   authorization: string
   /** As superuser. */
   connection: Connection
-  /** CPU-seconds so far, of the program and of all PostgreSQL processes. */
+  /** CPU-seconds so far, of the program with its worker and of all PostgreSQL processes. */
   nodeCpu(): number
   databaseCpu(): number
-  /** Resident memory of the program with all its threads, in MB. */
+  /** Resident memory of the program and its worker with all their threads, in MB. */
   memory(): number
   /** How late the service's event loop was since this was last asked. */
   loopDelay(): Promise<LoopDelay>
@@ -85,13 +85,17 @@ export async function startService(settings: Record<string, string> = {}, given?
     child.send(question)
     return (await answered)[0]
   }
+  const total = (of: (pid: number) => number): number => {
+    const worker = workerOf(child.pid ?? 0)
+    return of(child.pid ?? 0) + (worker === undefined ? 0 : of(worker))
+  }
   return {
     port: Number(new URL(Address).port),
     authorization: `Basic ${Buffer.from(`${AccountID}:${API_KEY}`).toString('base64')}`,
     connection: connectionTo(cluster),
-    nodeCpu: () => cpuOfProcess(child.pid ?? 0),
+    nodeCpu: () => total(cpuOfProcess),
     databaseCpu: () => cpuOfTree(database),
-    memory: () => memoryOf(child.pid ?? 0),
+    memory: () => total(memoryOf),
     loopDelay: () => ask<LoopDelay>('loopDelay'),
     leastInUse: () => ask<LeastInUse>('leastInUse'),
     leftByCollector: async () => (await ask<number>('leftByCollector')) / 1e6,

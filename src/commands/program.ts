@@ -76,8 +76,9 @@ function addServing(program: Command, run: Runner): void {
     .command('work')
     .description('do the scheduled work alone, beside a running service or on the server of DATABASE_URL')
     .addOption(json())
-    .action((options: { json?: boolean }) =>
-      run(options, async (context) => (await import('./work.ts')).workCommand(context)),
+    .addOption(new Option('--of-service').hideHelp())
+    .action((options: { json?: boolean; ofService?: boolean }) =>
+      run(options, async (context) => (await import('./work.ts')).workCommand(context, options)),
     )
   program
     .command('migrate')

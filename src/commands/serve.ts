@@ -13,18 +13,15 @@ import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-f
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import type { GatewayDeps } from '../features/gateways/call.ts'
 import { hasDatabase } from '../platform/postgres/data-folder.ts'
-import { workerDuties } from '../duties.ts'
-import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { mailingOf } from './mailing.ts'
-import { nightlyCopiesOf } from './nightly-copy.ts'
 import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
-/** `perennial serve`: the API, and unless --no-worker is given the worker, until a stop signal. */
+/** `perennial serve`: the API, and unless --no-worker is given the worker in a process of its own, until a stop signal. */
 
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
 export async function serveCommand(context: CommandContext, options: { worker: boolean }): Promise<number> {
@@ -35,7 +32,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
   if (config.databaseUrl === undefined && !hasDatabase(config.dataDir)) await checkPortIsFree(config)
   const opened = await openForService(context, log, { ownership: 'own', stop })
   let app: App | undefined
-  let worker: Worker | undefined
+  let worker: WorkerProcess | undefined
   try {
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
@@ -46,16 +43,13 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
-    const duties = workerDuties({
-      ...calling,
-      hasMailServer: sendsMail(config),
-      drawing: serving.drawing,
-      ownSeal,
-      mailing: mailingOf(config, { envelope, drawing: serving.drawing }),
-      copies: nightlyCopiesOf(context, opened),
-      onRunFinished: serving.runFinished,
-    })
-    if (options.worker) worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
+    if (options.worker)
+      worker = startWorkerProcess({
+        root: context.root,
+        log,
+        onRunFinished: serving.runFinished,
+        onStatus: serving.workerStatus,
+      })
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')

@@ -9,26 +9,33 @@ export interface Stopping {
   asked: Promise<{ reason: string; isFailure: boolean }>
   /** From now on a signal waits for running work; before, while nothing is served yet, it ends the program at once. */
   drains(): void
+  /** Stops because something else asks for it. */
+  ask(reason: string): void
   /** Stops because of something that went wrong. */
   fail(reason: string): void
 }
 
-export function stopping(): Stopping {
+/** Listens for the signals to stop. Of a process that `isAskedOnce` further ones change nothing: whoever started it waits for its end, or kills it. */
+export function stopping({ isAskedOnce = false } = {}): Stopping {
   let isDraining = false
   let isAsked = false
   let answer: (stop: { reason: string; isFailure: boolean }) => void = () => {}
   const asked = new Promise<{ reason: string; isFailure: boolean }>((resolve) => (answer = resolve))
+  const ask = (reason: string): void => {
+    if (!isDraining) process.exit(0)
+    isAsked = true
+    answer({ reason, isFailure: false })
+  }
   for (const [signal, number] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
       // The database is tied to this process and ends with it, whatever it was doing.
-      if (isAsked) process.exit(ENDED_BY_SIGNAL + number)
-      if (!isDraining) process.exit(0)
-      isAsked = true
-      answer({ reason: signal, isFailure: false })
+      if (isAsked && !isAskedOnce) process.exit(ENDED_BY_SIGNAL + number)
+      ask(signal)
     })
   }
   return {
     asked,
+    ask,
     drains: () => (isDraining = true),
     fail: (reason) => answer({ reason, isFailure: true }),
   }

@@ -13,12 +13,18 @@ import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
+import { joinService } from './worker-process.ts'
 
-/** `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. */
-export async function workCommand(context: CommandContext): Promise<number> {
+/**
+ * `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. With `ofService` it is the one that a
+ * service has started.
+ */
+export async function workCommand(context: CommandContext, { ofService = false } = {}): Promise<number> {
+  const stop = stopping({ isAskedOnce: ofService })
+  const service = ofService ? joinService(() => stop.ask('its service stops')) : undefined
   const ownSeal = readOwnSeal(context.config)
-  const log = serviceLog(context.config.logLevel)
-  const stop = stopping()
+  const ownLog = serviceLog(context.config.logLevel)
+  const log = ofService ? ownLog.child({ process: 'worker' }) : ownLog
   const opened = await openForService(context, log, { ownership: 'join', stop })
   let worker: Worker | undefined
   let drawing: Drawing | undefined
@@ -31,8 +37,10 @@ export async function workCommand(context: CommandContext): Promise<number> {
     const mailing = mailingOf(context.config, { envelope, drawing })
     const copies = nightlyCopiesOf(context, opened)
     const hasMailServer = sendsMail(context.config)
-    const duties = workerDuties({ hasMailServer, mailing, drawing, ownSeal, copies, ...calling })
+    const onRunFinished = service?.runFinished ?? (() => {})
+    const duties = workerDuties({ hasMailServer, mailing, drawing, ownSeal, copies, onRunFinished, ...calling })
     worker = await startWorker({ db: opened.db, log, realClock: Date.now }, duties)
+    service?.works(() => ({ residentBytes: process.memoryUsage.rss(), connections: opened.db.poolState() }))
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
     stop.drains()

@@ -4,12 +4,22 @@ import type { SteadyClock } from './steady-clock.ts'
 import { within } from './within.ts'
 
 /** Metrics of the service for /metrics, without anything about an account. Labels take few values, all of them known beforehand. */
+type PoolState = ReturnType<Database['poolState']>
+
+/** How a worker is that is a process of its own. */
+export interface WorkerStatus {
+  residentBytes: number
+  connections: PoolState
+}
+
 export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** Counts names of a request that nobody knows. */
   ignoredNames(operation: string, count: number): void
   /** A billing run has finished. */
   runFinished(invoices: number, failed: number, seconds: number): void
+  /** Takes how the worker is that this process has started; undefined where it has none. */
+  workerStatus(status: WorkerStatus | undefined): void
   text(): Promise<string>
 }
 
@@ -140,8 +150,9 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, ignored, invoiced, failed, runSeconds } = counters(registers)
-  const { pool, memory, info, up, copyAge } = gauges(registers)
+  const { pool, memory, workerMemory, workerPool, info, up, copyAge } = gauges(registers)
   copyAge.remove()
+  workerMemory.remove()
   const setFigures = figureGauges(registers)
   let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
 
@@ -176,11 +187,16 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       failed.inc(failures)
       runSeconds.inc(seconds)
     },
+    workerStatus(status) {
+      // A value that nobody renews would be taken for what is.
+      workerMemory.remove()
+      workerPool.reset()
+      if (!status) return
+      workerMemory.set(status.residentBytes)
+      setPool(workerPool, status.connections)
+    },
     async text() {
-      const { total, idle, waiting } = db.poolState()
-      pool.set({ state: 'used' }, total - idle)
-      pool.set({ state: 'idle' }, idle)
-      pool.set({ state: 'waited_for' }, waiting)
+      setPool(pool, db.poolState())
       memory.set(process.memoryUsage.rss())
       // A folder that does not answer is as good as an empty one.
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
@@ -190,6 +206,12 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       return registry.metrics()
     },
   }
+}
+
+function setPool(pool: Gauge<'state'>, { total, idle, waiting }: PoolState): void {
+  pool.set({ state: 'used' }, total - idle)
+  pool.set({ state: 'idle' }, idle)
+  pool.set({ state: 'waited_for' }, waiting)
 }
 
 function counters(registers: Registry[]) {
@@ -239,6 +261,17 @@ const gauges = (registers: Registry[]) => ({
     registers,
   }),
   memory: new Gauge({ name: 'perennial_resident_bytes', help: 'Resident memory of this process', registers }),
+  workerMemory: new Gauge({
+    name: 'perennial_worker_resident_bytes',
+    help: 'Resident memory of the worker that this process has started',
+    registers,
+  }),
+  workerPool: new Gauge({
+    name: 'perennial_worker_database_connections',
+    help: 'Database connections of the worker that this process has started, by state',
+    labelNames: ['state'],
+    registers,
+  }),
   info: new Gauge({ name: 'perennial_info', help: 'The version that runs', labelNames: ['version'], registers }),
   up: new Gauge({
     name: 'perennial_database_up',

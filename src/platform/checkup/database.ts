@@ -231,12 +231,13 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
         'switch them on',
       ),
     )
-  const wanted = databasePool + CONNECTIONS_BESIDE_POOL
+  // The service and its worker are a process each.
+  const wanted = 2 * (databasePool + CONNECTIONS_BESIDE_POOL)
   if (wanted + SPARE_CONNECTIONS > server.connections)
     findings.push(
       doubtful(
         'DATABASE_POOL',
-        `${wanted} connections (${CONNECTIONS_BESIDE_POOL} of them for reads and long operations) of the ${server.connections} that the server has`,
+        `${wanted} connections (service and worker, ${CONNECTIONS_BESIDE_POOL} each for reads and long operations) of the ${server.connections} that the server has`,
         'lower DATABASE_POOL, or raise max_connections',
       ),
     )

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { WorkerStatus } from '../platform/metrics.ts'
+import { steadyClock } from '../platform/steady-clock.ts'
+
+/**
+ * The worker of `serve` as a process of its own: what it computes delays no request. It speaks to the service by the channel between them, ends
+ * when that ends, and is started again when it ends by itself.
+ */
+
+/** The option by which `work` knows that it is the worker of a service. */
+const OF_SERVICE = '--of-service'
+
+const AGAIN_MS_MIN = 1_000
+const AGAIN_MS_MAX = 60_000
+const REPORT_EVERY_MS = 5_000
+
+/** Counts a run that a worker has finished: its invoices, its failures, and the seconds that it took. */
+type RunFinished = (invoices: number, failed: number, seconds: number) => void
+
+export interface WorkerProcess {
+  /** Lets it finish its steps, and waits for its end. */
+  stop(): Promise<void>
+}
+
+export interface WorkerProcessDeps {
+  /** The program and its words before those of the worker; left out: this program. */
+  command?: readonly [program: string, ...words: string[]]
+  root: string
+  log: Pick<Logger, 'error'>
+  onRunFinished: RunFinished
+  /** Takes how the worker is, and undefined where there is none. */
+  onStatus: (status: WorkerStatus | undefined) => void
+}
+
+/**
+ * Starts the worker of a service, and starts it again after an end that nobody asked for: after a second, then after twice as long each time, up to a
+ * minute. One that has lived for a minute begins at a second anew.
+ */
+export function startWorkerProcess(deps: WorkerProcessDeps): WorkerProcess {
+  const { root, log, onRunFinished, onStatus } = deps
+  // Only results are printed to stdout, and these are the service's.
+  const [program, ...words] = deps.command ?? [process.execPath, join(root, 'bin', 'perennial.js')]
+  let isStopping = false
+  let againMs = AGAIN_MS_MIN
+  let timer: NodeJS.Timeout | undefined
+  let child = start()
+
+  function start(): ChildProcess {
+    const startedMs = steadyClock()
+    const started = spawn(program, [...words, 'work', OF_SERVICE], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    let isOver = false
+    // One that could not be started has no exit.
+    const over = (how: object): void => {
+      if (isOver) return
+      isOver = true
+      onStatus(undefined)
+      if (isStopping) return
+      if (steadyClock() - startedMs >= AGAIN_MS_MAX) againMs = AGAIN_MS_MIN
+      log.error({ ...how, againInSeconds: againMs / 1000 }, 'the worker has ended; it is started again')
+      timer = setTimeout(() => (child = start()), againMs)
+      againMs = Math.min(2 * againMs, AGAIN_MS_MAX)
+    }
+    started.on('message', (message) => {
+      const { status, runFinished } = message as Partial<Report>
+      if (status && !isOver) onStatus(status)
+      if (runFinished) onRunFinished(...runFinished)
+    })
+    started.once('error', (err) => over({ err }))
+    started.once('exit', (code, signal) => over({ code, signal }))
+    return started
+  }
+
+  return {
+    stop: async () => {
+      isStopping = true
+      clearTimeout(timer)
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+      const ended = once(child, 'exit')
+      // Not by a signal: Ctrl-C and service managers have sent it theirs already.
+      child.send(STOP, () => {})
+      await ended
+    },
+  }
+}
+
+/** The only word that the service sends its worker. */
+const STOP = 'stop'
+
+/** Messages of the worker to its service. */
+interface Report {
+  status: WorkerStatus
+  runFinished: Parameters<RunFinished>
+}
+
+/** The service of a worker, seen from the worker. */
+export interface ServiceOfWorker {
+  /** Begins to report how the worker is. */
+  works(status: () => WorkerStatus): void
+  runFinished: RunFinished
+}
+
+/**
+ * Ties this process to the service that started it. Where the service is gone the process ends at once, as a worker that was killed: what it was doing is
+ * done again by the next one. The system gives it time after those who answer callers. `onStop` is called when the service stops it.
+ */
+export function joinService(onStop: () => void): ServiceOfWorker {
+  const end = () => process.exit(1)
+  process.once('disconnect', end)
+  if (!process.connected) end()
+  process.on('message', (message) => {
+    if (message === STOP) onStop()
+  })
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Not every system lets a process do that; it works without.
+  }
+  const send = (report: Partial<Report>): void => {
+    // A channel that has just ended ends this process too.
+    process.send?.(report, undefined, undefined, () => {})
+  }
+  return {
+    works: (status) => {
+      const report = () => send({ status: status() })
+      report()
+      setInterval(report, REPORT_EVERY_MS).unref()
+    },
+    runFinished: (...run) => send({ runFinished: run }),
+  }
+}
