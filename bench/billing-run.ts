@@ -152,10 +152,10 @@ async function inCopy<T>(
   return { ...result, database }
 }
 
-async function measureRun(server: BenchServer, program: string, template: string, count: number) {
+export async function measureRun(server: BenchServer, program: string, template: string, count: number, helpers = 0) {
   return inCopy(server, template, async (connection) => {
     const before = await asOwner(connection, sizeOf)
-    const said = await run<RunSaid>(program, { connection, account: 1, until: RENEWS_ON }).said
+    const said = await run<RunSaid>(program, { connection, account: 1, until: RENEWS_ON, helpers }).said
     if (said.invoices !== count || said.failed !== 0)
       throw new Error(`${said.invoices} invoices and ${said.failed} failures instead of ${count} invoices`)
     const after = await asOwner(connection, sizeOf)

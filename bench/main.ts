@@ -30,6 +30,7 @@ import { benchStart } from './start.ts'
 import { benchStatements } from './statements.ts'
 import { benchUsage } from './usage.ts'
 import { benchWebhooks } from './webhooks.ts'
+import { benchWorkers } from './workers.ts'
 import { benchWrite } from './write.ts'
 
 /** npm run bench -- <name> [count | part] [--times n] [--components] [--smoke]; docs/performance.md says what each measures. */
@@ -80,6 +81,7 @@ const programs: Record<string, () => Promise<void>> = {
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
+  workers: () => benchWorkers({ count: countOr(5_000), times, isSmoke }),
   'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),
 }
 

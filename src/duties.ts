@@ -5,7 +5,7 @@ import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
 import { batchesDuty, batchesOfDay } from './features/batches/duty.ts'
 import { forgetBatchFiles } from './features/batches/queries.ts'
-import { runDuty, type RunDutyDeps, scheduleDuty } from './features/billing-run/duties.ts'
+import { runDuty, type RunDutyDeps, runPartsDuty, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
 import { captureSessionsOfDay, giveBackDuty } from './features/capture-sessions/duty.ts'
@@ -117,6 +117,7 @@ export const workerDuties = (
   return [
     scheduleDuty(runs),
     runDuty(runs),
+    runPartsDuty(runs),
     sealingDuty,
     sumDaysDuty,
     forgettingDuty,

@@ -17,7 +17,10 @@ test('the page of the command line has a row for each command, with each of its 
     const [, row] = new RegExp(`^\\| \`(${words}(?: .*?)?)\` \\|`, 'm').exec(PAGE) ?? []
     if (row === undefined) return [words]
     const wanted = [
-      ...options.map(({ long }) => long ?? '').filter((long) => long !== '--json'),
+      ...options
+        .filter(({ hidden }) => !hidden)
+        .map(({ long }) => long ?? '')
+        .filter((long) => long !== '--json'),
       ...registeredArguments.map((argument) => argument.name().toUpperCase()),
     ]
     return wanted.filter((word) => !row.includes(word)).map((word) => `${words}: ${word}`)

@@ -63,21 +63,30 @@ type Runner = (options: { json?: boolean }, work: Run) => Promise<void>
 const json = () => new Option('--json', 'answer as JSON on one line')
 const account = () => new Option('--account <id>', 'the account; not needed while there is just one').argParser(idValue)
 
+const WORKERS_MAX = 16
+
+const workers = () =>
+  new Option('--workers <n>', 'do the scheduled work in as many processes, which share a large billing run')
+    .argParser(countValue(WORKERS_MAX))
+    .default(1)
+
 function addServing(program: Command, run: Runner): void {
   program
     .command('serve')
     .description('serve the API and do the scheduled work, until a stop signal')
     .option('--no-worker', 'leave the scheduled work to "perennial work"')
+    .addOption(workers())
     .addOption(json())
-    .action((options: { worker: boolean; json?: boolean }) =>
+    .action((options: { worker: boolean; workers: number; json?: boolean }) =>
       run(options, async (context) => (await import('./serve.ts')).serveCommand(context, options)),
     )
   program
     .command('work')
     .description('do the scheduled work alone, beside a running service or on the server of DATABASE_URL')
+    .addOption(workers())
     .addOption(json())
     .addOption(new Option('--of-service').hideHelp())
-    .action((options: { json?: boolean; ofService?: boolean }) =>
+    .action((options: { json?: boolean; workers: number; ofService?: boolean }) =>
       run(options, async (context) => (await import('./work.ts')).workCommand(context, options)),
     )
   program

@@ -19,12 +19,15 @@ import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
-import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
+import { startWorkerProcesses, type WorkerProcess } from './worker-process.ts'
 
-/** `perennial serve`: the API, and unless --no-worker is given the worker in a process of its own, until a stop signal. */
+/** `perennial serve`: the API, and unless --no-worker is given the worker in a process of its own, or several, until a stop signal. */
 
 /** Serves until SIGTERM or SIGINT, then lets running requests and jobs finish and answers the exit code. */
-export async function serveCommand(context: CommandContext, options: { worker: boolean }): Promise<number> {
+export async function serveCommand(
+  context: CommandContext,
+  options: { worker: boolean; workers: number },
+): Promise<number> {
   const { config } = context
   const ownSeal = readOwnSeal(config)
   const log = serviceLog(config.logLevel)
@@ -44,7 +47,7 @@ export async function serveCommand(context: CommandContext, options: { worker: b
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
     if (options.worker)
-      worker = startWorkerProcess({
+      worker = startWorkerProcesses(options.workers, {
         root: context.root,
         log,
         onRunFinished: serving.runFinished,

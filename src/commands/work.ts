@@ -13,13 +13,14 @@ import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
-import { joinService } from './worker-process.ts'
+import { joinService, startWorkerProcesses } from './worker-process.ts'
 
 /**
  * `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. With `ofService` it is the one that a
  * service has started.
  */
-export async function workCommand(context: CommandContext, { ofService = false } = {}): Promise<number> {
+export async function workCommand(context: CommandContext, { ofService = false, workers = 1 } = {}): Promise<number> {
+  if (workers > 1) return workWithSeveral(context, workers)
   const stop = stopping({ isAskedOnce: ofService })
   const service = ofService ? joinService(() => stop.ask('its service stops')) : undefined
   const ownSeal = readOwnSeal(context.config)
@@ -55,4 +56,18 @@ export async function workCommand(context: CommandContext, { ofService = false }
       await waitFor('database', opened.close())
     }, log)
   }
+}
+
+/** Starts several workers as processes of their own, and does nothing else itself. */
+async function workWithSeveral(context: CommandContext, count: number): Promise<number> {
+  const log = serviceLog(context.config.logLevel)
+  const stop = stopping()
+  const workers = startWorkerProcesses(count, { root: context.root, log, onRunFinished: () => {}, onStatus: () => {} })
+  if (context.isJson) printJson({ State: 'working' })
+  else printLine(`Perennial works with ${count} workers`)
+  stop.drains()
+  const { reason } = await stop.asked
+  log.info({ reason }, 'stopping')
+  await drain(async (waitFor) => waitFor('workers', workers.stop()), log)
+  return EXIT.done
 }

@@ -36,6 +36,31 @@ export interface WorkerProcessDeps {
   onStatus: (status: WorkerStatus | undefined) => void
 }
 
+/** Starts as many workers, and takes how they are together. */
+export function startWorkerProcesses(count: number, deps: WorkerProcessDeps): WorkerProcess {
+  const statuses = new Map<number, WorkerStatus>()
+  const workers = Array.from({ length: count }, (_, place) =>
+    startWorkerProcess({
+      ...deps,
+      onStatus: (status) => {
+        if (status) statuses.set(place, status)
+        else statuses.delete(place)
+        deps.onStatus(statuses.size === 0 ? undefined : [...statuses.values()].reduce(together))
+      },
+    }),
+  )
+  return { stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))) }
+}
+
+const together = (a: WorkerStatus, b: WorkerStatus): WorkerStatus => ({
+  residentBytes: a.residentBytes + b.residentBytes,
+  connections: {
+    total: a.connections.total + b.connections.total,
+    idle: a.connections.idle + b.connections.idle,
+    waiting: a.connections.waiting + b.connections.waiting,
+  },
+})
+
 /**
  * Starts the worker of a service, and starts it again after an end that nobody asked for: after a second, then after twice as long each time, up to a
  * minute. One that has lived for a minute begins at a second anew.

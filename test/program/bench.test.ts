@@ -37,6 +37,7 @@ const PROGRAMS = [
   'soak',
   'kills',
   'billing-run',
+  'workers',
   'seed',
 ]
 

@@ -10,7 +10,8 @@ import { insertEvents } from '../events/queries.ts'
 import { findDueAfter } from './due-kind.ts'
 import { insertRun } from './queries.ts'
 import { ClockMovedOut } from './wire.ts'
-import { billUntil, emptyTotals, endRun, type RunDeps, type RunTotals, takeRun, workOn } from './run.ts'
+import { emptyTotals, type RunDeps, type RunTotals, workOn } from './chunk.ts'
+import { billUntil, endRun, takeRun } from './run.ts'
 
 /** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
 

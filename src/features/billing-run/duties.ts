@@ -6,7 +6,10 @@ import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
 import { findDueAfter } from './due-kind.ts'
 import { announceRun, insertRun, listUnfinishedRuns, putOffRun, releaseRun } from './queries.ts'
-import { type RunDeps, workRun } from './run.ts'
+import type { RunDeps } from './chunk.ts'
+import { helpRun } from './parts.ts'
+import { listRunsWithParts } from './parts-queries.ts'
+import { workRun } from './run.ts'
 
 /** The duties of a worker that start and work billing runs. */
 
@@ -28,6 +31,38 @@ export const scheduleDuty = ({ order }: RunDutyDeps): Duty => ({
     await scheduleRuns({ db, realClock, order })
   },
 })
+
+/** Runs that this process leads: their parts it takes as their leader. */
+const led = new Set<string>()
+
+/** Bills parts of large runs that other workers lead. */
+export const runPartsDuty = (about: RunDutyDeps): Duty => ({
+  name: 'parts of billing runs',
+  everyMs: LOOK_EVERY_MS,
+  wakesOn: 'billing_run_part',
+  run: async (deps, goOn) => {
+    const runs = await listRunsWithParts(deps.db.unscoped)
+    for (const { account, id } of runs) if (!led.has(`${account}/${id}`)) await helpOne(deps, about, account, id, goOn)
+  },
+})
+
+async function helpOne(
+  { db, log, realClock }: DutyDeps,
+  { clock = steadyClock, onRunFinished, ...about }: RunDutyDeps,
+  account: AccountId,
+  id: Id,
+  goOn: GoOn,
+): Promise<void> {
+  const startedMs = clock()
+  const warn: Warn = (facts, message) => log.warn({ run: String(id), ...facts }, message)
+  const totals = await helpRun({ db, realClock, warn, ...about }, account, id, goOn)
+  if (!totals) return
+  const seconds = (clock() - startedMs) / 1000
+  const { done, invoices, failures } = totals
+  onRunFinished?.(invoices, failures.length, seconds)
+  const facts = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
+  log.info(facts, 'parts of a billing run done')
+}
 
 /** Works runs that wait, and those that a killed worker left. */
 export const runDuty = (about: RunDutyDeps): Duty => ({
@@ -60,8 +95,11 @@ async function workOne(
     isStopped = false
   }
   const warn: Warn = (facts, message) => log.warn({ run: String(id), ...facts }, message)
-  const totals = await workRun({ db, realClock, warn, ...about }, account, id, stopBetweenChunks).catch(
-    async (error) => {
+  const name = `${account}/${id}`
+  led.add(name)
+  const totals = await workRun({ db, realClock, warn, ...about }, account, id, stopBetweenChunks)
+    .finally(() => led.delete(name))
+    .catch(async (error) => {
       if (isStopped) {
         await db.transaction(account, (tx) => releaseRun(tx, id))
         throw error
@@ -71,14 +109,14 @@ async function workOne(
         { err: error, account: String(account), run: String(id), ...failed },
         'a billing run failed; it is tried again',
       )
-    },
-  )
+    })
   if (!totals) return
   const seconds = (clock() - startedMs) / 1000
-  const { done, invoices, failures } = totals
-  onRunFinished?.(invoices, failures.length, seconds)
-  const facts = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
-  if (failures.length > 0) log.warn(facts, 'billing run done, but not of every record')
+  onRunFinished?.(totals.invoices, totals.failures.length, seconds)
+  // Of the whole run, whoever did what of it.
+  const { done, invoices, failed } = totals.run
+  const facts = { account: String(account), run: String(id), done, invoices, failed, seconds }
+  if (failed > 0) log.warn(facts, 'billing run done, but not of every record')
   else log.info(facts, 'billing run done')
 }
 

@@ -3,7 +3,7 @@ import type { Id } from '../../kernel/ids.ts'
 import { type Account, momentOf } from '../../kernel/context.ts'
 import type { DueKind, Planned } from './due-kind.ts'
 import type { RunFailure } from './queries.ts'
-import type { RunDeps } from './run.ts'
+import type { RunDeps } from './chunk.ts'
 
 /** The forecast of a billing run: the same planning from the same facts, and nothing written. */
 

@@ -89,8 +89,10 @@ export const addProgress = (
 
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
-  tx.rows(
-    sql`update billing_runs set finished_at = ${at}, ${LET_GO}, total = done where account_id = ${account} and billing_run_id = ${id}`,
+  oneRow<BillingRun>(
+    tx,
+    sql`update billing_runs set finished_at = ${at}, ${LET_GO}, total = done where account_id = ${account} and billing_run_id = ${id}
+        returning ${COLUMNS}`,
   )
 
 /** Lets go of a run that its worker leaves unfinished, so that the next need not wait for the lease to lapse. */

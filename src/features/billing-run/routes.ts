@@ -10,7 +10,7 @@ import { clockMoving, moveClock } from './clock.ts'
 import { countFailing, listFailing } from './failing-queries.ts'
 import { failingShape } from './failing-wire.ts'
 import { announceRun, type BillingRun, countRuns, findRun, insertRun, listFailures, listRuns } from './queries.ts'
-import type { RunDeps } from './run.ts'
+import type { RunDeps } from './chunk.ts'
 import {
   type AskedRun,
   ClockIn,

@@ -1,110 +1,19 @@
 import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
-import { type Account, type Moment, momentOf, type RealClock, type Warn } from '../../kernel/context.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
-import type { AfterDay, TryTotals } from './after-day.ts'
-import {
-  countDue,
-  type DueContext,
-  type DueKind,
-  findDueAfter,
-  listDueCustomers,
-  type OrderOfDay,
-  type Planned,
-} from './due-kind.ts'
-import { isOfDatabase, markFailing } from './failing.ts'
-import {
-  addProgress,
-  type BillingRun,
-  findRun,
-  finishRun,
-  insertFailure,
-  leaseRun,
-  type RunFailure,
-} from './queries.ts'
+import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, workOn } from './chunk.ts'
+import { countDue, findDueAfter } from './due-kind.ts'
+import { billInParts } from './parts.ts'
+import { deleteParts } from './parts-queries.ts'
+import { type BillingRun, findRun, finishRun, leaseRun } from './queries.ts'
 
 /**
  * The billing run: everything that is due on an account up to a day, in chunks of one transaction each. It can be killed anywhere and goes
  * on where it was: what is billed has moved its due day in the same transaction, what is not is still due.
  */
-
-export interface RunDeps {
-  db: Database
-  realClock: RealClock
-  /** All kinds of due records, in the order of a day. */
-  order: OrderOfDay
-  /** Mail leaves the house; left out: it stays readable in the outbox. */
-  hasMailServer?: boolean
-  /** Work of a day that calls outside, and so can be in no transaction of a run; a moved clock waits for it. */
-  afterDay?: AfterDay
-  /** Left out: failures are not logged. */
-  warn?: Warn
-  /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
-  chunk?: number
-}
-
-export interface RunTotals extends TryTotals {
-  done: number
-  invoices: number
-  renewals: number
-  expired: number
-  failures: RunFailure[]
-}
-
-export const emptyTotals = (): RunTotals => ({
-  done: 0,
-  invoices: 0,
-  renewals: 0,
-  expired: 0,
-  failures: [],
-  collected: 0,
-  declined: 0,
-  unknown: 0,
-})
-
-const CHUNK = 1000
-
-export interface RunWork {
-  deps: RunDeps
-  account: AccountId
-  runId: Id
-  actor: string
-  /** The last day of the run: a record is done when nothing of it is left due by then. */
-  until: IsoDate
-  /** The moment to bill at; undefined: the account's own, asked anew for every chunk. */
-  moment: Moment | undefined
-  totals: RunTotals
-  onChunk: (totals: RunTotals) => Promise<void> | void
-}
-
-/** A walk through the customers with something due on a day, for one phase of the day. */
-interface DayPass {
-  day: IsoDate
-  kinds: readonly DueKind[]
-  /** The second pass waits for customers that were locked in the first. */
-  isWaiting: boolean
-}
-
-/** Makes the work on a run that the caller has taken. Without a moment each chunk asks the account's own. */
-export const workOn = (
-  deps: RunDeps,
-  account: AccountId,
-  runId: Id,
-  until: IsoDate,
-  about: Partial<Pick<RunWork, 'actor' | 'moment' | 'totals' | 'onChunk'>> = {},
-): RunWork => ({
-  deps,
-  account,
-  runId,
-  until,
-  actor: about.actor ?? `billing run ${runId}`,
-  moment: about.moment,
-  totals: about.totals ?? emptyTotals(),
-  onChunk: about.onChunk ?? (() => {}),
-})
 
 /** Takes a run and works it to its end; undefined when it is finished or another worker has it. */
 export async function workRun(
@@ -112,19 +21,23 @@ export async function workRun(
   account: AccountId,
   runId: Id,
   onChunk?: RunWork['onChunk'],
-): Promise<RunTotals | undefined> {
+): Promise<(RunTotals & { run: BillingRun }) | undefined> {
   const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps, runId))
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
   // The run of a clock that was cut short names a day that the clock has not reached.
   const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
   await billUntil(work, work.until)
-  await endRun(deps, account, runId)
-  return work.totals
+  const ended = await endRun(deps, account, runId)
+  return { ...work.totals, run: ended }
 }
 
-export const endRun = (deps: RunDeps, account: AccountId, runId: Id) =>
-  deps.db.transaction(account, (tx) => finishRun(tx, account, runId, instantOf(deps.realClock())))
+/** Ends a run, and returns it with what all workers did of it. */
+export const endRun = (deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun> =>
+  deps.db.transaction(account, async (tx) => {
+    await deleteParts(tx, runId)
+    return finishRun(tx, account, runId, instantOf(deps.realClock()))
+  })
 
 /** Takes a run for this worker, inside the caller's transaction; undefined when it is finished or another worker has it. */
 export async function takeRun(
@@ -144,8 +57,9 @@ export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
   const reader = db.reader(work.account)
   let day = await findDueAfter(order, reader, work.account, '0001-01-01', until)
   while (day !== null) {
-    for (const kinds of order) {
-      await billPass(work, { day, kinds, isWaiting: false })
+    for (const [phase, kinds] of order.entries()) {
+      const pass = { day, kinds, isWaiting: false }
+      if (!(await billInParts(work, pass, phase))) await billPass(work, pass)
       await billPass(work, { day, kinds, isWaiting: true })
     }
     day = await findDueAfter(order, reader, work.account, day, until)
@@ -155,125 +69,7 @@ export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
 async function billPass(work: RunWork, pass: DayPass): Promise<void> {
   let after: CustomerId | null = 0n
   while (after !== null) {
-    after = await billChunk(work, pass, after, work.deps.chunk ?? CHUNK)
+    after = await billChunk(work, pass, { afterId: after })
     await work.onChunk(work.totals)
   }
-}
-
-/** Bills the next customers of a pass in one transaction; answers the last that was looked at, null when there are no more. */
-async function billChunk(work: RunWork, pass: DayPass, after: CustomerId, limit: number): Promise<CustomerId | null> {
-  const { deps, account, runId } = work
-  const { day, kinds } = pass
-  const wanted = await listDueCustomers(kinds, deps.db.reader(account), account, { day, after, limit, runId })
-  await billCustomers(work, pass, wanted)
-  return wanted.at(-1) ?? null
-}
-
-/** Bills customers together; where the database refuses them as a whole, the halves by themselves, down to the record that it refuses. */
-async function billCustomers(work: RunWork, pass: DayPass, customers: readonly CustomerId[]): Promise<void> {
-  if (customers.length === 0) return
-  try {
-    const chunk = await work.deps.db.transaction(work.account, async (tx) => {
-      const locked = await lockCustomers(tx, customers, pass.isWaiting)
-      return locked.length === 0 ? undefined : billLocked(tx, work, pass, locked)
-    })
-    if (chunk) count(work, chunk)
-  } catch (error) {
-    if (isOfDatabase(error)) throw error
-    const [customer] = customers
-    if (customers.length === 1) return billEach(work, pass, customer as CustomerId)
-    const middle = Math.ceil(customers.length / 2)
-    await billCustomers(work, pass, customers.slice(0, middle))
-    await billCustomers(work, pass, customers.slice(middle))
-  }
-}
-
-/** Bills each record of a customer by itself: a record that the database refuses again becomes a failure, the others are billed. */
-async function billEach(work: RunWork, { day, kinds }: DayPass, customer: CustomerId): Promise<void> {
-  const { deps, account, runId } = work
-  for (const kind of kinds) {
-    for (const record of await kind.listDue(deps.db.reader(account), account, [customer], { day, runId })) {
-      try {
-        const chunk = await deps.db.transaction(account, async (tx) => {
-          const locked = await lockCustomers(tx, [customer], true)
-          return billLocked(tx, work, { day, kinds: [kind] }, locked, record.id)
-        })
-        count(work, chunk)
-      } catch (error) {
-        if (isOfDatabase(error)) throw error
-        count(work, await writeFailure({ work, kind, day }, kind.failureOf(record, error, day)))
-      }
-    }
-  }
-}
-
-/** The result of one transaction, with the number of records that the run is through with. */
-interface BilledChunk extends Planned {
-  done: number
-}
-
-/** Bills the records due on a day of locked customers, or one of them. */
-async function billLocked(
-  tx: Transaction,
-  work: RunWork,
-  { day, kinds }: Omit<DayPass, 'isWaiting'>,
-  customers: readonly LockedCustomer[],
-  only?: Id,
-): Promise<BilledChunk> {
-  const context = await contextOf(tx, work)
-  const done: BilledChunk = { plans: [], failures: [], done: 0 }
-  for (const kind of kinds) {
-    const ids = customers.filter(({ isPaused }) => isPaused === (kind.isOfPaused ?? false)).map(({ id }) => id)
-    if (ids.length === 0) continue
-    const { plans, failures } = await kind.work(tx, context, ids, { day, runId: work.runId }, only)
-    done.plans.push(...plans)
-    done.failures.push(...failures)
-    done.done += failures.length + (kind.count ? finished(work, plans) : 0)
-  }
-  for (const failure of done.failures) await insertFailure(tx, work.account, work.runId, failure)
-  await markFailing(tx, context, done.failures)
-  const invoices = done.plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  await progress(tx, work, { done: done.done, invoices, failed: done.failures.length })
-  return done
-}
-
-/** Counts the plans after which nothing of their record is left due in this run: a late record is planned once for each day. */
-const finished = ({ until }: RunWork, plans: Planned['plans']): number =>
-  plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length
-
-const progress = (tx: Transaction, work: RunWork, more: { done: number; invoices: number; failed: number }) =>
-  addProgress(tx, work.account, work.runId, more)
-
-const momentFor = (work: RunWork, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
-
-async function contextOf(tx: Transaction, work: RunWork): Promise<DueContext> {
-  const account = await getAccount(tx, work.account)
-  const { hasMailServer = false, warn } = work.deps
-  return { account, actor: work.actor, moment: momentFor(work, account), hasMailServer, ...(warn && { warn }) }
-}
-
-/** Writes down that the database refused a record; nothing where somebody has billed it meanwhile. */
-const writeFailure = (
-  { work, kind, day }: { work: RunWork; kind: DueKind; day: IsoDate },
-  failure: RunFailure,
-): Promise<BilledChunk> =>
-  work.deps.db.transaction(work.account, async (tx) => {
-    await lockCustomers(tx, [failure.customerId], true)
-    const due = await kind.listDue(tx, tx.account, [failure.customerId], { day, runId: work.runId })
-    if (!due.some(({ id }) => id === failure.recordId)) return { plans: [], failures: [], done: 0 }
-    await insertFailure(tx, work.account, work.runId, failure)
-    await markFailing(tx, await contextOf(tx, work), [failure])
-    await progress(tx, work, { done: 1, invoices: 0, failed: 1 })
-    return { plans: [], failures: [failure], done: 1 }
-  })
-
-function count(work: RunWork, chunk: BilledChunk): void {
-  const { totals } = work
-  totals.done += chunk.done
-  for (const plan of chunk.plans) {
-    totals.invoices += plan.invoices.length
-    totals.renewals += plan.renewals
-    if (plan.ended === 'expired') totals.expired += 1
-  }
-  totals.failures.push(...chunk.failures)
 }

@@ -1,0 +1,84 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { UNTIL } from '../../platform/database/lease.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+
+/** Customers of one pass of a run that one worker at a time bills: after the first identifier, up to the last. */
+export interface RunPart {
+  runId: Id
+  day: IsoDate
+  /** Place of its kinds in the order of a day, from 0. */
+  phase: number
+  afterId: CustomerId
+  lastId: CustomerId
+  holder: string
+}
+
+/** Divides the customers from one on into parts of about the same width, in place of all parts that the run has, and wakes other workers. */
+export const replaceParts = async (
+  tx: Transaction,
+  runId: Id,
+  pass: { day: IsoDate; phase: number; firstId: CustomerId; count: number },
+): Promise<void> => {
+  await deleteParts(tx, runId)
+  await tx.rows(sql`
+    with span as (
+      select ${pass.firstId}::bigint - 1 as low, greatest(max(customer_id), ${pass.firstId}::bigint) as high from customers where account_id = ${tx.account}),
+    bounds as (select low + (high - low) * n / ${pass.count} as after, low + (high - low) * (n + 1) / ${pass.count} as last
+      from span cross join generate_series(0, ${pass.count}::integer - 1) as n)
+    insert into billing_run_parts (account_id, billing_run_id, last_customer_id, after_customer_id, day, phase)
+    select ${tx.account}, ${runId}, last, after, ${pass.day}, ${pass.phase} from bounds where last > after`)
+  await tx.rows(sql`select pg_notify('billing_run_part', '')`)
+}
+
+export const deleteParts = (tx: Transaction, runId: Id) =>
+  tx.rows(sql`delete from billing_run_parts where account_id = ${tx.account} and billing_run_id = ${runId}`)
+
+const IS_HELD = fragment`coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)`
+
+/** Takes a part that nobody holds, under a lease; undefined where there is none. */
+export const leasePart = (tx: Transaction, runId: Id, holder: string) =>
+  firstRow<RunPart>(
+    tx,
+    sql`
+    update billing_run_parts set holder = ${holder}::uuid, leased_until = ${UNTIL}
+     where account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = (
+             select last_customer_id from billing_run_parts
+              where account_id = ${tx.account} and billing_run_id = ${runId} and not ${IS_HELD}
+              order by last_customer_id limit 1 for update skip locked)
+    returning billing_run_id as "runId", day, phase, after_customer_id as "afterId", last_customer_id as "lastId", holder`,
+  )
+
+const held = (tx: Transaction, { runId, lastId, holder }: RunPart) => fragment`
+  account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = ${lastId} and holder = ${holder}::uuid`
+
+/** Renews the lease of a part, with the customer up to whom it is billed; false where it is another's now. */
+export const renewPart = async (tx: Transaction, part: RunPart): Promise<boolean> =>
+  (await firstRow(
+    tx,
+    sql`update billing_run_parts set leased_until = ${UNTIL}, after_customer_id = ${part.afterId} where ${held(tx, part)} returning holder`,
+  )) !== undefined
+
+/** Lets go of a part that is not through, so that the next worker need not wait for the lease to lapse. */
+export const releasePart = (tx: Transaction, part: RunPart) =>
+  tx.rows(
+    sql`update billing_run_parts set leased_until = null, after_customer_id = ${part.afterId} where ${held(tx, part)}`,
+  )
+
+export const deletePart = (tx: Transaction, part: RunPart) =>
+  tx.rows(sql`delete from billing_run_parts where ${held(tx, part)}`)
+
+export const countParts = async (db: Queryable, account: AccountId, runId: Id): Promise<number> =>
+  (
+    await oneRow<{ n: number }>(
+      db,
+      sql`select count(*)::integer as "n" from billing_run_parts where account_id = ${account} and billing_run_id = ${runId}`,
+    )
+  ).n
+
+/** Lists runs of the whole database that have parts which nobody holds. */
+export const listRunsWithParts = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", billing_run_id as "id" from list_runs_with_parts()`,
+  )

@@ -1,0 +1,117 @@
+import { beforeEach, expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../duties.ts'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { addPackage, checkBooks, differencesOf } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
+import type { RunDeps } from './chunk.ts'
+import { helpRun } from './parts.ts'
+import { countParts, leasePart } from './parts-queries.ts'
+import { insertSubscribers, newRun, rateTermOf } from './run.testing.ts'
+import { workRun } from './run.ts'
+
+/** Large passes of a run are billed in parts, by whoever is there: every customer once, and whoever dies costs his lease. */
+
+const service = await startTestService()
+const CUSTOMERS = 120
+const deps: RunDeps = {
+  db: service.db,
+  realClock: Date.now,
+  order: ORDER_OF_DAY,
+  chunk: 5,
+  partsFrom: 50,
+}
+const STRANGER = '00000000-0000-4000-8000-000000000000'
+
+let client: TestClient
+let run: bigint
+
+beforeEach(async () => {
+  client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const plan = await addPackage(client)
+  await insertSubscribers(service, client, {
+    rateTermID: rateTermOf(plan),
+    dueOn: '2027-01-01',
+    customers: CUSTOMERS,
+  })
+  run = await newRun(service, client.id, '2027-01-01')
+})
+
+const partsLeft = () => countParts(service.db.reader(client.id), client.id, run)
+
+async function expectBilled(): Promise<void> {
+  const found = (await client.get(`/v1/billingruns/${run}`)).body
+  expect(found).toMatchObject({ State: 'done', Done: CUSTOMERS, Total: CUSTOMERS, Invoices: CUSTOMERS, Failed: 0 })
+  const invoices = (await client.get('/v1/invoices?page_size=200')).body
+  expect(new Set(invoices.map(({ customerID }: any) => customerID)).size).toBe(CUSTOMERS)
+  // Numbers without a gap are among what is verified.
+  expect(await partsLeft()).toBe(0)
+  expect(await differencesOf(service, client)).toEqual([])
+  await checkBooks(service, client)
+}
+
+test('a run is billed by the worker that leads it and by those that help, each customer once', async () => {
+  let helped: Promise<(Awaited<ReturnType<typeof helpRun>> | undefined)[]> | undefined
+  let hasBegun = () => {}
+  const begun = new Promise<void>((resolve) => (hasBegun = resolve))
+  const led = await workRun(deps, client.id, run, async () => {
+    helped ??= Promise.all([1, 2].map(() => helpRun(deps, client.id, run, hasBegun)))
+    await begun
+  })
+  const others = (await helped)?.map((totals) => totals?.invoices ?? 0) ?? []
+  expect(Math.max(...others)).toBeGreaterThan(0)
+  expect((led?.invoices ?? 0) + others.reduce((sum, one) => sum + one, 0)).toBe(CUSTOMERS)
+  expect(led?.run).toMatchObject({ invoices: CUSTOMERS, done: CUSTOMERS })
+  await expectBilled()
+})
+
+test('a part whose worker died is billed by another when its lease has lapsed, from where it was', async () => {
+  let looks = 0
+  const held = async (by: string): Promise<void> => {
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(
+        sql`update billing_run_parts set leased_until = clock_timestamp() + ${by}::interval where account_id = ${client.id} and holder = ${STRANGER}::uuid`,
+      ),
+    )
+  }
+  let leftWhileHeld = 0
+  await workRun(deps, client.id, run, async () => {
+    looks += 1
+    if (looks === 1) expect(await service.db.transaction(client.id, (tx) => leasePart(tx, run, STRANGER))).toBeDefined()
+    // All other parts are through, and the worker that leads the run waits for this one.
+    if (looks > 1 && leftWhileHeld === 0 && (await partsLeft()) === 1) {
+      leftWhileHeld = 1
+      await held('-1 second')
+    }
+  })
+  expect(leftWhileHeld).toBe(1)
+  await expectBilled()
+})
+
+test('a worker that is told to stop lets go of its part at once', async () => {
+  let isTold = false
+  await workRun(deps, client.id, run, async () => {
+    if (isTold) return
+    isTold = true
+    const stopped = helpRun(deps, client.id, run, () => {
+      throw new Error('told to stop')
+    })
+    await expect(stopped).rejects.toThrow('told to stop')
+    const { rows } = await service.db.transaction(client.id, async (tx) => ({
+      rows: await tx.rows<{ n: number }>(
+        sql`select count(*)::integer as n from billing_run_parts where account_id = ${client.id} and leased_until is not null`,
+      ),
+    }))
+    // That of the worker which leads the run.
+    expect(rows[0]?.n).toBe(1)
+  })
+  await expectBilled()
+})
+
+test('a small pass is not divided', async () => {
+  let most = 0
+  await workRun({ ...deps, partsFrom: CUSTOMERS + 1 }, client.id, run, async () => {
+    most = Math.max(most, await partsLeft())
+  })
+  expect(most).toBe(0)
+  await expectBilled()
+})
