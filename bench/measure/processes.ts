@@ -43,12 +43,14 @@ export function cpuOfTree(root: number): number {
 export const cpuOfProcess = (pid: number): number => statOf(pid)?.own ?? 0
 
 /** The worker of a service, which is a process that it has started; undefined where it has none. */
-export function workerOf(service: number): number | undefined {
-  return readdirSync('/proc')
+export const workerOf = (service: number): number | undefined => workersOf(service)[0]
+
+/** Workers that a service, or a command for several, has started as processes of their own. */
+export const workersOf = (parent: number): number[] =>
+  readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .find((pid) => statOf(pid)?.parent === service && isWorker(pid))
-}
+    .filter((pid) => statOf(pid)?.parent === parent && isWorker(pid))
 
 function isWorker(pid: number): boolean {
   try {

@@ -13,7 +13,7 @@ import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
 import { openForService, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
-import { joinService, startWorkerProcesses } from './worker-process.ts'
+import { joinService, startFirstWorker, startWorkerProcesses } from './worker-process.ts'
 
 /**
  * `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. With `ofService` it is the one that a
@@ -62,12 +62,16 @@ export async function workCommand(context: CommandContext, { ofService = false, 
 async function workWithSeveral(context: CommandContext, count: number): Promise<number> {
   const log = serviceLog(context.config.logLevel)
   const stop = stopping()
-  const workers = startWorkerProcesses(count, { root: context.root, log, onRunFinished: () => {}, onStatus: () => {} })
+  const about = { root: context.root, log, onRunFinished: () => {} }
+  // Alone at first: what is wrong with the settings or the database is written once, and ends the command as it would end one worker.
+  const first = startFirstWorker(about)
+  if (!(await first.works)) return EXIT.failed
+  const others = startWorkerProcesses(count - 1, { ...about, onStatus: () => {} })
   if (context.isJson) printJson({ State: 'working' })
   else printLine(`Perennial works with ${count} workers`)
   stop.drains()
   const { reason } = await stop.asked
   log.info({ reason }, 'stopping')
-  await drain(async (waitFor) => waitFor('workers', workers.stop()), log)
+  await drain(async (waitFor) => waitFor('workers', Promise.all([first.worker.stop(), others.stop()])), log)
   return EXIT.done
 }

@@ -52,6 +52,27 @@ export function startWorkerProcesses(count: number, deps: WorkerProcessDeps): Wo
   return { stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))) }
 }
 
+/** Starts a worker. `works` settles once it works, or with false once it has ended without; then it is not started again, as what was refused would be again. */
+export function startFirstWorker(deps: Omit<WorkerProcessDeps, 'onStatus'>): {
+  worker: WorkerProcess
+  works: Promise<boolean>
+} {
+  let settle: (works: boolean) => void = () => {}
+  const works = new Promise<boolean>((resolve) => (settle = resolve))
+  let hasWorked = false
+  const worker = startWorkerProcess({
+    ...deps,
+    onStatus: (status) => {
+      if (hasWorked) return
+      hasWorked = status !== undefined
+      // At once, while its next start is not planned yet.
+      if (!hasWorked) void worker.stop()
+      settle(hasWorked)
+    },
+  })
+  return { worker, works }
+}
+
 const together = (a: WorkerStatus, b: WorkerStatus): WorkerStatus => ({
   residentBytes: a.residentBytes + b.residentBytes,
   connections: {

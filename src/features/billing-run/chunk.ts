@@ -60,6 +60,8 @@ export interface RunWork {
   moment: Moment | undefined
   totals: RunTotals
   onChunk: (totals: RunTotals) => Promise<void> | void
+  /** Another worker leads the run, whose lease is not this one's to renew; left out: this one leads it. */
+  isHelper?: boolean
   /** Writes in the transaction of each chunk that it is being done; left out: nothing beside the progress. */
   inChunk?: (tx: Transaction) => Promise<void>
 }
@@ -179,7 +181,7 @@ const finished = ({ until }: RunWork, plans: Planned['plans']): number =>
   plans.filter(({ state: { dueOn } }) => dueOn === null || dueOn > until).length
 
 const progress = (tx: Transaction, work: RunWork, more: { done: number; invoices: number; failed: number }) =>
-  addProgress(tx, work.account, work.runId, more)
+  addProgress(tx, work.account, work.runId, { ...more, isHelper: work.isHelper ?? false })
 
 const momentFor = (work: RunWork, account: Account): Moment => work.moment ?? momentOf(account, work.deps.realClock)
 

@@ -6,7 +6,7 @@ import { sql } from '../../platform/database/sql.ts'
 import type { RunDeps } from './chunk.ts'
 import { helpRun } from './parts.ts'
 import { countParts, leasePart } from './parts-queries.ts'
-import { insertSubscribers, newRun, rateTermOf } from './run.testing.ts'
+import { insertSubscribers, moveLeases, newRun, rateTermOf } from './run.testing.ts'
 import { workRun } from './run.ts'
 
 /** Large passes of a run are billed in parts, by whoever is there: every customer once, and whoever dies costs his lease. */
@@ -84,6 +84,17 @@ test('a part whose worker died is billed by another when its lease has lapsed, f
     }
   })
   expect(leftWhileHeld).toBe(1)
+  await expectBilled()
+})
+
+test('workers that bill parts do not keep the run for a leader that died: another leads it when its lease has lapsed', async () => {
+  const died = workRun(deps, client.id, run, () => {
+    throw new Error('killed here')
+  })
+  await expect(died).rejects.toThrow('killed here')
+  await moveLeases(service, client.id, '-1 second')
+  expect((await helpRun(deps, client.id, run))?.invoices).toBeGreaterThan(0)
+  expect(await workRun(deps, client.id, run)).toMatchObject({ run: { done: CUSTOMERS } })
   await expectBilled()
 })
 

@@ -38,7 +38,7 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
   if (firstId === undefined || some.length < partsFrom) return false
   await db.transaction(account, (tx) => replaceParts(tx, runId, { day: pass.day, phase, firstId, count: PARTS }))
   while ((await countParts(db.reader(account), account, runId)) > 0) {
-    if (await billNextPart(work, pass)) continue
+    if (await billNextPart(work)) continue
     // Others have the rest; the lease of the run is this one's to renew.
     await db.transaction(account, (tx) => addProgress(tx, account, runId, { done: 0, invoices: 0, failed: 0 }))
     await work.onChunk(work.totals)
@@ -48,11 +48,12 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
 }
 
 /** Takes the next part that nobody has, and bills it; false where there is none. */
-async function billNextPart(work: RunWork, given?: DayPass): Promise<boolean> {
+async function billNextPart(work: RunWork): Promise<boolean> {
   const { db, order } = work.deps
   const part = await db.transaction(work.account, (tx) => leasePart(tx, work.runId, randomUUID()))
   if (!part) return false
-  const pass = given ?? { day: part.day, kinds: order[part.phase] ?? [], isWaiting: false }
+  // Of the part, not of the caller: who was taken for dead while busy finds parts of a later pass here.
+  const pass = { day: part.day, kinds: order[part.phase] ?? [], isWaiting: false }
   await billPart(work, pass, part)
   return true
 }
@@ -93,7 +94,8 @@ export async function helpRun(
   const run = await findRun(reader, account, runId)
   if (!run || run.finishedAt !== null) return undefined
   const { today } = momentOf(await getAccount(reader, account), deps.realClock)
-  const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
+  const led = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
+  const work = { ...led, isHelper: true }
   let hasHelped = false
   while (await billNextPart(work)) hasHelped = true
   return hasHelped ? work.totals : undefined

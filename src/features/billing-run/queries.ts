@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
 export type RunCause = 'schedule' | 'request' | 'command' | 'clock'
@@ -76,15 +76,16 @@ export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Insta
         returning ${COLUMNS}`,
   )
 
+/** Adds to the counts of a run. The worker that leads it renews its lease thereby; one that bills parts of it does not, or a leader that died were never missed. */
 export const addProgress = (
   tx: Transaction,
   account: AccountId,
   id: Id,
-  more: { done: number; invoices: number; failed: number },
+  more: { done: number; invoices: number; failed: number; isHelper?: boolean },
 ) =>
   tx.rows(sql`
     update billing_runs set done = done + ${more.done}, invoices = invoices + ${more.invoices}, failed = failed + ${more.failed},
-      total = greatest(total, done + ${more.done}), ${CLAIMED}
+      total = greatest(total, done + ${more.done}) ${more.isHelper ? NOTHING : fragment`, ${CLAIMED}`}
      where account_id = ${account} and billing_run_id = ${id}`)
 
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */

@@ -17,9 +17,9 @@ const OPENED = `
 import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
 import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
 import { ORDER_OF_DAY } from '${new URL('../../duties.ts', import.meta.url).href}'
-const { connection, account, run, chunk, realNow, to } = JSON.parse(process.argv[1])
+const { connection, account, run, chunk, partsFrom, realNow, to } = JSON.parse(process.argv[1])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
-const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk }
+const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, partsFrom }
 const say = (line) => process.stdout.write(line + '\\n')
 `
 
@@ -28,6 +28,20 @@ const RUN = `${OPENED}
 import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
 const totals = await workRun(deps, BigInt(account), BigInt(run), ({ done }) => say('chunk ' + done))
 say(totals ? 'done ' + totals.done : 'taken')
+await db.close()
+`
+
+// As workers of several processes do: whoever finds the run free leads it, the others bill its parts.
+const SHARED = `${OPENED}
+import { helpRun } from '${new URL('./parts.ts', import.meta.url).href}'
+import { findRun } from '${new URL('./queries.ts', import.meta.url).href}'
+import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
+const [who, which] = [BigInt(account), BigInt(run)]
+const tell = ({ done }) => say('chunk ' + done)
+say('works')
+while ((await findRun(db.reader(who), who, which)).finishedAt === null)
+  (await workRun(deps, who, which, tell)) ?? (await helpRun(deps, who, which, tell))
+say('done')
 await db.close()
 `
 
@@ -55,6 +69,16 @@ export function startWorkerProcess(wish: {
 }): KillableWorker {
   return startProcess(RUN, { ...wish, account: String(wish.account), run: String(wish.run) })
 }
+
+/** A worker in a process of its own that leads a run or bills its parts, until the run is done. Passes of so many customers have parts. */
+export const startSharingProcess = (wish: {
+  connection: Connection
+  account: bigint
+  run: bigint
+  chunk: number
+  partsFrom: number
+}): KillableWorker =>
+  startProcess(SHARED, { ...wish, account: String(wish.account), run: String(wish.run), realNow: Date.now() })
 
 /** A process of its own that moves a clock and tells each day that is done. */
 export const startClockProcess = (wish: { connection: Connection; account: bigint; to: Instant }): KillableWorker =>

@@ -35,8 +35,10 @@ export async function workRun(
 /** Ends a run, and returns it with what all workers did of it. */
 export const endRun = (deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun> =>
   deps.db.transaction(account, async (tx) => {
+    // In the order in which a chunk locks them.
+    const ended = await finishRun(tx, account, runId, instantOf(deps.realClock()))
     await deleteParts(tx, runId)
-    return finishRun(tx, account, runId, instantOf(deps.realClock()))
+    return ended
   })
 
 /** Takes a run for this worker, inside the caller's transaction; undefined when it is finished or another worker has it. */

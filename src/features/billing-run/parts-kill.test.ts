@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { sql } from '../../platform/database/sql.ts'
+import { startTestService } from '../../../test/support/app.ts'
+import { addPackage, checkBooks, differencesOf } from '../../../test/support/shop.ts'
+import { countParts } from './parts-queries.ts'
+import {
+  countRows,
+  insertSubscribers,
+  type KillableWorker,
+  newRun,
+  rateTermOf,
+  startSharingProcess,
+} from './run.testing.ts'
+
+/** Several workers on one run, of which but one are killed; KILLS=50 kills more of them. */
+
+const KILLS = Number(process.env['KILLS'] ?? 4)
+const WORKERS = 3
+const CUSTOMERS = 150
+const service = await startTestService()
+
+/** Ends all leases, also those of workers that live: these must notice by themselves that another has their part. */
+const endLeases = (account: bigint) =>
+  service.db.transaction(account, async (tx) => {
+    await tx.rows(
+      sql`update billing_runs set leased_until = '2020-01-01' where account_id = ${account} and finished_at is null`,
+    )
+    await tx.rows(sql`update billing_run_parts set leased_until = '2020-01-01' where account_id = ${account}`)
+  })
+
+/** Kills the first of some workers that is through with a chunk, most likely in the middle of its next; returns the others. */
+async function killOne(workers: readonly KillableWorker[]): Promise<KillableWorker[]> {
+  const [killed] = await Promise.race(workers.map(async (worker) => [worker, await worker.said('chunk')] as const))
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  return workers.filter((worker) => worker !== killed)
+}
+
+async function killInRun(): Promise<void> {
+  const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const plan = await addPackage(client)
+  await insertSubscribers(service, client, { rateTermID: rateTermOf(plan), dueOn: '2027-01-01', customers: CUSTOMERS })
+  const run = await newRun(service, client.id, '2027-01-01')
+  const about = { connection: service.connection, account: client.id, run, chunk: 3, partsFrom: 20 }
+  const all = Array.from({ length: WORKERS }, () => startSharingProcess(about))
+  onTestFinished(() => all.forEach(({ child }) => child.kill('SIGKILL')))
+  let working = all
+  while (working.length > 1) {
+    working = await killOne(working)
+    const { invoices, charges, events, due } = await countRows(service, client.id)
+    expect([charges, events, CUSTOMERS - due]).toEqual([invoices, invoices, invoices])
+    await endLeases(client.id)
+  }
+  expect(await working[0]?.said('done')).toBeDefined()
+  expect(await countRows(service, client.id)).toMatchObject({ invoices: CUSTOMERS, charges: CUSTOMERS, due: 0 })
+  const counted = { Done: CUSTOMERS, Total: CUSTOMERS, Invoices: CUSTOMERS, Failed: 0 }
+  expect((await client.get(`/v1/billingruns/${run}`)).body).toMatchObject({ State: 'done', ...counted })
+  expect(await countParts(service.db.reader(client.id), client.id, run)).toBe(0)
+  // Numbers without a gap are among what is verified.
+  expect(await differencesOf(service, client)).toEqual([])
+  await checkBooks(service, client)
+}
+
+test(
+  'a run that several workers share, all but one killed in the middle of chunks, bills every subscription once',
+  async () => {
+    for (let killed = 0; killed < KILLS; killed += WORKERS - 1) await killInRun()
+  },
+  60_000 * KILLS,
+)
