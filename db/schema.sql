@@ -2315,6 +2315,7 @@ create table verifications (
   account_id bigint not null,
   finished_at timestamp with time zone,
   differences integer,
+  progress jsonb,
   constraint verifications_pkey PRIMARY KEY (account_id),
   constraint verifications_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint verifications_differences_check CHECK ((differences >= 0)),

@@ -16,9 +16,9 @@ const WORDS = {
  */
 export const allocations: Check = {
   name: 'allocations',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listAllocationPage(tx, tx.account, after, limit),
       (page) => {
         for (const one of page) if (!one.isEnded) checkAllocation(one, report)

@@ -16,9 +16,9 @@ import { eachPage } from './pages.ts'
 /** Checks that what went to a gateway is what the lines of its batch are, and that each state of a batch fits the results of its lines. */
 export const batches: Check = {
   name: 'batches',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listBatchPage(tx, tx.account, after, limit),
       (page) => {
         for (const batch of page) checkBatchSums(batch, report)
@@ -44,9 +44,9 @@ function checkBatchSums(batch: CheckedBatch, report: Report): void {
  */
 export const batchLines: Check = {
   name: 'lines of batches',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listLinePage(tx, tx.account, after, limit),
       (page) => {
         for (const line of page) checkLine(line, report)
@@ -72,9 +72,9 @@ function checkLine(line: CheckedLine, report: Report): void {
 /** Checks that nothing gives way to other money but lines of batches. */
 export const givingWay: Check = {
   name: 'payments that give way',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listWaitingPage(tx, tx.account, after, limit),
       (page) => {
         for (const { id, customerId } of page)
@@ -93,9 +93,9 @@ export const givingWay: Check = {
 /** Checks the counts of files of banks that were read. Rule: lines are kept for a time only, so there may be fewer than were counted. */
 export const resultFiles: Check = {
   name: 'result files',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listFilePage(tx, tx.account, after, limit),
       (page) => {
         for (const file of page) checkFile(file, report)
@@ -113,9 +113,9 @@ function checkFile({ id, matched, applied, unmatched, lineCount }: CheckedFile, 
 /** Checks that a return which a person has applied names a line of a batch, and that this has failed. */
 export const appliedReturns: Check = {
   name: 'returns applied by hand',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listReturnPage(tx, tx.account, after, limit),
       (page) => {
         for (const line of page) checkReturn(line, report)

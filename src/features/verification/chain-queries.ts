@@ -1,6 +1,6 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { EntryRow } from '../ledger/queries.ts'
 
@@ -16,14 +16,27 @@ export interface EntryPlace {
   id: Id
 }
 
+const CHAINED = fragment`
+  e.entry_id as "id", e.customer_id as "customerId", e.link, e.posted_at as "postedAt", e.currency, e.event, e.is_reversal as "isReversal",
+  e.record_type as "recordType", e.record_id as "recordId", e.debit, e.credit, e.tax_name as "taxName", e.tax_rate::text as "taxRate",
+  e.tax_number as "taxNumber", e.amount_minor as "amountMinor", e.dated`
+
 /** Entries by customer, in the order in which they were posted. */
 export const listChainPage = (db: Queryable, account: AccountId, after: EntryPlace, limit: number) =>
   db.rows<ChainedEntry>(sql`
-    select entry_id as "id", customer_id as "customerId", link, posted_at as "postedAt", currency, event, is_reversal as "isReversal",
-           record_type as "recordType", record_id as "recordId", debit, credit, tax_name as "taxName", tax_rate::text as "taxRate",
-           tax_number as "taxNumber", amount_minor as "amountMinor", dated
-      from ledger_entries where account_id = ${account} and (customer_id, entry_id) > (${after.customerId}::bigint, ${after.id}::bigint)
+    select ${CHAINED}
+      from ledger_entries e where account_id = ${account} and (customer_id, entry_id) > (${after.customerId}::bigint, ${after.id}::bigint)
      order by customer_id, entry_id limit ${limit}`)
+
+/** Lists entries of some customers from an entry on and behind the links that are sealed, in the order in which they were posted. */
+export const listEntriesBehindSeal = (db: Queryable, account: AccountId, customers: readonly CustomerId[], since: Id) =>
+  db.rows<ChainedEntry>(sql`
+    select ${CHAINED}
+      from customer_totals t
+      join ledger_entries e on e.account_id = ${account} and e.customer_id = t.customer_id and e.entry_id >= ${since}
+       and e.currency = t.currency and e.link > t.sealed_links
+     where t.account_id = ${account} and t.customer_id = any(${arrayLiteral(customers)}::bigint[])
+     order by e.customer_id, e.entry_id`)
 
 /** Stored end of the hash chain of a customer and currency, and its end at the newest seal. */
 export interface ChainHead {
@@ -40,3 +53,10 @@ export const listHeadPage = (db: Queryable, account: AccountId, after: CustomerI
   db.rows<ChainHead>(sql`
     select customer_id as "customerId", currency, links, head, sealed_links as "sealedLinks", sealed_head as "sealedHead" from customer_totals
      where account_id = ${account} and customer_id > ${after} order by customer_id fetch first (${limit}::bigint) rows with ties`)
+
+/** Lists the heads that are not what is sealed, by customer; those of one customer are never parted. */
+export const listMovedHeadPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
+  db.rows<ChainHead>(sql`
+    select customer_id as "customerId", currency, links, head, sealed_links as "sealedLinks", sealed_head as "sealedHead" from customer_totals
+     where account_id = ${account} and customer_id > ${after} and (links <> sealed_links or head <> sealed_head)
+     order by customer_id fetch first (${limit}::bigint) rows with ties`)

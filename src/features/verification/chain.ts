@@ -1,4 +1,3 @@
-import type { GoOn } from '../../platform/duty.ts'
 import { createHash, type Hash } from 'node:crypto'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -6,8 +5,17 @@ import { hashedTextOf } from '../ledger/post.ts'
 import { listNewestSeals } from '../ledger/seal-queries.ts'
 import { foldSeal } from '../ledger/seal.ts'
 import type { Check, Report } from './difference.ts'
-import { type ChainedEntry, type ChainHead, listChainPage, listHeadPage } from './chain-queries.ts'
-import { PAGE_SIZE } from './pages.ts'
+import { groupBy } from '../../kernel/grouping.ts'
+import {
+  type ChainedEntry,
+  type ChainHead,
+  type EntryPlace,
+  listChainPage,
+  listEntriesBehindSeal,
+  listHeadPage,
+  listMovedHeadPage,
+} from './chain-queries.ts'
+import { isRead, nextRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
 
 /**
  * The hash chains. Rule: the entries of a customer and currency make links 1, 2, 3 … and, hashed one onto the other, come to the head that
@@ -15,70 +23,125 @@ import { PAGE_SIZE } from './pages.ts'
  */
 export const ledgerChain: Check = {
   name: 'ledger chain',
-  async run(tx, report, goOn) {
-    const heads = headsByCustomer(tx, goOn)
-    let next = await heads.next()
-    let looked = 0
-    // Heads of customers before another one have no entries that were not seen.
-    const passTo = async (customerId: CustomerId | null): Promise<ChainHead[]> => {
-      while (!next.done && (customerId === null || next.value[0]!.customerId < customerId)) {
-        compareHeads(new Map(), next.value, report)
-        next = await heads.next()
-      }
-      if (next.done || next.value[0]!.customerId !== customerId) return []
-      const own = next.value
-      next = await heads.next()
-      return own
-    }
-    let walks = new Map<string, Walk>()
-    let own: ChainHead[] = []
-    let customerId: CustomerId | null = null
-    for await (const page of pagesOfEntries(tx, goOn)) {
-      for (const entry of page) {
-        if (entry.customerId !== customerId) {
-          compareHeads(walks, own, report)
-          customerId = entry.customerId
-          walks = new Map()
-          own = await passTo(customerId)
-        }
-        follow(walks, own, entry, report)
-      }
-      looked += page.length
-    }
-    compareHeads(walks, own, report)
-    await passTo(null)
+  async run(tx, report, reading) {
+    let looked = await walkChains(tx, report, reading)
+    if (reading.part) looked += await walkFromSeal(tx, reading.part, report, reading)
     await checkSeal(tx, report)
     return looked
   },
 }
 
-async function* pagesOfEntries(tx: Transaction, goOn: GoOn): AsyncGenerator<ChainedEntry[]> {
-  let after = { customerId: -1n, id: -1n }
+/** Chains to walk: all of a reading, or those of one customer. */
+type Walked = CheckReading & { only?: CustomerId }
+
+/** Walks chains from their first link to their head; returns the number of entries. */
+async function walkChains(tx: Transaction, report: Report, reading: Walked): Promise<number> {
+  const heads = headsByCustomer(tx, reading)
+  let next = await heads.next()
+  let looked = 0
+  // Heads of customers before another one have no entries that were not seen.
+  const passTo = async (customerId: CustomerId | null): Promise<ChainHead[]> => {
+    while (!next.done && (customerId === null || next.value[0]!.customerId < customerId)) {
+      compareHeads(new Map(), next.value, report)
+      next = await heads.next()
+    }
+    if (next.done || next.value[0]!.customerId !== customerId) return []
+    const own = next.value
+    next = await heads.next()
+    return own
+  }
+  let walks = new Map<string, Walk>()
+  let own: ChainHead[] = []
+  let customerId: CustomerId | null = null
+  for await (const page of pagesOfEntries(tx, reading)) {
+    for (const entry of page) {
+      if (entry.customerId !== customerId) {
+        compareHeads(walks, own, report)
+        customerId = entry.customerId
+        walks = new Map()
+        own = await passTo(customerId)
+      }
+      follow(walks, own, entry, report)
+    }
+    looked += page.length
+  }
+  compareHeads(walks, own, report)
+  await passTo(null)
+  return looked
+}
+
+/**
+ * Walks what was posted since the newest seal onto the sealed heads, of the customers whose turn it is not. A chain that does not come to its head so
+ * (a seal passed it by, or something differs) is walked whole.
+ */
+async function walkFromSeal(tx: Transaction, { since }: Part, report: Report, reading: CheckReading): Promise<number> {
+  let after: CustomerId = -1n
+  let looked = 0
   for (;;) {
-    goOn()
-    const page = await listChainPage(tx, tx.account, after, PAGE_SIZE)
-    if (page.length > 0) yield page
-    if (page.length < PAGE_SIZE) return
-    after = page.at(-1)!
+    reading.goOn()
+    const page = await listMovedHeadPage(tx, tx.account, after, PAGE_SIZE)
+    const last = page.at(-1)
+    if (!last) return looked
+    const heads = page.filter(({ customerId }) => !isRead(reading, customerId))
+    const entries = await listEntriesBehindSeal(
+      tx,
+      tx.account,
+      [...new Set(heads.map((head) => head.customerId))],
+      since,
+    )
+    const byChain = groupBy(entries, ({ customerId, currency }) => `${customerId} ${currency}`)
+    const doubtful = heads.filter((head) => !leadsTo(head, byChain.get(`${head.customerId} ${head.currency}`) ?? []))
+    for (const only of new Set(doubtful.map(({ customerId }) => customerId)))
+      looked += await walkChains(tx, report, { ...reading, part: undefined, only })
+    looked += entries.length
+    if (page.length < PAGE_SIZE) return looked
+    after = last.customerId
   }
 }
 
-async function* headsByCustomer(tx: Transaction, goOn: GoOn): AsyncGenerator<ChainHead[]> {
-  let after: CustomerId = -1n
+/** Reports whether entries, hashed onto the sealed head of their chain, come to its head. */
+function leadsTo({ links, head, sealedLinks, sealedHead }: ChainHead, entries: readonly ChainedEntry[]): boolean {
+  let [at, link] = [sealedHead, sealedLinks]
+  for (const [number, own] of groupBy(entries, (entry) => entry.link)) {
+    const { postedAt } = own[0]!
+    if (number !== link + 1 || own.some((entry) => entry.postedAt !== postedAt)) return false
+    link = number
+    at = createHash('sha256')
+      .update(at)
+      .update([postedAt, ...own.map(hashedTextOf)].join('\n'))
+      .digest()
+  }
+  return link === links && at.equals(head)
+}
+
+async function* pagesOfEntries(tx: Transaction, reading: Walked): AsyncGenerator<ChainedEntry[]> {
+  let after: EntryPlace = { customerId: reading.only ?? -1n, id: -1n }
   for (;;) {
-    goOn()
+    reading.goOn()
+    const page = await listChainPage(tx, tx.account, after, PAGE_SIZE)
+    const own = page.filter(({ customerId }) => isWalked(reading, customerId))
+    if (own.length > 0) yield own
+    const last = page.at(-1)
+    if (!last || page.length < PAGE_SIZE || isPast(reading, last.customerId)) return
+    after = isWalked(reading, last.customerId) ? last : { customerId: nextRead(reading, last.customerId) + 1n, id: -1n }
+  }
+}
+
+const isWalked = (reading: Walked, customerId: CustomerId): boolean =>
+  reading.only === undefined ? isRead(reading, customerId) : customerId === reading.only
+
+const isPast = ({ only }: Walked, customerId: CustomerId): boolean => only !== undefined && customerId > only
+
+async function* headsByCustomer(tx: Transaction, reading: Walked): AsyncGenerator<ChainHead[]> {
+  let after: CustomerId = reading.only === undefined ? -1n : reading.only - 1n
+  for (;;) {
+    reading.goOn()
     const page = await listHeadPage(tx, tx.account, after, PAGE_SIZE)
-    let group: ChainHead[] = []
-    for (const head of page) {
-      if (group[0] && group[0].customerId !== head.customerId) {
-        yield group
-        group = []
-      }
-      group.push(head)
-    }
-    if (group.length > 0) yield group
-    if (page.length < PAGE_SIZE) return
-    after = page.at(-1)!.customerId
+    const own = page.filter(({ customerId }) => isWalked(reading, customerId))
+    yield* groupBy(own, ({ customerId }) => customerId).values()
+    const last = page.at(-1)
+    if (!last || page.length < PAGE_SIZE || isPast(reading, last.customerId)) return
+    after = reading.only === undefined ? nextRead(reading, last.customerId) : last.customerId
   }
 }
 

@@ -39,9 +39,9 @@ export function checkCharge(charge: Charge, { customerId, currency, report }: Ch
 /** Charges on no invoice were billed at 0.00, or a correction downward that turned into a credit note; they have no tax. */
 export const zeroCharges: Check = {
   name: 'charges without an invoice',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listUninvoicedCharges(tx, tx.account, after, limit),
       (charges) => {
         for (const { currency, customerId, ...charge } of charges) {
@@ -64,9 +64,10 @@ export const zeroCharges: Check = {
 /** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key ensures it. */
 export const orphans: Check = {
   name: 'lines of invoices',
-  async run(tx, report, goOn) {
+  isAtOnce: true,
+  async run(tx, report, reading) {
     const charges = await eachPage(
-      goOn,
+      reading,
       (after, limit) => listOrphanCharges(tx, tx.account, after, limit),
       (rows) => {
         for (const { id, of } of rows)
@@ -81,7 +82,7 @@ export const orphans: Check = {
       },
     )
     const taxes = await eachPage(
-      goOn,
+      reading,
       (after, limit) => listOrphanTaxes(tx, tx.account, after, limit),
       (rows) => {
         for (const { of } of rows)

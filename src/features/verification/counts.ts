@@ -4,8 +4,9 @@ import { listCountDifferences } from './counts-queries.ts'
 /** The counts that let deep pages of long lists skip what lies before them. */
 export const counts: Check = {
   name: 'counted lists',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const differences = await listCountDifferences(tx, tx.account)
     for (const { list, block, records, counted } of differences)
       report({

@@ -13,9 +13,9 @@ import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from '
  */
 export const coverage: Check = {
   name: 'days charged twice',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
       async (page) => {
         const ids = page.map(({ id }) => id)

@@ -20,9 +20,9 @@ import {
 
 export const creditNotes: Check = {
   name: 'credit notes',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listNotePage(tx, tx.account, after, limit),
       async (page) => {
         const ids = page.map(({ id }) => id)
@@ -106,9 +106,10 @@ function checkCredited(note: CheckedNote, text: (what: string, stored: string, e
 /** Checks that the credited amount stored with a charge is the sum of its credit note lines, and never more than was charged. */
 export const creditedCharges: Check = {
   name: 'credited charges',
-  async run(tx, report, goOn) {
+  isAtOnce: true,
+  async run(tx, report, reading) {
     const charges = await eachPage(
-      goOn,
+      reading,
       (after, limit) => listCreditedDifferences(tx, tx.account, after, limit),
       (rows) => {
         for (const { id, customerId, currency, netMinor, creditedMinor, givenMinor } of rows) {
@@ -131,7 +132,7 @@ export const creditedCharges: Check = {
       },
     )
     const taxes = await eachPage(
-      goOn,
+      reading,
       (after, limit) => listTaxesTakenTooFar(tx, tx.account, after, limit),
       (rows) => {
         for (const { id, customerId, currency, name, amountMinor, takenMinor } of rows)

@@ -4,8 +4,8 @@ import type { Check } from './difference.ts'
 /** Deliveries of webhooks: each is of an event that is there, about the record by which it is put in order. */
 export const deliveries: Check = {
   name: 'webhook deliveries',
-  async run(tx, report, goOn) {
-    goOn()
+  async run(tx, report, reading) {
+    reading.goOn()
     const differences = await listDeliveryDifferences(tx, tx.account)
     for (const { id, eventId, about, eventAbout } of differences)
       report({

@@ -1,6 +1,6 @@
-import type { GoOn } from '../../platform/duty.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { CheckReading } from './pages.ts'
 
 /** Differences that a verification finds: places where the books do not follow from their own facts. */
 
@@ -50,7 +50,9 @@ export type Report = (difference: Omit<Difference, 'account' | 'check'>) => void
  */
 export interface Check {
   name: string
-  run(tx: Transaction, report: Report, goOn: GoOn): Promise<number>
+  /** It cannot be done for a part of the account. Where a night verifies parts, such checks take turns. */
+  isAtOnce?: true
+  run(tx: Transaction, report: Report, reading: CheckReading): Promise<number>
 }
 
 /** Returns the text of a difference: "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */

@@ -9,9 +9,9 @@ import { eachPage } from './pages.ts'
  */
 export const emandates: Check = {
   name: 'evidence of mandates',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listMandatePage(tx, tx.account, after, limit),
       (page) => {
         for (const mandate of page) checkMandate(mandate, report)

@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import type { LedgerRecordType } from '../../engine/money/postings.ts'
 
 /** Entries that no constraint would let in: they do not balance, or name what the ledger does not know. */
@@ -53,16 +53,35 @@ export interface RecordPlace {
   recordId: Id
 }
 
+const POSTED = fragment`entry_id as "id", customer_id as "customerId", currency, record_type as "recordType", record_id as "recordId", event,
+  is_reversal as "isReversal", debit, credit, tax_name as "taxName", tax_rate as "taxRate", tax_number as "taxNumber",
+  amount_minor as "amountMinor", dated`
+
 /** Entries by customer and record; those of one record of a customer are never parted, however many there are. */
 export const listEntriesOfRecords = (db: Queryable, account: AccountId, after: RecordPlace, limit: number) =>
   db.rows<PostedEntry>(sql`
-    select entry_id as "id", customer_id as "customerId", currency, record_type as "recordType", record_id as "recordId", event,
-           is_reversal as "isReversal", debit, credit, tax_name as "taxName", tax_rate as "taxRate", tax_number as "taxNumber",
-           amount_minor as "amountMinor", dated
+    select ${POSTED}
       from ledger_entries
      where account_id = ${account} and customer_id >= ${after.customerId}
        and (customer_id, record_type, record_id) > (${after.customerId}::bigint, ${after.recordType}::text, ${after.recordId}::bigint)
      order by customer_id, record_type, record_id fetch first (${limit}::bigint) rows with ties`)
+
+/** Lists entries in the order of their identifiers. */
+export const listEntriesSince = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<PostedEntry>(sql`
+    select ${POSTED} from ledger_entries where account_id = ${account} and entry_id > ${after} order by entry_id limit ${limit}`)
+
+/** Lists all entries of a record under one customer. */
+export const listEntriesOfRecord = (
+  db: Queryable,
+  account: AccountId,
+  customer: CustomerId,
+  recordType: LedgerRecordType,
+  recordId: Id,
+) =>
+  db.rows<PostedEntry>(sql`
+    select ${POSTED} from ledger_entries
+     where account_id = ${account} and customer_id = ${customer} and record_type = ${recordType} and record_id = ${recordId}`)
 
 // Records without any entry. Each should have one, unless its amount is 0.
 export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: Id, limit: number) =>

@@ -1,4 +1,3 @@
-import type { GoOn } from '../../platform/duty.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import {
@@ -16,7 +15,9 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { type Check, type Report } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import {
+  listEntriesOfRecord,
   listEntriesOfRecords,
+  listEntriesSince,
   listMalformedEntries,
   listUnpostedAllocations,
   listUnpostedInvoices,
@@ -27,14 +28,15 @@ import {
   type PostedEntry,
   type RecordPlace,
 } from './entries-queries.ts'
-import { eachPage, PAGE_SIZE } from './pages.ts'
+import { eachPage, isRead, nextRead, PAGE_SIZE, type CheckReading } from './pages.ts'
 
 /** Entries that no constraint would let in, had nobody lifted it: each has an amount, two different sides, and words that are known. */
 export const entriesBalance: Check = {
   name: 'ledger balance',
-  run: (tx, report, goOn) =>
+  isAtOnce: true,
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listMalformedEntries(tx, tx.account, after, KNOWN, limit),
       (page) => {
         for (const { id, customerId, event, debit, credit, amountMinor, currency } of page)
@@ -59,19 +61,36 @@ const KNOWN = { words: LEDGER_ACCOUNTS, types: TYPES, events: LEDGER_EVENTS }
  */
 export const ledgerEntries: Check = {
   name: 'ledger entries',
-  async run(tx, report, goOn) {
+  async run(tx, report, reading) {
     let after: RecordPlace = { customerId: -1n, recordType: '', recordId: -1n }
     let looked = 0
     for (;;) {
-      goOn()
+      reading.goOn()
       const page = await listEntriesOfRecords(tx, tx.account, after, PAGE_SIZE)
-      await comparePage(tx, page, report)
-      looked += page.length
+      const own = page.filter(({ customerId }) => isRead(reading, customerId))
+      await comparePage(tx, own, report)
+      looked += own.length
       if (page.length < PAGE_SIZE) break
-      after = page.at(-1)!
+      after = behind(reading, page.at(-1)!)
     }
-    for (const type of TYPES) await compareUnposted(tx, type, report, goOn)
+    if (reading.part) looked += await compareSince(tx, reading.part.since, report, reading)
     return looked
+  },
+}
+
+/** Returns the place behind which reading goes on: that of the last entry, or the customers whose turn it is next. */
+function behind(reading: CheckReading, last: RecordPlace): RecordPlace {
+  if (isRead(reading, last.customerId)) return last
+  return { customerId: nextRead(reading, last.customerId) + 1n, recordType: '', recordId: -1n }
+}
+
+/** No record that stands for entries is without any. */
+export const unposted: Check = {
+  name: ledgerEntries.name,
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    for (const type of TYPES) await compareUnposted(tx, type, report, reading)
+    return 0
   },
 }
 
@@ -81,8 +100,35 @@ async function comparePage(tx: Transaction, page: readonly PostedEntry[], report
     // Another check reports types that are not known.
     if (!expectedOf) continue
     const expected = await expectedOf(tx, [...new Set(entries.map(({ recordId }) => recordId))])
-    for (const own of groupBy(entries, ({ customerId, recordId }) => `${customerId} ${recordId}`).values())
-      compareRecord(own, expected.get(own[0]!.recordId), report)
+    for (const own of byRecord(entries)) compareRecord(own, expected.get(own[0]!.recordId), report)
+  }
+}
+
+const byRecord = (entries: readonly PostedEntry[]) =>
+  groupBy(entries, ({ customerId, recordType, recordId }) => `${customerId} ${recordType} ${recordId}`).values()
+
+/**
+ * Compares what was posted from an entry on with its records. Entries of one record are read a page at a time, and without those of before: what
+ * does not agree so is compared again with all its entries, so that nothing is reported for being read in part.
+ */
+async function compareSince(tx: Transaction, since: Id, report: Report, reading: CheckReading): Promise<number> {
+  let after = since - 1n
+  let looked = 0
+  for (;;) {
+    reading.goOn()
+    const page = await listEntriesSince(tx, tx.account, after, PAGE_SIZE)
+    const doubtful = new Map<string, PostedEntry>()
+    await comparePage(tx, page, ({ customerId, recordType, recordId }) => {
+      const one = page.find((entry) => entry.recordType === recordType && entry.recordId === recordId)
+      doubtful.set(`${customerId} ${recordType} ${recordId}`, one!)
+    })
+    for (const { customerId, recordType, recordId } of doubtful.values()) {
+      reading.goOn()
+      await comparePage(tx, await listEntriesOfRecord(tx, tx.account, customerId, recordType, recordId), report)
+    }
+    looked += page.length
+    if (page.length < PAGE_SIZE) return looked
+    after = page.at(-1)!.id
   }
 }
 
@@ -97,9 +143,9 @@ const UNPOSTED: Readonly<
   settlement: listUnpostedSettlements,
 }
 
-const compareUnposted = (tx: Transaction, type: LedgerRecordType, report: Report, goOn: GoOn) =>
+const compareUnposted = (tx: Transaction, type: LedgerRecordType, report: Report, reading: CheckReading) =>
   eachPage(
-    goOn,
+    reading,
     (after, limit) => UNPOSTED[type](tx, tx.account, after, limit),
     async (page) => {
       const expected = await EXPECTED[type](

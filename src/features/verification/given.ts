@@ -12,9 +12,9 @@ import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 
 export const payments: Check = {
   name: 'payments',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listPaymentPage(tx, tx.account, after, limit),
       (page) => {
         for (const payment of page) checkPayment(payment, report)
@@ -44,9 +44,9 @@ function checkPayment(payment: CheckedPayment, report: Report): void {
 
 export const positives: Check = {
   name: 'positive adjustments',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listPositivePage(tx, tx.account, after, limit),
       async (page) => {
         const sums = await listAppliedTo(

@@ -2,7 +2,7 @@ import type { OwedKind } from '../../engine/money/allocating.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 export interface CheckedInvoice {
   id: InvoiceId
@@ -23,6 +23,30 @@ export interface CheckedInvoice {
 }
 
 export const listInvoicePage = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
+  listChecked(
+    db,
+    account,
+    fragment`select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}`,
+  )
+
+export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
+  listChecked(
+    db,
+    account,
+    fragment`select * from invoices where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`,
+  )
+
+/** Lists entries behind another, each with the invoice that it or its allocation is about; null where it is about none. */
+export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id; invoiceId: InvoiceId | null }>(sql`
+    select e.entry_id as "id", case when e.record_type = 'invoice' then e.record_id else l.owed_id end as "invoiceId"
+      from (select entry_id, record_type, record_id from ledger_entries
+             where account_id = ${account} and entry_id > ${after} order by entry_id limit ${limit}) e
+      left join allocations l
+        on e.record_type = 'allocation' and l.account_id = ${account} and l.allocation_id = e.record_id and l.owed_kind = 'invoice'
+     order by e.entry_id`)
+
+const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
   db.rows<CheckedInvoice>(sql`
     select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.currency, i.issued_at is not null as "isIssued",
            i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
@@ -32,7 +56,7 @@ export const listInvoicePage = (db: Queryable, account: AccountId, after: Invoic
              where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
              where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen"
-      from (select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) i
+      from (${chosen}) i
       join accounts a on a.account_id = ${account}
       left join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
      order by i.invoice_id`)

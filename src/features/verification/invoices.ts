@@ -2,10 +2,11 @@ import { groupBy } from '../../kernel/grouping.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
 import { type Check, type Report } from './difference.ts'
-import { eachPage } from './pages.ts'
+import { eachPage, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
 import {
   type AppliedTo,
   type CheckedInvoice,
@@ -14,35 +15,63 @@ import {
   listCreditedOf,
   listCheckedTaxes,
   listInvoicePage,
+  listInvoicesOf,
+  listInvoicesPosted,
 } from './invoices-queries.ts'
 
 /** Invoices follow from their lines: every charge, every tax and its shares, the total, and what is allocated to it. */
 
 export const invoices: Check = {
   name: 'invoices',
-  run: (tx, report, goOn) =>
-    eachPage(
-      goOn,
+  run: async (tx, report, reading) =>
+    (await eachPage(
+      reading,
       (after, limit) => listInvoicePage(tx, tx.account, after, limit),
-      async (page) => {
-        const ids = page.map(({ id }) => id)
-        const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
-        const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
-        const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
-        const credited = new Map((await listCreditedOf(tx, tx.account, ids)).map((sum) => [sum.id, sum.creditedMinor]))
-        for (const invoice of page)
-          checkInvoice(
-            {
-              invoice,
-              charges: charges.get(invoice.id) ?? [],
-              taxes: taxes.get(invoice.id) ?? [],
-              applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
-              creditedMinor: credited.get(invoice.id) ?? 0n,
-            },
-            report,
-          )
+      (page) => checkPage(tx, page, report),
+    )) + (reading.part ? await checkPosted(tx, reading.part, report, reading) : 0),
+}
+
+/** Checks invoices of other nights to which something was posted. */
+async function checkPosted(
+  tx: Transaction,
+  { since, ends }: Part,
+  report: Report,
+  reading: CheckReading,
+): Promise<number> {
+  const last = ends[`${invoices.name} 0`]
+  let after = since - 1n
+  let looked = 0
+  for (;;) {
+    reading.goOn()
+    const entries = await listInvoicesPosted(tx, tx.account, after, PAGE_SIZE)
+    const ids = entries.flatMap(({ invoiceId }) =>
+      invoiceId !== null && !isRead(reading, invoiceId, last) ? [invoiceId] : [],
+    )
+    const page = await listInvoicesOf(tx, tx.account, [...new Set(ids)])
+    await checkPage(tx, page, report)
+    looked += page.length
+    if (entries.length < PAGE_SIZE) return looked
+    after = entries.at(-1)!.id
+  }
+}
+
+async function checkPage(tx: Transaction, page: readonly CheckedInvoice[], report: Report): Promise<void> {
+  const ids = page.map(({ id }) => id)
+  const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
+  const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
+  const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
+  const credited = new Map((await listCreditedOf(tx, tx.account, ids)).map((sum) => [sum.id, sum.creditedMinor]))
+  for (const invoice of page)
+    checkInvoice(
+      {
+        invoice,
+        charges: charges.get(invoice.id) ?? [],
+        taxes: taxes.get(invoice.id) ?? [],
+        applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
+        creditedMinor: credited.get(invoice.id) ?? 0n,
       },
-    ),
+      report,
+    )
 }
 
 export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = {

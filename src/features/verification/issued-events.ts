@@ -4,8 +4,9 @@ import { countIssuedInvoices, listEventsDifferences, listEventsTwice } from './i
 /** Events of issued invoices: each row of them is that of invoices which are there, no identifier is given twice, and there is one for each invoice. */
 export const issuedEvents: Check = {
   name: 'events of invoices',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const differences = await listEventsDifferences(tx, tx.account)
     for (const { firstInvoiceId, events, invoices } of differences)
       report({
@@ -16,7 +17,7 @@ export const issuedEvents: Check = {
         stored: String(events),
         expected: String(invoices),
       })
-    goOn()
+    reading.goOn()
     const twice = await listEventsTwice(tx, tx.account)
     for (const { firstInvoiceId, last, next } of twice)
       report({
@@ -27,7 +28,7 @@ export const issuedEvents: Check = {
         stored: String(last),
         expected: `less than ${next}, which is another event`,
       })
-    goOn()
+    reading.goOn()
     const { invoices, events } = await countIssuedInvoices(tx, tx.account)
     if (invoices !== events)
       report({

@@ -5,8 +5,9 @@ import { listDayDifferences } from './ledger-days-queries.ts'
 /** Sums of the ledger by day, from which reports are read: each is what the entries below their mark come to. */
 export const ledgerDays: Check = {
   name: 'ledger days',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const differences = await listDayDifferences(tx, tx.account)
     for (const { dated, currency, debit, credit, taxName, storedMinor, postedMinor } of differences)
       report({

@@ -2,6 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import type { Part } from './pages.ts'
 import type { Figure } from '../../platform/metrics.ts'
 
 /** The nightly verification: who waits for it, and what it found. */
@@ -22,11 +23,37 @@ export const isVerified = async (tx: Transaction, since: Instant): Promise<boole
     sql`select from verifications where account_id = ${tx.account} and finished_at >= ${since}::timestamptz`,
   )) !== undefined
 
-/** Keeps when the account was verified, and how many differences there were. */
-export const finishVerification = (tx: Transaction, at: Instant, differences: number) =>
+/** Keeps when the account was verified, how many differences there were, and where the next night goes on; null begins with everything. */
+export const finishVerification = (tx: Transaction, at: Instant, differences: number, progress: Part | null) =>
   tx.rows(sql`
-    insert into verifications (account_id, finished_at, differences) values (${tx.account}, ${at}::timestamptz, ${differences})
-    on conflict (account_id) do update set finished_at = excluded.finished_at, differences = excluded.differences`)
+    insert into verifications (account_id, finished_at, differences, progress)
+    values (${tx.account}, ${at}::timestamptz, ${differences}, ${progress && JSON.stringify(progress, bigintsAsText)}::jsonb)
+    on conflict (account_id) do update
+      set finished_at = excluded.finished_at, differences = excluded.differences, progress = excluded.progress`)
+
+const bigintsAsText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+/** Finds where the verification of the account goes on; undefined where it begins with everything. */
+export async function findProgress(tx: Transaction): Promise<Part | undefined> {
+  const row = await firstRow<{ progress: { turn: number; since: string; ends: Record<string, string> } | null }>(
+    tx,
+    sql`select progress from verifications where account_id = ${tx.account}`,
+  )
+  if (!row?.progress) return undefined
+  const { turn, since, ends } = row.progress
+  return {
+    turn: Number(turn),
+    since: BigInt(since),
+    ends: Object.fromEntries(Object.entries(ends).map(([list, last]) => [list, BigInt(last)])),
+  }
+}
+
+/** Reports whether the ledger has more entries than a number; it reads no more than that many. */
+export const hasEntries = async (tx: Transaction, above: number): Promise<boolean> =>
+  (await firstRow(
+    tx,
+    sql`select from ledger_entries where account_id = ${tx.account} order by entry_id offset ${above} limit 1`,
+  )) !== undefined
 
 /** Lists the figures of the nightly verification for /metrics, whichever process ran it; none before its first night. */
 export const listVerificationFigures = (db: Queryable) =>

@@ -5,13 +5,23 @@ import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import type { RealClock } from '../../kernel/context.ts'
+import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
 import type { Difference } from './difference.ts'
-import { finishVerification, isVerified, listAccountsToVerify, VERIFICATION } from './nightly-queries.ts'
+import {
+  findProgress,
+  finishVerification,
+  hasEntries,
+  isVerified,
+  listAccountsToVerify,
+  VERIFICATION,
+} from './nightly-queries.ts'
+import { NIGHTS, type Part } from './pages.ts'
 import { verifyAccount, type Verification } from './verify.ts'
 
 /**
- * The nightly verification: every account once a night, by whichever worker comes first. What it found is kept for /metrics. Chains of the
+ * The nightly verification: every account once a night, by whichever worker comes first; a large one what was posted since its last clean night
+ * and one part in NIGHTS of all the rest. What it found is kept for /metrics. Chains of the
  * ledger that hold are sealed as they are; those that do not are left under the seal that shows it.
  */
 
@@ -20,10 +30,14 @@ const DAY_MS = 24 * HOUR_MS
 /** Nights are those of UTC: accounts begin their days at many hours, and their billing has the machine then. */
 const NIGHT_BEGINS_MS = 2 * HOUR_MS
 const NIGHT_LASTS_MS = 4 * HOUR_MS
+/** A night verifies so many entries and their documents in less than a minute, so that smaller accounts are verified whole. */
+const PART_ABOVE = 200_000
 
 export interface NightlyDeps {
   db: Database
   realClock: RealClock
+  /** Entries of the ledger above which an account is verified in parts; unless it is given, PART_ABOVE. */
+  partAbove?: number
   /** Called with each difference. The log must not contain amounts of a customer's books. */
   onDifference(difference: Difference): void
   onVerified(verification: Verification): void
@@ -80,19 +94,29 @@ async function leaseUnverified(tx: Transaction, since: Instant): Promise<Lease |
   return undefined
 }
 
+/** Returns what of an account this night verifies: undefined, which is everything, where it is small or its last night was not clean. */
+const partOf = (db: Database, account: AccountId, above: number): Promise<Part | undefined> =>
+  db.transaction(account, async (tx) => ((await hasEntries(tx, above)) ? findProgress(tx) : undefined))
+
 async function verifyAndSeal(
-  { db, realClock, onDifference, onSealed }: NightlyDeps,
+  { db, realClock, partAbove = PART_ABOVE, onDifference, onSealed }: NightlyDeps,
   account: AccountId,
   lease: Lease,
   goOn: GoOn,
 ): Promise<Verification> {
-  const found = await verifyAccount(db, account, onDifference, goOn)
+  // Before the snapshot: whatever is posted below it is seen.
+  const below = await takeLedgerMark(db.unscoped)
+  const part = await partOf(db, account, partAbove)
+  const found = await verifyAccount(db, account, onDifference, { goOn, part })
   if (found.isChained) {
     const sealed = await sealLedger(db, account, instantOf(realClock()))
     if (sealed) onSealed(account, sealed)
   }
   await db.transaction(account, async (tx) => {
-    await finishVerification(tx, instantOf(realClock()), found.differences)
+    const { differences, ends } = found
+    // Parts follow a clean night only: what differs is found again each night until it is mended.
+    const progress = differences > 0 ? null : { turn: part ? (part.turn + 1) % NIGHTS : 0, since: below, ends }
+    await finishVerification(tx, instantOf(realClock()), differences, progress)
     await releaseLease(tx, lease)
   })
   return found

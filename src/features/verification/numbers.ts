@@ -23,8 +23,9 @@ const GAPS_MAX = 1000
 
 export const invoiceNumbers: Check = {
   name: 'invoice numbers',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const { account } = tx
     const { nextInvoiceNumber } = await getCounters(tx, account)
     const { last, count } = await getNumberEnds(tx, account)
@@ -79,8 +80,9 @@ export function unexplainedOf(
 
 export const creditNumbers: Check = {
   name: 'credit note numbers',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const { account } = tx
     const { nextCreditNumber } = await getCounters(tx, account)
     const gaps = await listCreditGaps(tx, account, nextCreditNumber, GAPS_MAX)

@@ -4,20 +4,72 @@ import type { Id } from '../../kernel/ids.ts'
 /** Records a statement reads at once: memory is bounded by this, whatever the size of the account. */
 export const PAGE_SIZE = 1000
 
+/** In so many clean nights everything is verified once, whatever the size of the account. */
+export const NIGHTS = 7
+
+/** Identifiers that take their turn together: many pages, so that few are read in vain, and few of what an account has. */
+const BLOCK = 16_384n
+
+/** A part of an account, as one night verifies it. */
+export interface Part {
+  /** From 0 until NIGHTS: of every list the blocks whose turn it is. */
+  turn: number
+  /** Identifier of the ledger: entries from it on are new since the last clean night. */
+  since: Id
+  /** Last record that the last clean night saw of each list; what lies behind is new. */
+  ends: Ends
+}
+
+/** By check and place of the list in it. */
+export type Ends = Readonly<Record<string, Id>>
+
+/** How a check reads: all, or a part. */
+export interface CheckReading {
+  /** Called between pages; throws to end the work. */
+  goOn: GoOn
+  /** Undefined where everything is read. */
+  part: Part | undefined
+  /** Takes the last record that was there of the check's next list; returns the one that the last clean night saw, if there was one. */
+  endOf(): { before: Id | undefined; keep: (last: Id) => void }
+}
+
+const isTurn = (part: Part, id: Id): boolean => (id / BLOCK) % BigInt(NIGHTS) === BigInt(part.turn)
+
+/** Reports whether a record is read: all are, or those whose turn it is and those behind the last that a clean night saw. */
+export const isRead = ({ part }: Pick<CheckReading, 'part'>, id: Id, before?: Id): boolean =>
+  part === undefined || isTurn(part, id) || (before !== undefined && id > before)
+
+/** Returns the identifier behind which reading goes on after one: the same, or the end of the blocks whose turn it is not. */
+export function nextRead(reading: Pick<CheckReading, 'part'>, after: Id, before?: Id): Id {
+  const { part } = reading
+  const next = after + 1n
+  if (part === undefined || isRead(reading, next, before)) return after
+  const round = BigInt(NIGHTS)
+  const ahead = (BigInt(part.turn) - ((next / BLOCK) % round) + round) % round
+  const begin = (next / BLOCK + ahead) * BLOCK - 1n
+  return before !== undefined && before < begin ? before : begin
+}
+
 /** Goes through records in the order of their identifiers, a page at a time; answers how many there were. */
 export async function eachPage<Row extends { id: Id }>(
-  goOn: GoOn,
+  reading: CheckReading,
   read: (after: Id, limit: number) => Promise<readonly Row[]>,
   look: (rows: readonly Row[]) => Promise<void> | void,
 ): Promise<number> {
-  let after: Id = 0n
+  const { before, keep } = reading.endOf()
+  let after = nextRead(reading, 0n, before)
   let count = 0
+  let last = 0n
   for (;;) {
-    goOn()
-    const rows = await read(after, PAGE_SIZE)
+    reading.goOn()
+    const page = await read(after, PAGE_SIZE)
+    const rows = reading.part === undefined ? page : page.filter(({ id }) => isRead(reading, id, before))
     if (rows.length > 0) await look(rows)
     count += rows.length
-    if (rows.length < PAGE_SIZE) return count
-    after = rows.at(-1)!.id
+    last = page.at(-1)?.id ?? last
+    if (page.length < PAGE_SIZE) break
+    after = nextRead(reading, last, before)
   }
+  keep(before !== undefined && before > last ? before : last)
+  return count
 }

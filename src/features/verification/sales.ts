@@ -6,9 +6,9 @@ import { type CheckedSale, listSalePage } from './sales-queries.ts'
 /** Checks that the charge of a capture session is one payment once a customer has it, and none before or when it was given back. */
 export const sales: Check = {
   name: 'sales of capture sessions',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listSalePage(tx, tx.account, after, limit),
       (page) => {
         for (const sale of page) checkSale(sale, report)

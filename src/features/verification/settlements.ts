@@ -33,9 +33,9 @@ import {
  */
 export const settlements: Check = {
   name: 'settlements',
-  async run(tx, report, goOn) {
+  async run(tx, report, reading) {
     const count = await eachPage(
-      goOn,
+      reading,
       (after, limit) => listSettlementPage(tx, tx.account, after, limit),
       (page) => checkPage(tx, page, report),
     )
@@ -45,17 +45,17 @@ export const settlements: Check = {
     ] as const
     for (const [recordType, list] of sums)
       await eachPage(
-        goOn,
+        reading,
         (after, limit) => list(tx, tx.account, after, limit),
         (rows) => rows.forEach((row) => reportSum(recordType, row, report)),
       )
     await eachPage(
-      goOn,
+      reading,
       (after, limit) => listOverRelieved(tx, tx.account, after, limit),
       (rows) => rows.forEach((row) => reportRelieved(row, report)),
     )
     await eachPage(
-      goOn,
+      reading,
       (after, limit) => listEndedWrong(tx, tx.account, after, limit),
       (rows) => rows.forEach((row) => reportEnded(row, report)),
     )

@@ -6,8 +6,9 @@ import { type CheckedTaxDay, listTaxDayDifferences } from './tax-days-queries.ts
 /** Sums of what invoices of a day were taxed on, from which the report of taxes is read: each is what its invoices come to. */
 export const taxDays: Check = {
   name: 'tax days',
-  async run(tx, report, goOn) {
-    goOn()
+  isAtOnce: true,
+  async run(tx, report, reading) {
+    reading.goOn()
     const differences = await listTaxDayDifferences(tx, tx.account)
     for (const day of differences) {
       const text = (base: bigint, output: bigint) =>

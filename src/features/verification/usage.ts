@@ -7,9 +7,9 @@ import { listUsageDifferences } from './usage-queries.ts'
 /** Checks that the invoiced quantity of a usage cycle is that of its last charge, from which the difference for late usage is counted. */
 export const usageCycles: Check = {
   name: 'usage cycles',
-  run: (tx, report, goOn) =>
+  run: (tx, report, reading) =>
     eachPage(
-      goOn,
+      reading,
       (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
       async (page) => {
         const ids = page.map(({ id }) => id)

@@ -12,10 +12,11 @@ import { creditedCharges, creditNotes } from './credits.ts'
 import { deliveries } from './deliveries.ts'
 import type { Check, Difference } from './difference.ts'
 import { emandates } from './emandates.ts'
-import { entriesBalance, ledgerEntries } from './entries.ts'
+import { entriesBalance, ledgerEntries, unposted } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
 import { issuedEvents } from './issued-events.ts'
+import { type Ends, NIGHTS, type Part } from './pages.ts'
 import { ledgerDays } from './ledger-days.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
@@ -49,6 +50,7 @@ const CHECKS: readonly Check[] = [
   balances,
   entriesBalance,
   ledgerEntries,
+  unposted,
   ledgerDays,
   taxDays,
   ledgerChain,
@@ -69,25 +71,47 @@ export interface Verification {
   invoices: number
   /** Nothing differs in the chains of the ledger, so that they may be sealed as they are. */
   isChained: boolean
+  /** Everything was verified, not a part of it. */
+  isWhole: boolean
+  /** Last record that was there of each list. */
+  ends: Ends
 }
 
-/** Verifies one account and reports each difference as it is found. `goOn` is called between pages and may throw to end the work. */
+/** How an account is verified. */
+export interface Verifying {
+  /** Called between pages; may throw to end the work. */
+  goOn?: GoOn
+  /** Everything is verified unless a part is named. */
+  part?: Part | undefined
+}
+
+/** Verifies one account and reports each difference as it is found. */
 export const verifyAccount = (
   db: Pick<Database, 'transaction'>,
   account: AccountId,
   report: (difference: Difference) => void,
-  goOn: GoOn = () => {},
+  how: Verifying = {},
 ): Promise<Verification> =>
-  db.transaction(account, (tx) => runChecks(tx, report, goOn), {
+  db.transaction(account, (tx) => runChecks(tx, report, how), {
     isolation: 'repeatable read',
     statementMs: WHOLE_STATEMENT_MS,
     boundMs: WHOLE_STATEMENT_MS,
   })
 
-async function runChecks(tx: Transaction, report: (difference: Difference) => void, goOn: GoOn): Promise<Verification> {
+/** Checks that cannot be done in parts, each in its turn. */
+const AT_ONCE = CHECKS.filter(({ isAtOnce }) => isAtOnce)
+
+async function runChecks(
+  tx: Transaction,
+  report: (difference: Difference) => void,
+  { goOn = () => {}, part }: Verifying,
+): Promise<Verification> {
   await makeReadOnly(tx)
-  const found: Verification = { account: tx.account, differences: 0, invoices: 0, isChained: true }
+  const ends: Record<string, bigint> = {}
+  const found = { account: tx.account, differences: 0, invoices: 0, isChained: true, isWhole: part === undefined, ends }
   for (const check of CHECKS) {
+    if (part && check.isAtOnce && AT_ONCE.indexOf(check) % NIGHTS !== part.turn) continue
+    let lists = 0
     const looked = await check.run(
       tx,
       (difference) => {
@@ -95,7 +119,14 @@ async function runChecks(tx: Transaction, report: (difference: Difference) => vo
         if (check === ledgerChain) found.isChained = false
         report({ ...difference, account: tx.account, check: check.name })
       },
-      goOn,
+      {
+        goOn,
+        part: check.isAtOnce ? undefined : part,
+        endOf() {
+          const list = `${check.name} ${lists++}`
+          return { before: part?.ends[list], keep: (last) => (ends[list] = last) }
+        },
+      },
     )
     if (check === invoices) found.invoices = looked
   }
