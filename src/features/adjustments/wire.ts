@@ -74,7 +74,7 @@ const pageShape = recordShape<{ rows: readonly ListedAdjustment[] }>()('Adjustme
 export const adjustmentsShape = {
   list: {
     schema: pageShape.schema,
-    write: (rows: readonly ListedAdjustment[], writing: Writing) => pageShape.write({ rows }, writing),
+    bytes: (rows: readonly ListedAdjustment[], writing: Writing) => Buffer.from(pageShape.write({ rows }, writing)),
   },
 }
 

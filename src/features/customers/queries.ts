@@ -16,6 +16,7 @@ import {
   onlyWith,
   sql,
 } from '../../platform/database/sql.ts'
+import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { type CustomerInput, CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fields.ts'
 
@@ -199,12 +200,14 @@ const listPage = (
   today: IsoDate,
   found?: FoundRecords,
 ) =>
-  db.rows<CustomerView>(sql`
+  db.rows<CustomerView>(
+    asTexts(sql`
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)} from (
       select * from customers c where c.account_id = ${account} ${onward(start, 'c.customer_id')} ${conditions(account, filter, found)}
        order by c.customer_id ${inPage(start, limit)}) c
       ${primaryMethod(account)}
-     order by c.customer_id ${direction(start)}`)
+     order by c.customer_id ${direction(start)}`),
+  )
 
 export const countCustomers = async (db: Queryable, account: AccountId, filter: CustomerFilter) => {
   const { words } = filter
@@ -222,12 +225,23 @@ export const listLocales = (tx: Transaction, ids: readonly CustomerId[]) =>
     select customer_id as "id", locale from customers
      where account_id = ${tx.account} and customer_id = any(${arrayLiteral(ids)}::bigint[])`)
 
-/** Lists customers by identifier, in the order given; unknown ones are left out. */
-export const listCustomersByIds = (db: Queryable, account: AccountId, ids: readonly bigint[], today: IsoDate) =>
-  db.rows<CustomerView>(sql`
+/** Lists customers by identifier, in the order given; unknown ones are left out. `areTexts`: as text rows, for answers that are written at once. */
+export const listCustomersByIds = (
+  db: Queryable,
+  account: AccountId,
+  ids: readonly bigint[],
+  today: IsoDate,
+  areTexts?: boolean,
+) =>
+  db.rows<CustomerView>(
+    inTexts(
+      areTexts,
+      sql`
     select ${CUSTOMER_COLUMNS}, ${counted(account, today)}
       from unnest(${`{${ids.join(',')}}`}::bigint[]) with ordinality as wanted(id, place)
-      join customers c on c.account_id = ${account} and c.customer_id = wanted.id ${primaryMethod(account)} order by wanted.place`)
+      join customers c on c.account_id = ${account} and c.customer_id = wanted.id ${primaryMethod(account)} order by wanted.place`,
+    ),
+  )
 
 type Settable = Omit<CustomerInput, 'reference'> & { reference: string | null }
 

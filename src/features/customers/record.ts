@@ -60,7 +60,7 @@ export async function writeCustomerRecord(
   assert(view, `customer ${id} exists`)
   if (view.customValues === null) return customerKind.write(view, context)
   const labels = await listCustomLabels(db, context.account.id)
-  return customerWithFieldsShape.write({ ...view, labels }, writingOf(context))
+  return customerWithFieldsShape.write({ customer: view, labels }, writingOf(context))
 }
 
 /** Records a change of a customer with its fields as they now are; `known` saves reading them. */

@@ -49,7 +49,7 @@ const reading: Operation[] = [
     out: customerWithFieldsShape,
     complete: async (db, { account }, customers) => {
       const labels = await listCustomLabels(db, account.id)
-      return customers.map((customer) => ({ ...customer, labels }))
+      return customers.map((customer) => ({ customer, labels }))
     },
   }),
   readOperation({
@@ -67,7 +67,7 @@ const reading: Operation[] = [
     success: { status: 200, schema: customerByIdShape.list.schema },
     read: async (db, context, { body, query, url }) => {
       const ids = [...new Set(body.ids.filter((id) => id !== null))]
-      const customers = await listCustomersByIds(db, context.account.id, ids, context.moment.today)
+      const customers = await listCustomersByIds(db, context.account.id, ids, context.moment.today, true)
       const page = body.page ?? query.page ?? null
       const page_size = body.page_size ?? query.page_size ?? null
       return memoryAnswer(customers, customerByIdShape, context, { page, page_size }, url)

@@ -1,6 +1,5 @@
 import { search } from '../../platform/wire/search.ts'
 import { firstOfNextMonth } from '../../kernel/calendar.ts'
-import { digitsOf } from '../../kernel/currencies.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { EXEMPT_CATEGORIES } from '../../kernel/tax.ts'
 import { VAT_NUMBER_STATUSES, vatNumberStatus } from '../../kernel/vat-numbers.ts'
@@ -8,7 +7,7 @@ import { dateWithOffset } from '../../kernel/zone.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { customerStatus } from '../../engine/status.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { type Column, type Columns, recordShape } from '../../platform/wire/columns.ts'
+import { type Column, columnIn, type Columns, own, ownAmount, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, email, flag, languageTag, reference, text, whole } from '../../platform/wire/fields.ts'
 import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
 import {
@@ -22,14 +21,12 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import {
-  minorDigits,
   orNull,
   outDate,
   outFlag,
   outId,
   outInteger,
   outList,
-  outNumber,
   outObject,
   outText,
   outWord,
@@ -64,7 +61,7 @@ const set = <P extends AnyProperty, K extends SetEntry<P>['of']>(
   property: P,
   out: Shape<CustomerInput[K]>,
   { blank = null, isKept = false }: { blank?: CustomerInput[K] | null; isKept?: boolean } = {},
-): SetEntry<P> => ({ of, in: property, column: [out, (c) => c[of]], blank, isKept })
+): SetEntry<P> => ({ of, in: property, column: own(out, of), blank, isKept })
 
 type TextField = {
   [K in keyof CustomerInput]: CustomerInput[K] extends string | null
@@ -80,9 +77,11 @@ const computed = <T>(shape: Shape<T>, valueOf: Column<CustomerView, T>[1]): { co
   column: [shape, valueOf],
 })
 
+const kept = (column: Column<CustomerView>): { column: Column<CustomerView> } => ({ column })
+
 /** The fields of a customer under their names in the interface, in the order in which they are written. */
 const ENTRIES = {
-  customerID: computed(outId(), ({ id }) => id),
+  customerID: kept(own(outId(), 'id')),
   Reference: set('reference', optional(text()), outText()),
   isCompany: set('isCompany', optional(flag()), outFlag(), { blank: false }),
   Name: set('name', required(text()), outText()),
@@ -109,9 +108,9 @@ const ENTRIES = {
   countryStateID: set('countryStateId', optional(reference()), orNull(outId())),
   PrimaryGatewayID: set('primaryGatewayId', optional(reference()), orNull(outId())),
   CurrencyCode: set('currency', optional(currencyCode()), outText()),
-  CreatedDate: computed(outDate('Instant'), (c) => c.createdAt),
+  CreatedDate: kept(own(outDate('Instant'), 'createdAt')),
   isSuspended: computed(outFlag(), (c) => c.suspendedAt !== null),
-  SuspendedDate: computed(orNull(outDate('Instant')), (c) => c.suspendedAt),
+  SuspendedDate: kept(own(orNull(outDate('Instant')), 'suspendedAt')),
   isActive: computed(outFlag(), (c) => c.archivedAt === null),
   comp_status: computed(outWord(CUSTOMER_STATUSES), (c) =>
     customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
@@ -125,10 +124,8 @@ const ENTRIES = {
   ),
   TaxReason: set('taxReason', optional(text()), orNull(outText()), { isKept: true }),
   PaymentMethod: set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
-  ActiveSubs: computed(outInteger(), (c) => c.activeSubscriptions),
-  Balance: computed(outNumber('What the customer owes in its own currency'), (c) =>
-    minorDigits(c.balanceMinor, digitsOf(c.currency)),
-  ),
+  ActiveSubs: kept(own(outInteger(), 'activeSubscriptions')),
+  Balance: kept(ownAmount('balanceMinor', 'What the customer owes in its own currency')),
   autoSendInvoice: set('autoSendInvoice', optional(flag()), outFlag(), { blank: true }),
   autoSendStatement: set('autoSendStatement', optional(flag()), outFlag(), { blank: false }),
   StatementDate: computed(orNull(outDate('Calendar date')), (c, { today, timeZone }) =>
@@ -183,15 +180,18 @@ export const customerByIdShape = recordShape<CustomerView>()('CustomerById', {
 })
 
 /** A customer with the labels of its account, which CustomFields shows with the customer's values. */
-export interface LabelledCustomer extends CustomerView {
+interface LabelledCustomer {
+  customer: CustomerView
   labels: readonly CustomLabel[]
 }
 
 export const customerWithFieldsShape = recordShape<LabelledCustomer>()('CustomerWithCustomFields', {
-  ...(columns as Columns<LabelledCustomer>),
+  ...(Object.fromEntries(
+    ALL.map(([name, { column }]) => [name, columnIn('customer', column)]),
+  ) as Columns<LabelledCustomer>),
   CustomFields: [
     outList(outObject({ Key: outText(), Value: orNull(outText()) })),
-    ({ labels, customValues }) =>
+    ({ labels, customer: { customValues } }) =>
       labels.map(({ id, label }) => ({ Key: label, Value: customValues?.[String(id)] ?? null })),
   ],
 })

@@ -53,7 +53,7 @@ export async function writeIssuedRecords(
   const invoices = await listFrozenInvoices(db, account.id, [...eventOf.keys()])
   const frozenOfInvoice = new Map(invoices.map((invoice) => [invoice.id, invoice]))
   const inOrder = invoices.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const parts = await loadWithCustomers(db, account.id, inOrder, moment.today, PARTS_AT_A_TIME)
+  const parts = await loadWithCustomers(db, account.id, inOrder, moment.today, { linesMax: PARTS_AT_A_TIME })
   return new Map(
     parts.map(({ invoice: { id }, customer, charges, taxes }) => {
       const event = eventOf.get(id) as IssuedEvent

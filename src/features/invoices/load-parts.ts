@@ -9,6 +9,7 @@ import {
   type AppliedMoney,
   findInvoice,
   type Invoice,
+  type LinesRead,
   listAppliedMoney,
   listCharges,
   listInvoiceTaxes,
@@ -35,17 +36,18 @@ export async function loadLines(
   db: Queryable,
   account: AccountId,
   invoices: readonly Invoice[],
-  linesMax?: number,
+  read: LinesRead = {},
 ): Promise<Omit<InvoiceParts, 'customer'>[]> {
   if (invoices.length === 0) return []
+  const { linesMax } = read
   const ids = invoices.map(({ id }) => id)
   const [charges, taxes] = await Promise.all([
-    listCharges(db, account, ids, linesMax === undefined ? undefined : linesMax + 1),
-    listInvoiceTaxes(db, account, ids),
+    listCharges(db, account, ids, { ...read, linesMax: linesMax === undefined ? undefined : linesMax + 1 }),
+    listInvoiceTaxes(db, account, ids, read),
   ])
   const cutId = linesMax !== undefined && charges.length > linesMax ? charges.at(-1)?.invoiceId : undefined
   const whole = cutId === undefined ? invoices : invoices.filter(({ id }) => id < cutId)
-  if (whole.length === 0) return loadLines(db, account, invoices.slice(0, 1))
+  if (whole.length === 0) return loadLines(db, account, invoices.slice(0, 1), { ...read, linesMax: undefined })
   const chargesOf = byInvoice(charges)
   const taxesOf = byInvoice(taxes)
   return whole.map((invoice) => ({
@@ -90,12 +92,12 @@ export async function loadWithCustomers(
   account: AccountId,
   invoices: readonly Invoice[],
   today: IsoDate,
-  linesMax?: number,
+  read: LinesRead = {},
 ): Promise<Omit<InvoiceParts, 'applied'>[]> {
   const customerIds = [...new Set(invoices.map(({ customerId }) => customerId))]
   const [lines, customers] = await Promise.all([
-    loadLines(db, account, invoices, linesMax),
-    listCustomersByIds(db, account, customerIds, today),
+    loadLines(db, account, invoices, read),
+    listCustomersByIds(db, account, customerIds, today, read.areTexts),
   ])
   const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
   return lines.map((parts) => {
@@ -150,7 +152,7 @@ async function loadFirstParts(
   today: IsoDate,
 ): Promise<(InvoiceParts | LongInvoiceParts)[]> {
   const [parts, applied] = await Promise.all([
-    loadWithCustomers(db, account, invoices, today, PARTS_AT_A_TIME),
+    loadWithCustomers(db, account, invoices, today, { linesMax: PARTS_AT_A_TIME, areTexts: true }),
     appliedTo(db, account, invoices, PARTS_AT_A_TIME + 1),
   ])
   const cutId = applied.length > PARTS_AT_A_TIME ? applied.at(-1)?.invoiceId : undefined

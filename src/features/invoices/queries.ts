@@ -10,6 +10,7 @@ import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
 import { firstRow, oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
@@ -225,11 +226,13 @@ export const listInvoices = (
   limit: number,
   today: IsoDate,
 ) =>
-  db.rows<Invoice>(sql`
+  db.rows<Invoice>(
+    asTexts(sql`
     select ${COLUMNS} from (
       select * from invoices i where i.account_id = ${account} ${onward(start, 'i.invoice_id')} ${conditions(account, filter, today)}
        order by i.invoice_id ${inPage(start, limit)}) i ${joinedAccount(account)}
-     order by i.invoice_id ${direction(start)}`)
+     order by i.invoice_id ${direction(start)}`),
+  )
 
 /** Lists the newest invoices and drafts, the newest first. */
 export const listNewestInvoices = (db: Queryable, account: AccountId, limit: number) =>
@@ -253,22 +256,34 @@ export const countInvoices = async (
     ).n,
   )
 
+/** How much is read, and whether as text rows: for answers that are written at once. */
+export interface LinesRead {
+  linesMax?: number | undefined
+  areTexts?: boolean
+}
+
 /** Lists the lines of invoices, by identifier of the invoice and in their order on it; no more than `linesMax`. */
 export const listCharges = async (
   db: Queryable,
   account: AccountId,
   invoiceIds: readonly InvoiceId[],
-  linesMax?: number,
-): Promise<Charge[]> =>
-  (
-    await db.rows<Omit<Charge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
+  { linesMax, areTexts }: LinesRead = {},
+): Promise<Charge[]> => {
+  const rows = await db.rows<Omit<Charge, 'brackets'> & { storedBrackets: PricedBracketsJson | null }>(
+    inTexts(
+      areTexts,
+      sql`
     select charge_id as "id", invoice_id as "invoiceId", display_order as "displayOrder", kind, name, description, quantity,
            unit_price as "unitPrice", net_minor as "netMinor", gross_minor as "grossMinor", period_from as "from", period_until as "until",
-           whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets, subscription_id as "subscriptionId", stretch,
-           item_id as "itemId", part
+           whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets as "storedBrackets", subscription_id as "subscriptionId",
+           stretch, item_id as "itemId", part
       from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
-     order by invoice_id, display_order ${linesMax === undefined ? NOTHING : fragment`limit ${linesMax}`}`)
-  ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
+     order by invoice_id, display_order ${linesMax === undefined ? NOTHING : fragment`limit ${linesMax}`}`,
+    ),
+  )
+  // Not copied: text rows cannot be.
+  return rows.map((row) => Object.assign(row, { brackets: bracketsOf(row.storedBrackets) }))
+}
 
 /** Price list and total quantity by which the units of one cycle were spread over its lines. */
 export interface Spread {
@@ -302,12 +317,22 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
 /** The category of a row of `invoice_taxes`: a rate above 0 is standard and keeps none. */
 export const TAX_CATEGORY = fragment`coalesce(category, case when rate > 0 then 'S' end)`
 
-export const listInvoiceTaxes = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
-  db.rows<InvoiceTaxRow>(sql`
+export const listInvoiceTaxes = (
+  db: Queryable,
+  account: AccountId,
+  invoiceIds: readonly InvoiceId[],
+  { areTexts }: Pick<LinesRead, 'areTexts'> = {},
+) =>
+  db.rows<InvoiceTaxRow>(
+    inTexts(
+      areTexts,
+      sql`
     select invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", tax_rule_id as "ruleId",
            ${TAX_CATEGORY} as "category", reason_code as "reasonCode", reason, base_minor as "baseMinor", amount_minor as "amountMinor"
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
-     order by invoice_id, invoice_tax_id`)
+     order by invoice_id, invoice_tax_id`,
+    ),
+  )
 
 /** Money applied to an invoice: from a payment, or from a credit note or other negative adjustment. */
 export interface AppliedMoney {
@@ -328,11 +353,13 @@ export const listAppliedMoney = (
   invoiceIds: readonly InvoiceId[],
   appliedMax?: number,
 ) =>
-  db.rows<AppliedMoney>(sql`
+  db.rows<AppliedMoney>(
+    asTexts(sql`
     select ${APPLIED}
       from allocations
      where account_id = ${account} and owed_kind = 'invoice' and ended_on is null and owed_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
-     order by owed_id, allocation_id ${appliedMax === undefined ? NOTHING : fragment`limit ${appliedMax}`}`)
+     order by owed_id, allocation_id ${appliedMax === undefined ? NOTHING : fragment`limit ${appliedMax}`}`),
+  )
 
 /** Loads everything an answer shows of one invoice, of any number of payments. */
 export const lookUpApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>

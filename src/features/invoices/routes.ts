@@ -65,7 +65,10 @@ const list = {
   rows: listInvoices,
   count: countInvoices,
   pieces: (db: Snapshot, context: RequestContext, rows: Invoice[]) =>
-    invoiceShape.list.pieces(invoicePortions(db, context.account.id, rows, context.moment.today), writingOf(context)),
+    invoiceShape.list.bytePieces(
+      invoicePortions(db, context.account.id, rows, context.moment.today),
+      writingOf(context),
+    ),
 }
 
 export const invoiceOperations = (deps: ManualDeps): Operation[] => [

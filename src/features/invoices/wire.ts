@@ -14,12 +14,16 @@ import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import {
-  amountColumn,
+  amountIn,
   arrivingColumn,
   type Column,
+  columnIn,
   type Columns,
-  dayColumn,
   optionalDayColumn,
+  own,
+  ownAmount,
+  ownDay,
+  ownDecimal,
   recordColumn,
   recordsColumn,
   recordShape,
@@ -30,7 +34,7 @@ import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import {
   decimalDigits,
   type Digits,
-  listPieces,
+  listBytes,
   minorDigits,
   orNull,
   outDate,
@@ -105,13 +109,13 @@ interface StoredCharge extends ShownCharge {
 }
 
 const chargeColumns = {
-  Line: [orNull(outText()), ({ charge }) => charge.name],
+  Line: columnIn('charge', own(orNull(outText()), 'name')),
   Descrip: [orNull(outText()), ({ charge }) => shownDescription(charge)],
-  Qty: [outNumber(), ({ charge }) => decimalDigits(charge.quantity)],
-  UnitCostEx: [outNumber('Excluding tax'), ({ charge }) => decimalDigits(charge.unitPrice)],
-  AmountEx: [outNumber('UnitCostEx × Qty, rounded'), ({ charge, digits }) => minorDigits(charge.netMinor, digits)],
-  AmountInc: [outNumber('AmountEx and its taxes'), ({ charge, digits }) => minorDigits(charge.grossMinor, digits)],
-  DisplayOrder: [outInteger(), ({ charge }) => charge.displayOrder],
+  Qty: columnIn('charge', ownDecimal('quantity')),
+  UnitCostEx: columnIn('charge', ownDecimal('unitPrice', 'Excluding tax')),
+  AmountEx: amountIn('charge', 'netMinor', 'UnitCostEx × Qty, rounded'),
+  AmountInc: amountIn('charge', 'grossMinor', 'AmountEx and its taxes'),
+  DisplayOrder: columnIn('charge', own(outInteger(), 'displayOrder')),
 } satisfies Columns<ShownCharge>
 
 interface ShownTax {
@@ -124,24 +128,24 @@ interface StoredTax extends ShownTax {
 }
 
 const taxColumns = {
-  Name: [outText(), ({ tax }) => tax.name],
-  Perc: [outNumber('A fraction from 0 to 1'), ({ tax }) => decimalDigits(tax.rate)],
-  Base: [outNumber('What the rate applies to, without tax'), ({ tax, digits }) => minorDigits(tax.baseMinor, digits)],
-  TaxAmount: [outNumber('Base × Perc, rounded'), ({ tax, digits }) => minorDigits(tax.amountMinor, digits)],
-  Category: [orNull(outWord(TAX_CATEGORIES)), ({ tax }) => tax.category],
-  ReasonCode: [orNull(outText()), ({ tax }) => tax.reasonCode],
-  Reason: [orNull(outTaxReason()), ({ tax }) => tax.reason],
+  Name: columnIn('tax', own(outText(), 'name')),
+  Perc: columnIn('tax', ownDecimal('rate', 'A fraction from 0 to 1')),
+  Base: amountIn('tax', 'baseMinor', 'What the rate applies to, without tax'),
+  TaxAmount: amountIn('tax', 'amountMinor', 'Base × Perc, rounded'),
+  Category: columnIn('tax', own(orNull(outWord(TAX_CATEGORIES)), 'category')),
+  ReasonCode: columnIn('tax', own(orNull(outText()), 'reasonCode')),
+  Reason: columnIn('tax', own(orNull(outTaxReason()), 'reason')),
 } satisfies Columns<ShownTax>
 
 const chargeShape = recordShape<StoredCharge>()(undefined, {
-  chargeID: [outId(), ({ charge }) => charge.id],
-  invoiceID: [outId(), ({ charge }) => charge.invoiceId],
+  chargeID: columnIn('charge', own(outId(), 'id')),
+  invoiceID: columnIn('charge', own(outId(), 'invoiceId')),
   ...chargeColumns,
 })
 
 const taxShape = recordShape<StoredTax>()(undefined, {
-  invoiceTaxID: [outId(), ({ tax }) => tax.id],
-  invoiceID: [outId(), ({ tax }) => tax.invoiceId],
+  invoiceTaxID: columnIn('tax', own(outId(), 'id')),
+  invoiceID: columnIn('tax', own(outId(), 'invoiceId')),
   ...taxColumns,
 })
 
@@ -161,22 +165,22 @@ const previewedTaxShape = recordShape<ShownTax>()(undefined, {
 
 interface ShownApplied {
   money: AppliedMoney
-  currency: string
+  digits: number
 }
 
-const amountApplied = amountColumn<ShownApplied & { currency: string }>(({ money }) => money.appliedMinor)
+const amountApplied = amountIn('money', 'appliedMinor')
 
 const appliedPaymentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: [outId(), ({ money }) => money.id],
-  invoiceID: [outId(), ({ money }) => money.invoiceId],
-  paymentID: [outId(), ({ money }) => money.givenId],
+  allocationID: columnIn('money', own(outId(), 'id')),
+  invoiceID: columnIn('money', own(outId(), 'invoiceId')),
+  paymentID: columnIn('money', own(outId(), 'givenId')),
   amountApplied,
 })
 
 const appliedAdjustmentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: [outId(), ({ money }) => money.id],
-  objectID: [outId(), ({ money }) => money.invoiceId],
-  NegativeAdjustmentID: [outId(), ({ money }) => money.givenId],
+  allocationID: columnIn('money', own(outId(), 'id')),
+  objectID: columnIn('money', own(outId(), 'invoiceId')),
+  NegativeAdjustmentID: columnIn('money', own(outId(), 'givenId')),
   amountApplied,
 })
 
@@ -192,8 +196,10 @@ const taxesOf = <T>({ invoice, taxes }: { invoice: { currency: string }; taxes: 
 
 const appliedOf =
   (kind: AppliedMoney['givenKind']) =>
-  ({ invoice: { currency }, applied = [] }: Pick<InvoiceParts, 'applied'> & Pick<PreviewParts, 'invoice'>) =>
-    applied.filter(({ givenKind }) => givenKind === kind).map((money) => ({ money, currency }))
+  ({ invoice, applied = [] }: Pick<InvoiceParts, 'applied'> & Pick<PreviewParts, 'invoice'>) => {
+    const digits = digitsOf(invoice.currency)
+    return applied.filter(({ givenKind }) => givenKind === kind).map((money) => ({ money, digits }))
+  }
 
 const amountOf = (
   minorOf: (parts: Pick<PreviewParts, 'invoice' | 'taxes'>) => bigint,
@@ -203,6 +209,8 @@ const amountOf = (
   (parts) => minorDigits(minorOf(parts), digitsOf(parts.invoice.currency)),
 ]
 
+const sum = <Name extends string>(name: Name, description: string) => columnIn('invoice', ownAmount(name, description))
+
 const amount = (
   minorOf: (invoice: PreviewParts['invoice']) => bigint,
   description?: string,
@@ -211,8 +219,7 @@ const amount = (
   ({ invoice }) => minorDigits(minorOf(invoice), digitsOf(invoice.currency)),
 ]
 
-/** Returns the word of the interface for how an invoice stands on a day. */
-// Named one by one, because copying a whole row costs more than all its columns.
+/** Returns the word of the interface for how an invoice stands on a day. Its facts are named one by one, because a copy of a row costs more. */
 export const shownStatus = (invoice: PreviewParts['invoice'], today: IsoDate) => {
   const { isCancelled, isDraft, dueDate } = invoice
   const { balanceMinor, actualBalanceMinor } = invoiceBalances(invoice)
@@ -232,35 +239,32 @@ function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, 
 /** Columns that an invoice has whether it exists or would be made, in two stretches. */
 const partyColumns = { Customer: recordColumn(customerShape, ({ customer }: PreviewParts) => customer) }
 const commonColumns = {
-  DateSent: [orNull(outDate('Instant')), ({ invoice }) => invoice.dateSent],
-  LastUpdated: [outDate('Instant'), ({ invoice }) => invoice.lastUpdated],
-  isDraft: [outFlag(), ({ invoice }) => invoice.isDraft],
-  isCancelled: [outFlag(), ({ invoice }) => invoice.isCancelled],
-  Source: [outWord(['Auto', 'App'] as const), ({ invoice }) => invoice.source],
-  gatewayID: [orNull(outId()), ({ invoice }) => invoice.gatewayId],
-  customerPaymentMethodID: [orNull(outId()), ({ invoice }) => invoice.paymentMethodId],
-  NumTries: [outInteger(), ({ invoice }) => invoice.tries],
+  DateSent: columnIn('invoice', own(orNull(outDate('Instant')), 'dateSent')),
+  LastUpdated: columnIn('invoice', own(outDate('Instant'), 'lastUpdated')),
+  isDraft: columnIn('invoice', own(outFlag(), 'isDraft')),
+  isCancelled: columnIn('invoice', own(outFlag(), 'isCancelled')),
+  Source: columnIn('invoice', own(outWord(['Auto', 'App'] as const), 'source')),
+  gatewayID: columnIn('invoice', own(orNull(outId()), 'gatewayId')),
+  customerPaymentMethodID: columnIn('invoice', own(orNull(outId()), 'paymentMethodId')),
+  NumTries: columnIn('invoice', own(outInteger(), 'tries')),
   NextTryDate: optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
-  isCollectionHold: [outFlag(), ({ invoice }) => invoice.isCollectionHold],
+  isCollectionHold: columnIn('invoice', own(outFlag(), 'isCollectionHold')),
   ...plainColumns,
   Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => shownStatus(invoice, today)],
-  customerID: [outId(), ({ invoice }) => invoice.customerId],
+  customerID: columnIn('invoice', own(outId(), 'customerId')),
   Name: [outText(), ({ customer }) => customer.name],
   LastName: [orNull(outText()), ({ customer }) => customer.lastName],
-  Total: amount((invoice) => invoice.totalMinor, 'With tax'),
+  Total: sum('totalMinor', 'With tax'),
   TotalEx: amountOf(({ invoice, taxes }) => invoice.totalMinor - sumMinor(taxes), 'Total without tax'),
   TotalTax: amountOf(({ taxes }) => sumMinor(taxes), 'All taxes together: the sum of the TaxAmount of Taxes'),
-  TotalActualPaid: amount((invoice) => invoice.paidMinor, 'Paid and not pending'),
-  TotalPendingPaid: amount((invoice) => invoice.pendingMinor, 'Paid but pending'),
-  TotalNegativeAdjs: amount((invoice) => invoice.negativeMinor, 'Negative adjustments applied, credit notes included'),
-  Credited: amount(
-    (invoice) => invoice.creditedMinor,
+  TotalActualPaid: sum('paidMinor', 'Paid and not pending'),
+  TotalPendingPaid: sum('pendingMinor', 'Paid but pending'),
+  TotalNegativeAdjs: sum('negativeMinor', 'Negative adjustments applied, credit notes included'),
+  Credited: sum(
+    'creditedMinor',
     'What credit notes correct of it, with tax, wherever their money went: the sum of what is settled for it',
   ),
-  WrittenOff: amount(
-    (invoice) => invoice.writtenOffMinor,
-    'Bad debt applied to it, which is part of TotalNegativeAdjs',
-  ),
+  WrittenOff: sum('writtenOffMinor', 'Bad debt applied to it, which is part of TotalNegativeAdjs'),
   isWrittenOff: [
     outFlag('True where nothing is left to pay and WrittenOff is over 0; Status is then Paid'),
     ({ invoice }) => isWrittenOff(invoice),
@@ -269,8 +273,8 @@ const commonColumns = {
   ActualBalance: amount((invoice) => invoiceBalances(invoice).actualBalanceMinor, 'Still due when they are not'),
   PaymentsApplied: recordsColumn(appliedPaymentShape, appliedOf('payment')),
   NegativeAdjustmentsApplied: recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
-  subscriptionID: [orNull(outId()), ({ invoice }) => invoice.subscriptionId],
-  recurInvoiceID: [orNull(outId()), ({ invoice }) => invoice.recurringInvoiceId],
+  subscriptionID: columnIn('invoice', own(orNull(outId()), 'subscriptionId')),
+  recurInvoiceID: columnIn('invoice', own(orNull(outId()), 'recurringInvoiceId')),
 } satisfies Columns<PreviewParts>
 
 const supplied =
@@ -285,13 +289,13 @@ const supplyColumns = {
 } satisfies Columns<PreviewParts>
 
 const invoiceColumns = {
-  invoiceID: [outId(), ({ invoice }) => invoice.id],
-  invoiceNum: [orNull(outId('Null while a draft')), ({ invoice }) => invoice.number],
+  invoiceID: columnIn('invoice', own(outId(), 'id')),
+  invoiceNum: columnIn('invoice', own(orNull(outId('Null while a draft')), 'number')),
   ...partyColumns,
-  Reference: [outText(), ({ invoice }) => invoice.reference],
-  CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
-  InvoiceDate: dayColumn(({ invoice }: InvoiceParts) => invoice.invoiceDate),
-  DueDate: dayColumn(({ invoice }: InvoiceParts) => invoice.dueDate),
+  Reference: columnIn('invoice', own(outText(), 'reference')),
+  CurrencyCode: columnIn('invoice', own(outText(), 'currency')),
+  InvoiceDate: columnIn('invoice', ownDay('invoiceDate')),
+  DueDate: columnIn('invoice', ownDay('dueDate')),
   ...supplyColumns,
   ...commonColumns,
   Taxes: recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts)),
@@ -312,7 +316,7 @@ export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview',
   invoiceNum: NONE,
   ...partyColumns,
   Reference: [orNull(outText()), () => null],
-  CurrencyCode: [outText(), ({ invoice }) => invoice.currency],
+  CurrencyCode: columnIn('invoice', own(outText(), 'currency')),
   InvoiceDate: optionalDayColumn(({ invoice }) => invoice.invoiceDate),
   DueDate: optionalDayColumn(({ invoice }) => invoice.dueDate),
   ...supplyColumns,
@@ -321,11 +325,9 @@ export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview',
   Charges: recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
 })
 
-async function* arriving(
-  { invoice: { currency }, appliedOf: portionsOf }: LongInvoiceParts,
-  kind: AppliedMoney['givenKind'],
-) {
-  for await (const monies of portionsOf(kind)) yield monies.map((money) => ({ money, currency }))
+async function* arriving({ invoice, appliedOf: portionsOf }: LongInvoiceParts, kind: AppliedMoney['givenKind']) {
+  const digits = digitsOf(invoice.currency)
+  for await (const monies of portionsOf(kind)) yield monies.map((money) => ({ money, digits }))
 }
 
 const longShape = recordShape<LongInvoiceParts>()('Invoice', {
@@ -343,8 +345,8 @@ export const invoiceShape = {
   ...wholeShape,
   list: {
     ...wholeShape.list,
-    pieces: (portions: Portions<InvoiceParts | LongInvoiceParts>, writing: Writing) =>
-      listPieces(portions, (parts) =>
+    bytePieces: (portions: Portions<InvoiceParts | LongInvoiceParts>, writing: Writing) =>
+      listBytes(portions, (parts) =>
         'appliedOf' in parts ? longInvoicePieces(parts, writing) : wholeShape.write(parts, writing),
       ),
   },

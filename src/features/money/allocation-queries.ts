@@ -71,7 +71,8 @@ export async function completeFirst<Row extends { id: Id }>(
       allocations = await listAllocationsOfGiven(db, account, kind, given.slice(0, 1))
     }
   }
-  const completed = new Map(whole.map((row) => [row.id, { ...row, allocations: [] as AllocationState[] }]))
+  // Not copied: text rows cannot be.
+  const completed = new Map(whole.map((row) => [row.id, Object.assign(row, { allocations: [] as AllocationState[] })]))
   for (const allocation of allocations) completed.get(allocation.givenId)?.allocations.push(allocation)
   return [...completed.values()]
 }

@@ -4,6 +4,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import { asTexts } from '../../platform/database/text-rows.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../customers/search.ts'
 import { paymentConditions, type PaymentFilter } from './filter-queries.ts'
@@ -57,10 +58,12 @@ export async function listPayments(
   limit: number,
 ): Promise<Payment[]> {
   const { filter, start } = await narrowed(db, account, 'payments', asked, from, limit)
-  return db.rows<Payment>(sql`
+  return db.rows<Payment>(
+    asTexts(sql`
     select ${COLUMNS} from payments
      where account_id = ${account} ${onward(start, 'payment_id')} ${paymentConditions(account, filter)}
-     order by payment_id ${inPage(start, limit)}`)
+     order by payment_id ${inPage(start, limit)}`),
+  )
 }
 
 export const countPayments = (db: Queryable, account: AccountId, asked: PaymentFilter) =>

@@ -2,7 +2,6 @@ import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { NEGATIVE_KINDS, POSITIVE_KINDS } from '../../engine/money/postings.ts'
 import { positiveStatus } from '../../engine/status.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
@@ -12,6 +11,9 @@ import {
   dayColumn,
   NO_READER,
   optionalDayColumn,
+  own,
+  ownAmount,
+  ownDay,
   recordsColumn,
   recordShape,
 } from '../../platform/wire/columns.ts'
@@ -43,8 +45,8 @@ import { allocatedStatus, GIVEN_STATUSES, paymentStatus } from './rules.ts'
 /** Allocation in the currency of its documents. */
 export type AllocationOf = AllocationState & { currency: string }
 
-const amountMinor = amountColumn<{ currency: string; amountMinor: bigint }>((row) => row.amountMinor)
-const dated = dayColumn<{ dated: IsoDate }>((row) => row.dated)
+const amountMinor = ownAmount('amountMinor')
+const dated = ownDay('dated')
 
 const toOwed = (kind: OwedKind, otherwise: string): Column<AllocationState, bigint> => [
   outId(`0 where it is to ${otherwise}`),
@@ -95,14 +97,14 @@ const allocationOfPositive = allocationOfAdjustment(
 )
 
 export const paymentShape = recordShape<PaymentRecord>()('Payment', {
-  paymentID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
+  paymentID: own(outId(), 'id'),
+  customerID: own(outId(), 'customerId'),
   Amount: amountMinor,
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Date: [outDate('Instant'), ({ paidAt }) => paidAt],
-  Memo: [orNull(outText()), ({ memo }) => memo],
-  Ref: [orNull(outText()), ({ ref }) => ref],
-  Method: [outWord(METHODS), ({ method }) => method],
+  CurrencyCode: own(outText(), 'currency'),
+  Date: own(outDate('Instant'), 'paidAt'),
+  Memo: own(orNull(outText()), 'memo'),
+  Ref: own(orNull(outText()), 'ref'),
+  Method: own(outWord(METHODS), 'method'),
   Status: [outWord(GIVEN_STATUSES), paymentStatus],
   Allocations: allocationsOfGiven('paymentID'),
 })

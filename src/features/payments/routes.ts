@@ -45,7 +45,7 @@ const list = {
   rows: listPayments,
   count: countPayments,
   pieces: (db: Queryable, context: RequestContext, rows: Payment[]) =>
-    paymentShape.list.pieces(completeGiven(db, context.account.id, 'payment', rows), writingOf(context)),
+    paymentShape.list.bytePieces(completeGiven(db, context.account.id, 'payment', rows), writingOf(context)),
 } as const
 
 const reading: Operation[] = [

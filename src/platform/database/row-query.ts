@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Statement } from './sql.ts'
+import { textReader } from './text-rows.ts'
 import { columnTypes } from './types.ts'
 
 /**
@@ -151,9 +152,10 @@ class ExchangeQuery extends BaseQuery {
 
   override handleRowDescription(message: RowDescription): void {
     this.#preparing = []
-    const reader = compileReader(message)
+    const statement = this.#exchange.statements[this.#place]
+    const reader = statement?.areTexts ? textReader(message.fields) : compileReader(message)
     this.#readers[this.#place] = reader
-    this.#known?.set(this.#exchange.statements[this.#place]?.name ?? '', reader)
+    this.#known?.set(statement?.name ?? '', reader)
   }
 
   override handleDataRow({ fields }: DataRow): void {

@@ -4,6 +4,8 @@ export interface Statement {
   text: string
   name: string
   values: unknown[]
+  /** Its rows are text rows: see `asTexts`. */
+  areTexts?: true
 }
 
 /** A piece of SQL to be put into a larger one: a list of columns, an optional condition. */

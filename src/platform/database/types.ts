@@ -55,6 +55,21 @@ const PARSERS: Record<number, (text: string) => unknown> = {
   [TEXT_ARRAY]: pg.types.getTypeParser(TEXT_ARRAY as number) as (text: string) => unknown,
 }
 
+/** Kinds of texts that the driver hands on: what can be done with them without making a value of them. */
+export type TextKind = 'whole' | 'decimal' | 'flag' | 'day' | 'plain' | 'other'
+
+const KINDS: Record<number, TextKind> = {
+  [BOOL]: 'flag',
+  [INT8]: 'whole',
+  [INT2]: 'whole',
+  [INT4]: 'whole',
+  [DATE]: 'day',
+  [NUMERIC]: 'decimal',
+}
+
+/** Returns the kind of the texts of a type; those of types without a reader are values as they stand. */
+export const kindOfType = (oid: number): TextKind => KINDS[oid] ?? (PARSERS[oid] ? 'other' : 'plain')
+
 export const columnTypes = {
   getTypeParser: (oid: number) => PARSERS[oid] ?? itself,
 } as unknown as pg.CustomTypesConfig

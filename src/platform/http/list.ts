@@ -19,7 +19,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   tag: string
   summary: string
   /** The columns of a record of the list. */
-  out: { list: Pick<ListShape<Item>, 'schema' | 'write'> }
+  out: { list: Pick<ListShape<Item>, 'schema' | 'bytes'> }
   /** Filters of the query string, beside page and page_size. */
   filters?: Filters
   /** Turns the query into conditions; throws 400 where they contradict each other, 404 where they name what does not exist. */
@@ -44,7 +44,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   /** Completes the rows of one page by what belongs to them. Left out: a row is the record. */
   complete?(db: Queryable, context: RequestContext, rows: Row[]): Promise<Item[]>
   /** Writes the rows of one page in pieces instead, while what belongs to them is read: for records too long to be in memory together. */
-  pieces?(db: Snapshot, context: RequestContext, rows: Row[]): AsyncGenerator<string>
+  pieces?(db: Snapshot, context: RequestContext, rows: Row[]): AsyncGenerator<string> | AsyncGenerator<Buffer>
 }
 
 /** Number of records of a filtered list up to which they are counted exactly. */
@@ -89,7 +89,7 @@ export function listOperation<
       const shown = rows.slice(0, page.size)
       const body = list.pieces
         ? list.pieces(db, context, shown)
-        : list.out.list.write(
+        : list.out.list.bytes(
             list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[]),
             writingOf(context),
           )
@@ -158,7 +158,7 @@ export function memoryAnswer<Row>(
       count: async () => all.length,
       ...(asked.total === true ? { total: String(all.length) } : {}),
     },
-    out.list.write(shown, writingOf(context)),
+    out.list.bytes(shown, writingOf(context)),
     context.publicUrl,
   )
 }

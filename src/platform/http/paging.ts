@@ -112,7 +112,7 @@ export async function pageAnswer(
     /** The last record of this page, where the next one begins after it; left out: it is found by its number. */
     last?: bigint
   },
-  body: string | AsyncGenerator<string>,
+  body: Buffer | AsyncGenerator<string> | AsyncGenerator<Buffer>,
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const { page, size } = list.page
@@ -124,7 +124,7 @@ export async function pageAnswer(
     const previous = list.isEmpty ? Math.min(page - 1, Math.ceil((await list.count()) / size)) : page - 1
     if (previous >= 1) link(previous, 'prev')
   }
-  const written = typeof body === 'string' ? { body } : { pieces: body }
+  const written = Buffer.isBuffer(body) ? { body } : { pieces: body }
   const headers = {
     ...(links.length > 0 ? { link: links.join(', ') } : {}),
     ...(list.total === undefined ? {} : { 'total-count': list.total }),

@@ -1,10 +1,15 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
+import { JsonBytes } from './json-bytes.ts'
+import { type NamedColumn, type TextSource, textWriter } from './text-writer.ts'
 import {
+  decimalDigits,
   type Digits,
   isArriving,
+  listBytes,
   minorDigits,
   orNull,
   outDate,
@@ -15,8 +20,15 @@ import {
   type Shape,
 } from './write.ts'
 
-/** Column of a record: the shape in which it is written, and the function that finds its value. */
-export type Column<Row, T = any> = readonly [shape: Shape<T>, valueOf: (row: Row, writing: Writing) => NoInfer<T>]
+/**
+ * Column of a record: the shape in which it is written, and the function that finds its value; of a plain property where it stands, so that
+ * lists can write it from the text of the database.
+ */
+export type Column<Row, T = any> = readonly [
+  shape: Shape<T>,
+  valueOf: (row: Row, writing: Writing) => NoInfer<T>,
+  source?: TextSource,
+]
 
 export type Columns<Row> = Readonly<Record<string, Column<Row>>>
 
@@ -49,6 +61,10 @@ export interface ListShape<Row> {
   schema: Shape<unknown>['schema']
   write(rows: readonly Row[], writing: Writing): string
   pieces(portions: Portions<Row>, writing: Writing): AsyncGenerator<string>
+  /** Writes the same as `write`, for answers that consist of nothing else. */
+  bytes(rows: readonly Row[], writing: Writing): Buffer
+  /** Writes the same as `pieces`, for answers that consist of nothing else. */
+  bytePieces(portions: Portions<Row>, writing: Writing): AsyncGenerator<Buffer>
 }
 
 /** Declares the lists of records that `item` writes. */
@@ -56,6 +72,14 @@ export function listShape<Row>(item: Pick<RecordShape<Row>, 'schema' | 'write'>)
   return {
     schema: outList({ schema: item.schema, write: String }).schema,
     write: (rows, writing) => `[${rows.map((row) => item.write(row, writing)).join(',')}]`,
+    bytes: (rows, writing) => {
+      const bytes = new JsonBytes()
+      for (let index = 0; index < rows.length; index += 1)
+        bytes.add((index === 0 ? '[' : ',') + item.write(rows[index] as Row, writing))
+      bytes.add(rows.length === 0 ? '[]' : ']')
+      return bytes.take()
+    },
+    bytePieces: (portions, writing) => listBytes(portions, (row) => item.write(row, writing)),
     pieces: (portions, writing) =>
       outList<Row>({ schema: item.schema, write: (row) => item.write(row, writing) }).pieces(portions),
   }
@@ -82,7 +106,20 @@ export const recordShape =
     }))
     const missing = (field: string) =>
       new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
-    const write = (row: Row, writing: Writing): string => {
+    const ready = writers.map(({ field, prefix, write: writeValue, valueOf }): NamedColumn<Row> => {
+      const [shape, , source] = known[field]!
+      return {
+        prefix,
+        shape,
+        source,
+        write(row, writing) {
+          const value = valueOf(row, writing)
+          if (value === undefined) throw missing(field)
+          return writeValue(value)
+        },
+      }
+    })
+    const write = textWriter(ready, (row, writing) => {
       let text = ''
       for (const { field, prefix, write: writeValue, valueOf } of writers) {
         const value = valueOf(row, writing)
@@ -90,7 +127,7 @@ export const recordShape =
         text += prefix + writeValue(value)
       }
       return `${text}}`
-    }
+    })
     async function* pieces(
       row: Row,
       writing: Writing,
@@ -149,16 +186,69 @@ export const recordColumn = <Row, Item>(
   (row, writing) => item.write(itemOf(row), writing),
 ]
 
+/** Declares a column of a property of the row as it stands. */
+export const own = <T, Name extends string>(
+  shape: Shape<T>,
+  name: Name,
+): Column<{ readonly [K in Name]: NoInfer<T> }, T> => [shape, (row) => row[name], { name }]
+
+/** Declares columns of a record that rows hold under a name. */
+export const columnIn = <Part extends string, Row, T>(
+  part: Part,
+  [shape, valueOf, source]: Column<Row, T>,
+): Column<{ readonly [K in Part]: Row }, T> => {
+  const valueIn = (row: { readonly [K in Part]: Row }, writing: Writing) => valueOf(row[part], writing)
+  return source ? [shape, valueIn, { ...source, part }] : [shape, valueIn]
+}
+
 /** Declares a column of an amount of minor units in the currency of its row. */
 export const amountColumn = <Row extends { currency: string }>(
   minorOf: (row: Row) => bigint,
   description?: string,
 ): Column<Row, Digits> => [outNumber(description), (row) => minorDigits(minorOf(row), digitsOf(row.currency))]
 
+/** Declares the same of a property of the row as it stands. */
+export const ownAmount = <Name extends string>(
+  name: Name,
+  description?: string,
+): Column<{ readonly [K in Name]: bigint } & { currency: string }, Digits> => [
+  outNumber(description),
+  (row) => minorDigits(row[name], digitsOf(row.currency)),
+  { name, as: 'amount', currency: 'currency' },
+]
+
+/** Declares a column of an amount of a record that rows hold under a name; the rows have the number of decimals of its currency. */
+export const amountIn = <Part extends string, Name extends string>(
+  part: Part,
+  name: Name,
+  description?: string,
+): Column<{ readonly [K in Part]: { readonly [N in Name]: bigint } } & { digits: number }, Digits> => [
+  outNumber(description),
+  (row) => minorDigits(row[part][name], row.digits),
+  { part, name, as: 'amount' },
+]
+
+/** Declares a column of a decimal as it stands in the row. */
+export const ownDecimal = <Name extends string>(
+  name: Name,
+  description?: string,
+): Column<{ readonly [K in Name]: Decimal }, Digits> => [
+  outNumber(description),
+  (row) => decimalDigits(row[name]),
+  { name, as: 'decimal' },
+]
+
 /** Declares a column of a calendar date, written in the zone of the reader's account. */
 export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string> => [
   outDate('Calendar date'),
   (row, { timeZone }) => dateWithOffset(dayOf(row), timeZone),
+]
+
+/** Declares the same of a property of the row as it stands. */
+export const ownDay = <Name extends string>(name: Name): Column<{ readonly [K in Name]: IsoDate }, string> => [
+  outDate('Calendar date'),
+  (row, { timeZone }) => dateWithOffset(row[name], timeZone),
+  { name, as: 'day' },
 ]
 
 /** Declares a column of a calendar date that may be absent. */

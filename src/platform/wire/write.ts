@@ -1,5 +1,6 @@
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import { minorToDecimal } from '../../kernel/money.ts'
+import { JsonBytes } from './json-bytes.ts'
 import { asComponent, nullable, type Schema } from './schema.ts'
 
 /**
@@ -9,7 +10,14 @@ import { asComponent, nullable, type Schema } from './schema.ts'
 export interface Shape<T> {
   schema: Schema
   write(value: T): string
+  /** How its values look as JSON, where they can be written from the texts of the database: see `text-writer.ts`. */
+  looks?: Looks
+  /** It writes null for a value that is absent. */
+  hasNull?: true
 }
+
+/** Looks of plain values: quoted and escaped; true or false; digits as they are; quoted as they are. */
+export type Looks = 'text' | 'flag' | 'digits' | 'date'
 
 /** Lists, and objects with lists: written as one text, or the same text in pieces, where entries arrive in portions. */
 export interface PiecedShape<T> extends Shape<T> {
@@ -35,30 +43,45 @@ export type Digits = string & { readonly digits?: true }
 
 export type ShapeOf<S> = S extends Shape<infer T> ? T : never
 
-const shape = <T>(schema: Schema, write: (value: T) => string): Shape<T> => ({ schema, write })
+const shape = <T>(schema: Schema, write: (value: T) => string, looks?: Looks): Shape<T> => ({
+  schema,
+  write,
+  ...(looks ? { looks } : {}),
+})
 
 const SAFE_TEXT = /^[\x20\x21\x23-\x5b\x5d-\x7e\u00a0-\ud7ff]*$/
-const writeText = (value: string): string => (SAFE_TEXT.test(value) ? `"${value}"` : JSON.stringify(value))
+/** Writes a text, escaped where it has to be. */
+export const writeText = (value: string): string => (SAFE_TEXT.test(value) ? `"${value}"` : JSON.stringify(value))
 
-export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'string', ...schema }, writeText)
+export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'string', ...schema }, writeText, 'text')
 export const outFlag = (description?: string): Shape<boolean> =>
-  shape({ type: 'boolean', ...(description ? { description } : {}) }, (value) => (value ? 'true' : 'false'))
+  shape({ type: 'boolean', ...(description ? { description } : {}) }, (value) => (value ? 'true' : 'false'), 'flag')
 export const outId = (description?: string): Shape<bigint> =>
-  shape({ type: 'integer', format: 'int64', ...(description ? { description } : {}) }, (value) => value.toString())
+  shape(
+    { type: 'integer', format: 'int64', ...(description ? { description } : {}) },
+    (value) => value.toString(),
+    'digits',
+  )
 export const outInteger = (schema: Schema = {}): Shape<number> =>
-  shape({ type: 'integer', ...schema }, (value) => value.toString())
+  shape({ type: 'integer', ...schema }, (value) => value.toString(), 'digits')
 /** Declares money, prices, quantities and rates: written digit by digit. */
 export const outNumber = (description?: string): Shape<Digits> =>
   shape({ type: 'number', ...(description ? { description } : {}) }, (value) => value)
 /** Declares an instant or a calendar date as the interface writes them. */
 export const outDate = (description?: string): Shape<string> =>
-  shape({ type: 'string', format: 'date-time', ...(description ? { description } : {}) }, (value) => `"${value}"`)
+  shape(
+    { type: 'string', format: 'date-time', ...(description ? { description } : {}) },
+    (value) => `"${value}"`,
+    'date',
+  )
 export const outWord = <W extends string>(words: readonly W[]): Shape<W> =>
-  shape({ type: 'string', enum: [...words] }, writeText)
+  shape({ type: 'string', enum: [...words] }, writeText, 'text')
 
 /** Declares a value that may be absent: it is then null, never left out. */
-export const orNull = <T>(inner: Shape<T>): Shape<T | null> =>
-  shape(nullable(inner.schema), (value) => (value === null ? 'null' : inner.write(value)))
+export const orNull = <T>(inner: Shape<T>): Shape<T | null> => ({
+  ...shape<T | null>(nullable(inner.schema), (value) => (value === null ? 'null' : inner.write(value)), inner.looks),
+  hasNull: true,
+})
 
 export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
   ...shape({ type: 'array', items: item.schema }, (values: readonly T[]) => {
@@ -95,6 +118,33 @@ export async function* listPieces<Entry>(
     }
   }
   yield `${text}]`
+}
+
+/**
+ * Writes a list as `listPieces` does, in bytes: for answers, which consist of nothing else. What is written of a portion is taken before the next is
+ * waited for.
+ */
+export async function* listBytes<Entry>(
+  portions: Portions<Entry> | Iterable<readonly Entry[]>,
+  write: (entry: Entry) => string | AsyncIterable<string>,
+): AsyncGenerator<Buffer, void, undefined> {
+  let isFirst = true
+  for await (const entries of portions) {
+    const bytes = new JsonBytes()
+    for (const entry of entries) {
+      bytes.add(isFirst ? '[' : ',')
+      isFirst = false
+      const written = write(entry)
+      if (typeof written === 'string') bytes.add(written)
+      else {
+        yield bytes.take()
+        for await (const text of written) yield Buffer.from(text)
+      }
+      if (bytes.length >= PIECE) yield bytes.take()
+    }
+    yield bytes.take()
+  }
+  yield Buffer.from(isFirst ? '[]' : ']')
 }
 
 export type ObjectOf<S> = { [K in keyof S]: S[K] extends Shape<infer T> ? T : never }
@@ -143,5 +193,34 @@ export function outObject<S extends Record<string, Shape<any>>>(shapes: S, name?
 /** Returns the digits of an amount, without trailing zeros: 100 and 99.5, as JSON numbers are printed. */
 export const minorDigits = (amountMinor: bigint, digits: number): Digits =>
   decimalText(minorToDecimal(amountMinor, digits))
+
+/** Returns the same of the text of an amount in minor units, as the database has it. */
+export function minorDigitsOfText(text: string, digits: number): Digits {
+  if (digits === 0 || text === '0') return text
+  const start = text.charCodeAt(0) === MINUS ? 1 : 0
+  const padded =
+    text.length - start > digits ? text : text.slice(0, start) + text.slice(start).padStart(digits + 1, '0')
+  const point = padded.length - digits
+  const end = endOfDigits(padded, point)
+  return end === point ? padded.slice(0, point) : `${padded.slice(0, point)}.${padded.slice(point, end)}`
+}
+
+/** Returns the digits of the text of a decimal, as the database has it, without trailing zeros. */
+export function decimalDigitsOfText(text: string): Digits {
+  const point = text.indexOf('.')
+  if (point < 0) return text
+  const end = endOfDigits(text, point + 1)
+  return text.slice(0, end === point + 1 ? point : end)
+}
+
+const MINUS = 45
+const NOUGHT = 48
+
+/** Returns where the trailing zeros behind a point begin. */
+function endOfDigits(text: string, point: number): number {
+  let end = text.length
+  while (end > point && text.charCodeAt(end - 1) === NOUGHT) end -= 1
+  return end
+}
 
 export const decimalDigits = (value: Decimal): Digits => decimalText(value)
