@@ -22,8 +22,8 @@ export interface RunDeps {
   afterDay?: AfterDay
   /** Left out: failures are not logged. */
   warn?: Warn
-  /** Customers due in a pass from which on it is divided into parts, which other workers bill too; left out: 4,000. */
-  partsFrom?: number
+  /** Customers due of a part, of which large passes have several for other workers to bill too; left out: 4,000. */
+  partSize?: number
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number
 }

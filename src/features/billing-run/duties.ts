@@ -8,7 +8,7 @@ import { findDueAfter } from './due-kind.ts'
 import { announceRun, insertRun, listUnfinishedRuns, putOffRun, releaseRun } from './queries.ts'
 import type { RunDeps } from './chunk.ts'
 import { helpRun } from './parts.ts'
-import { listRunsWithParts } from './parts-queries.ts'
+import { deleteParts, listRunsWithParts } from './parts-queries.ts'
 import { workRun } from './run.ts'
 
 /** The duties of a worker that start and work billing runs. */
@@ -104,7 +104,12 @@ async function workOne(
         await db.transaction(account, (tx) => releaseRun(tx, id))
         throw error
       }
-      const failed = await db.transaction(account, (tx) => putOffRun(tx, id))
+      const failed = await db.transaction(account, async (tx) => {
+        const waits = await putOffRun(tx, id)
+        // Others would go on trying them meanwhile.
+        await deleteParts(tx, id)
+        return waits
+      })
       log.error(
         { err: error, account: String(account), run: String(id), ...failed },
         'a billing run failed; it is tried again',

@@ -41,7 +41,7 @@ async function killInRun(): Promise<void> {
   const plan = await addPackage(client)
   await insertSubscribers(service, client, { rateTermID: rateTermOf(plan), dueOn: '2027-01-01', customers: CUSTOMERS })
   const run = await newRun(service, client.id, '2027-01-01')
-  const about = { connection: service.connection, account: client.id, run, chunk: 3, partsFrom: 20 }
+  const about = { connection: service.connection, account: client.id, run, chunk: 3, partSize: 20 }
   const all = Array.from({ length: WORKERS }, () => startSharingProcess(about))
   onTestFinished(() => all.forEach(({ child }) => child.kill('SIGKILL')))
   let working = all

@@ -1,5 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { bigintList } from '../../platform/database/columns.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
@@ -15,20 +16,17 @@ export interface RunPart {
   holder: string
 }
 
-/** Divides the customers from one on into parts of about the same width, in place of all parts that the run has, and wakes other workers. */
+/** Divides a pass into parts that end with these customers, in place of all parts that the run has, and wakes other workers. */
 export const replaceParts = async (
   tx: Transaction,
   runId: Id,
-  pass: { day: IsoDate; phase: number; firstId: CustomerId; count: number },
+  pass: { day: IsoDate; phase: number; lasts: readonly CustomerId[] },
 ): Promise<void> => {
   await deleteParts(tx, runId)
   await tx.rows(sql`
-    with span as (
-      select ${pass.firstId}::bigint - 1 as low, greatest(max(customer_id), ${pass.firstId}::bigint) as high from customers where account_id = ${tx.account}),
-    bounds as (select low + (high - low) * n / ${pass.count} as after, low + (high - low) * (n + 1) / ${pass.count} as last
-      from span cross join generate_series(0, ${pass.count}::integer - 1) as n)
     insert into billing_run_parts (account_id, billing_run_id, last_customer_id, after_customer_id, day, phase)
-    select ${tx.account}, ${runId}, last, after, ${pass.day}, ${pass.phase} from bounds where last > after`)
+    select ${tx.account}, ${runId}, last, lag(last, 1, 0::bigint) over (order by last), ${pass.day}, ${pass.phase}
+      from unnest(${bigintList(pass.lasts)}::bigint[]) as last`)
   await tx.rows(sql`select pg_notify('billing_run_part', '')`)
 }
 

@@ -18,7 +18,7 @@ const deps: RunDeps = {
   realClock: Date.now,
   order: ORDER_OF_DAY,
   chunk: 5,
-  partsFrom: 50,
+  partSize: 50,
 }
 const STRANGER = '00000000-0000-4000-8000-000000000000'
 
@@ -120,7 +120,7 @@ test('a worker that is told to stop lets go of its part at once', async () => {
 
 test('a small pass is not divided', async () => {
   let most = 0
-  await workRun({ ...deps, partsFrom: CUSTOMERS + 1 }, client.id, run, async () => {
+  await workRun({ ...deps, partSize: CUSTOMERS + 1 }, client.id, run, async () => {
     most = Math.max(most, await partsLeft())
   })
   expect(most).toBe(0)

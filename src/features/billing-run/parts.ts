@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { earlier } from '../../kernel/calendar.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { listDueCustomers } from './due-kind.ts'
@@ -23,20 +23,19 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
  * moved its due day, and the part goes on after the last chunk that is known.
  */
 
-const PARTS_FROM = 4_000
-const PARTS = 16
+const PART_SIZE = 4_000
+/** Above every identifier there can be: the last part takes whoever has come meanwhile. */
+const ABOVE_ALL = 2n ** 63n - 1n
 const LOOK_EVERY_MS = 200
 
 /** Bills a pass in parts; false where it is too small for that, or belongs to a moved clock, which only its own process knows. */
 export async function billInParts(work: RunWork, pass: DayPass, phase: number): Promise<boolean> {
   const { deps, account, runId } = work
-  const { db, partsFrom = PARTS_FROM } = deps
+  const { db } = deps
   if (work.moment) return false
-  const due = { day: pass.day, after: 0n, limit: partsFrom, runId }
-  const some = await listDueCustomers(pass.kinds, db.reader(account), account, due)
-  const [firstId] = some
-  if (firstId === undefined || some.length < partsFrom) return false
-  await db.transaction(account, (tx) => replaceParts(tx, runId, { day: pass.day, phase, firstId, count: PARTS }))
+  const lasts = await lastsOfParts(work, pass)
+  if (lasts.length < 2) return false
+  await db.transaction(account, (tx) => replaceParts(tx, runId, { day: pass.day, phase, lasts }))
   while ((await countParts(db.reader(account), account, runId)) > 0) {
     if (await billNextPart(work)) continue
     // Others have the rest; the lease of the run is this one's to renew.
@@ -45,6 +44,21 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
     await sleep(LOOK_EVERY_MS)
   }
   return true
+}
+
+/** Returns the last customer of each part: as many that are due for each, however their identifiers lie. */
+async function lastsOfParts({ deps, account, runId }: RunWork, { day, kinds }: DayPass): Promise<CustomerId[]> {
+  const { db, partSize: limit = PART_SIZE } = deps
+  const lasts: CustomerId[] = []
+  let after: CustomerId | undefined = 0n
+  while (after !== undefined) {
+    const some: CustomerId[] = await listDueCustomers(kinds, db.reader(account), account, { day, after, limit, runId })
+    after = some.at(-1)
+    if (after !== undefined) lasts.push(after)
+    if (some.length < limit) break
+  }
+  if (lasts.length > 0) lasts[lasts.length - 1] = ABOVE_ALL
+  return lasts
 }
 
 /** Takes the next part that nobody has, and bills it; false where there is none. */

@@ -17,9 +17,9 @@ const OPENED = `
 import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
 import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
 import { ORDER_OF_DAY } from '${new URL('../../duties.ts', import.meta.url).href}'
-const { connection, account, run, chunk, partsFrom, realNow, to } = JSON.parse(process.argv[1])
+const { connection, account, run, chunk, partSize, realNow, to } = JSON.parse(process.argv[1])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
-const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, partsFrom }
+const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, partSize }
 const say = (line) => process.stdout.write(line + '\\n')
 `
 
@@ -76,7 +76,7 @@ export const startSharingProcess = (wish: {
   account: bigint
   run: bigint
   chunk: number
-  partsFrom: number
+  partSize: number
 }): KillableWorker =>
   startProcess(SHARED, { ...wish, account: String(wish.account), run: String(wish.run), realNow: Date.now() })
 
