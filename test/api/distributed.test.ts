@@ -188,6 +188,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_emandates_without_pdf: 'the worker asks which signed mandates have no paper yet',
   list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
+  list_runs_with_parts: 'the worker asks which runs have parts to help with',
   list_schedule_zones: 'the worker asks in which zones days begin',
   list_unfinished_runs: 'the worker asks which runs nobody works on',
   list_waiting_card_removals: 'the worker asks which cards are to be removed at their gateways',

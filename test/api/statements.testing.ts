@@ -132,6 +132,7 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [ACCOUNT, [any()], [any()], [any()], [any()]]
   yield [ACCOUNT, [any()]]
   yield [ACCOUNT, [any()], false]
+  yield [ACCOUNT, [any()], any()]
   yield [ACCOUNT, 1n, [any()], [any()]]
   yield [ACCOUNT, 1n, null, null, null]
   yield [ACCOUNT, 1n, [PRICED]]
