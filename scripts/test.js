@@ -2,26 +2,36 @@
 // The last lines name what did not run and why; the very last says "N passed, N failed". With CI set, a test that "needs" a program
 // must run, and so must the other versions of PostgreSQL and Node; one that the machine itself cannot do (no right to mount a disk, no
 // second user) is only named.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 
-const OLDEST_POSTGRES = 15
-const BETWEEN_THE_ENDS = [
+/** Every statement is prepared against the schema, the walls stand, upgrades and what talks to the server work, and whole lives end with the same books. */
+const ON_EACH_POSTGRES = [
   'src/platform/database/',
-  'src/features/billing-run/',
-  'src/features/customer-removal/',
-  'src/features/verification/',
+  'src/features/verification/verify.test',
+  'test/api/statements.test',
+  'test/api/migrations.test',
+  'test/api/tenancy.test',
   'test/journeys/collection-lives',
   'test/journeys/notes-and-payments',
   'test/journeys/recurring-lives',
   'test/journeys/whole-lives',
 ]
+const OLDEST_POSTGRES = 15
+/** The oldest has besides these all journeys, calls of every operation, and tests whose text is about one of these words. */
+const ON_OLDEST_POSTGRES = {
+  folders: ['src/platform/database/', 'test/api/', 'test/journeys/'],
+  words: /for update|advisory|\blease|migrat|\bpg_|delete from/i,
+}
 // The statements of random histories are the same in each; what a version does otherwise shows in the first.
-const FEWER_HISTORIES = Object.fromEntries(
-  ['MONEY', 'NOTES', 'COLLECTION', 'LINES'].map((name) => [`${name}_RUNS`, '3']),
-)
+const FEWER_HISTORIES = {
+  ...Object.fromEntries(['MONEY', 'NOTES', 'COLLECTION', 'LINES'].map((name) => [`${name}_RUNS`, '3'])),
+  LIVES: '4',
+  STAMP_RUNS: '1',
+}
+const SLOWEST = 12
 const CHECKS = ['types', 'lint', 'format:check', 'unused', 'generated:check']
 
 const filters = process.argv.slice(2)
@@ -30,54 +40,73 @@ const passed = []
 const failed = []
 const notRun = []
 
+/** Lines that end the run: what each stage took. */
+const stages = []
+
 const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env }).status === 0
 
-for (const check of filters.length > 0 ? [] : CHECKS) {
-  console.log(`\n— ${check}`)
-  ;(run('npm', ['run', '--silent', check]) ? passed : failed).push(`check ${check}`)
-}
+if (filters.length === 0) await timed('checks', runChecks)
 
 const folder = mkdtempSync(join(tmpdir(), 'perennial-tests-'))
-runTests({ words: filters })
+await timed('all tests', () => runTests({ words: filters }))
 if (filters.length === 0) {
   for (const major of [15, 16, 17])
-    runElsewhere(`PostgreSQL ${major}`, `test/postgres-versions/node_modules/postgres-${major}/native/bin/postgres`, {
-      words: ['--project', 'database', ...filesForOlderPostgres(major)],
-      env: { TEST_POSTGRES: String(major), ...FEWER_HISTORIES },
-    })
+    await runElsewhere(
+      `PostgreSQL ${major}`,
+      `test/postgres-versions/node_modules/postgres-${major}/native/bin/postgres`,
+      {
+        words: ['--project', 'database', ...filesForOlderPostgres(major)],
+        env: { TEST_POSTGRES: String(major), ...FEWER_HISTORIES },
+      },
+    )
   for (const major of [22, 24]) {
     const node = `test/node-versions/node_modules/node-${major}/bin/node`
-    runElsewhere(`Node ${major}`, node, { node, words: ['--project', 'fast', '--project', 'rules'] })
+    await runElsewhere(`Node ${major}`, node, { node, words: ['--project', 'fast', '--project', 'rules'] })
   }
 }
 rmSync(folder, { recursive: true, force: true })
 
-/**
- * The whole runs on the newest version; on the oldest what deletes, locks, seals or migrates, which is where versions differ. What works on both
- * ends works between them but for a fault of one version: there the lives of whole accounts and the check of their books are enough.
- */
+/** Says how long a stage took, then and again at the end. */
+async function timed(stage, work) {
+  const startedMs = performance.now()
+  await work()
+  const line = `${stage}: ${Math.round((performance.now() - startedMs) / 1000)} s`
+  stages.push(line)
+  console.log(`\n— ${line}`)
+}
+
+/** Runs all checks at once, since each has but one process, and prints what each said when it has ended. */
+async function runChecks() {
+  await Promise.all(
+    CHECKS.map(async (check) => {
+      const { status, text } = await outputOf('npm', ['run', '--silent', check])
+      console.log(`\n— ${check}\n${text}`.trimEnd())
+      ;(status === 0 ? passed : failed).push(`check ${check}`)
+    }),
+  )
+}
+
+function outputOf(command, args) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (piece) => (text += piece))
+  return new Promise((resolve) => child.once('close', (status) => resolve({ status, text })))
+}
+
+/** The whole runs on the newest version alone: others run the tests of what a version can do otherwise, and between the ends fewer of these. */
 function filesForOlderPostgres(major) {
-  if (major !== OLDEST_POSTGRES) return BETWEEN_THE_ENDS
-  const isWanted = /\.delete\(|delete from|for update|advisory|seal|settled|migrat|lease/i
+  if (major !== OLDEST_POSTGRES) return ON_EACH_POSTGRES
+  const { folders, words } = ON_OLDEST_POSTGRES
   return ['src', 'test/api', 'test/journeys']
     .flatMap((parent) => readdirSync(parent, { recursive: true }).map((name) => join(parent, name)))
     .filter((file) => file.endsWith('.test.ts') && !/\.embedded\.|-in-browser\./.test(file))
-    .filter((file) => isWanted.test(textWithTestFiles(file)))
+    .filter((file) => folders.some((folder) => file.startsWith(folder)) || words.test(readFileSync(file, 'utf8')))
+    .concat(ON_EACH_POSTGRES)
 }
 
-/** Text of a test and of what it imports that is for tests only; the test server itself migrates for every test and does not count. */
-function textWithTestFiles(file, seen = new Set()) {
-  seen.add(file)
-  const text = readFileSync(file, 'utf8')
-  const imported = [...text.matchAll(/from '(\.[^']+)'/g)]
-    .map(([, name]) => join(dirname(file), name))
-    .filter((name) => /\.testing\.ts$|^test\/(?!support\/(app|database-server)\.ts$)/.test(name) && !seen.has(name))
-  return [text, ...imported.map((name) => textWithTestFiles(name, seen))].join('\n')
-}
-
-function runElsewhere(where, program, { node, words, env }) {
+async function runElsewhere(where, program, { node, words, env }) {
   console.log(`\n— ${where}`)
-  if (existsSync(program)) runTests({ where, node, words, env })
+  if (existsSync(program)) await timed(where, () => runTests({ where, node, words, env }))
   else notRun.push(`${where} (needs npm ci --prefix ${program.split('/node_modules')[0]})`)
 }
 
@@ -92,7 +121,8 @@ function runTests({ where, node = process.execPath, words, env = {} }) {
   ]
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...words]
   const failedBefore = failed.length
-  const isFine = run(node, vitest, { ...process.env, ...env, ERRORS_OUTSIDE_TESTS: errors })
+  const shared = { COMPILED_FOLDER: join(folder, 'compiled'), ERRORS_OUTSIDE_TESTS: errors }
+  const isFine = run(node, vitest, { ...process.env, ...env, ...shared })
   const prefix = where === undefined ? '' : `${where}: `
   readResults(results, prefix)
   readErrors(errors, prefix)
@@ -114,6 +144,11 @@ function readResults(results, prefix) {
     failed.push(`${prefix}the tests could not be started`)
     return
   }
+  const seconds = ({ startTime, endTime }) => Math.round((endTime - startTime) / 1000)
+  const slowest = files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST)
+  console.log(
+    `\n— longest: ${slowest.map((file) => `${relative(process.cwd(), file.name)} ${seconds(file)} s`).join(', ')}`,
+  )
   for (const { name, status, assertionResults } of files) {
     const file = prefix + relative(process.cwd(), name)
     // A file that cannot even be read has no tests to count.
@@ -128,7 +163,7 @@ function readResults(results, prefix) {
 }
 
 const missed = isCi ? notRun.filter((title) => title.includes('(needs ')) : []
-console.log()
+console.log(`\ntook ${stages.join(' · ')}`)
 for (const title of failed) console.log(`failed: ${title}`)
 for (const title of notRun) console.log(`not run: ${title}${missed.includes(title) ? ' – has to, with CI set' : ''}`)
 console.log(`${passed.length} passed, ${failed.length + missed.length} failed`)
