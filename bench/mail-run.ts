@@ -1,48 +1,15 @@
 import { Worker } from 'node:worker_threads'
-import { CATALOGUE, RECORDS } from './billing-run.ts'
-import { COPY, messageOf, pause, RECEIVER, settingsOfMailer, writeOneMail } from './mail.ts'
+import { COPY, messageOf, RECEIVER, settingsOfMailer, writeOneMail } from './mail.ts'
 import { asOwner, settle } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
-import { type Service, startService } from './measure/service.ts'
-import { call } from './neighbours.ts'
+import { startService } from './measure/service.ts'
+import { billMonth, fill } from './service-run.ts'
 
 /** Billing runs of the service's own worker, month after month: by turns alone and while the same worker sends mails with the PDF of an invoice. */
 
 const MAILS = 1_000
 const SLOWER_MOST = 1.5
-
-interface Run {
-  billingRunID: number
-  State: string
-  StartedDate: string
-  FinishedDate: string
-  Invoices: number
-  Failed: number
-}
-
-/** Subscriptions in the service's one account, whose second month is due. */
-async function fill(service: Service, count: number): Promise<void> {
-  await asOwner(service.connection, async (client) => {
-    await client.query(CATALOGUE)
-    for (const statement of RECORDS.split(';')) await client.query(statement, [count])
-    for (const table of ['customer', 'subscription'])
-      await client.query(`select setval(pg_get_serial_sequence('${table}s', '${table}_id'), $1)`, [count])
-    await client.query('vacuum (analyze)')
-  })
-}
-
-/** Bills the month that is due at this turn; its seconds. */
-async function billMonth(service: Service, turn: number, count: number): Promise<number> {
-  const day = new Date(Date.UTC(2027, 1 + turn, 1, 12)).toISOString()
-  await asOwner(service.connection, (client) => client.query('update accounts set clock_at = $1', [day]))
-  let run = await call<Run>(service, 'POST', '/v1/billingruns')
-  for (; run.State !== 'done'; run = await call<Run>(service, 'GET', `/v1/billingruns/${run.billingRunID}`))
-    await pause(100)
-  if (run.Invoices !== count || run.Failed !== 0)
-    throw new Error(`${run.Invoices} invoices and ${run.Failed} failures instead of ${count} invoices`)
-  return (Date.parse(run.FinishedDate) - Date.parse(run.StartedDate)) / 1000
-}
 
 export async function benchRunBesideMail({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
   const count = isSmoke ? 200 : 20_000

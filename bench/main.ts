@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { benchBackup } from './backup.ts'
+import { benchBesideRun } from './beside-run.ts'
 import { benchBillingRun } from './billing-run.ts'
 import { benchCollect } from './collect.ts'
 import { benchCredit } from './credit.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchSearch } from './search.ts'
 import { benchSince } from './since.ts'
+import { benchHistory } from './history.ts'
 import { benchIgnoredNames } from './ignored-names.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
@@ -29,11 +31,12 @@ import { benchSoak } from './soak.ts'
 import { benchStart } from './start.ts'
 import { benchStatements } from './statements.ts'
 import { benchUsage } from './usage.ts'
+import { benchVerify } from './verify.ts'
 import { benchWebhooks } from './webhooks.ts'
 import { benchWorkers } from './workers.ts'
 import { benchWrite } from './write.ts'
 
-/** npm run bench -- <name> [count | part] [--times n] [--components] [--smoke]; docs/performance.md says what each measures. */
+/** npm run bench -- <name> [count | part] [--times n] [--components] [--shapes n] [--months n] [--smoke]; docs/performance.md says what each measures. */
 
 const MILLION = 1_000_000
 
@@ -42,12 +45,15 @@ const { values, positionals } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     components: { type: 'boolean', default: false },
+    shapes: { type: 'string' },
+    months: { type: 'string' },
     times: { type: 'string' },
   },
 })
 const [name, given] = positionals
 const isSmoke = values.smoke
 const times = Number(values.times ?? (isSmoke ? 1 : 5))
+const shapes = values.shapes === undefined ? {} : { shapes: Number(values.shapes) }
 const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLION))
 
 const programs: Record<string, () => Promise<void>> = {
@@ -82,7 +88,17 @@ const programs: Record<string, () => Promise<void>> = {
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
   workers: () => benchWorkers({ count: countOr(5_000), times, isSmoke }),
-  'billing-run': () => benchBillingRun({ count: countOr(500), times, isSmoke, hasComponents: values.components }),
+  'billing-run': () => billingRun(),
+  'beside-run': () => benchBesideRun({ count: Number(given ?? (isSmoke ? 2_000 : 200_000)), times, isSmoke }),
+  verify: () => benchVerify({ count: Number(given ?? (isSmoke ? 600 : 300_000)), times, isSmoke }),
+}
+
+/** With months of history as many subscriptions as that history is long for are enough. */
+function billingRun(): Promise<void> {
+  const wish = { times, isSmoke, hasComponents: values.components, ...shapes }
+  if (values.months === undefined) return benchBillingRun({ ...wish, count: countOr(500) })
+  const count = Number(given ?? (isSmoke ? 300 : 20_000))
+  return benchHistory({ ...wish, count, months: Number(values.months) })
 }
 
 const program = programs[name ?? '']

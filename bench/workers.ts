@@ -1,8 +1,9 @@
-import { measureRun, seed } from './billing-run.ts'
 import { bundled } from './measure/children.ts'
 import { startServer } from './measure/database.ts'
 import { median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
+import { measureRun } from './measure/run.ts'
+import { RENEWS_ON, seed } from './seed-run.ts'
 
 /** Works a billing run by one worker and by two, by turns. */
 
@@ -15,11 +16,11 @@ export async function benchWorkers(options: { count: number; times: number; isSm
     await tellMachine(server.connectionTo('postgres'))
     const program = await bundled('subject/billing-run.ts')
     const template = `seeded_${count}`
-    await seed(server, template, count)
+    await seed(server, template, { count })
     const seconds: [alone: number[], both: number[]] = [[], []]
     for (let turn = 0; turn < times; turn += 1)
       for (const helpers of [0, 1] as const) {
-        const said = await measureRun(server, program, template, count, helpers)
+        const said = await measureRun(server, program, { template, count, until: RENEWS_ON, helpers })
         seconds[helpers].push(said.seconds)
         tell(
           `  ${helpers + 1} at work: ${said.seconds.toFixed(2)} s, CPU of the leader ${said.cpu.toFixed(2)}, of the database ${said.database.toFixed(2)} s`,

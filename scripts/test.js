@@ -20,9 +20,13 @@ const ON_EACH_POSTGRES = [
   'test/journeys/whole-lives',
 ]
 const OLDEST_POSTGRES = 15
-/** The oldest has besides these all journeys, calls of every operation, and tests whose text is about one of these words. */
+/**
+ * The oldest has besides these calls of every operation, all random histories, a year, banks and callers at once, and tests whose text is about one of
+ * these words.
+ */
 const ON_OLDEST_POSTGRES = {
-  folders: ['src/platform/database/', 'test/api/', 'test/journeys/'],
+  files:
+    /^(src\/platform\/database|test\/api)\/|^test\/journeys\/.*(lives|model|give-way|verified|at-once|first-year|bank-files|mandate-to|updated)/,
   words: /for update|advisory|\blease|migrat|\bpg_|delete from/i,
 }
 // The statements of random histories are the same in each; what a version does otherwise shows in the first.
@@ -96,11 +100,11 @@ function outputOf(command, args) {
 /** The whole runs on the newest version alone: others run the tests of what a version can do otherwise, and between the ends fewer of these. */
 function filesForOlderPostgres(major) {
   if (major !== OLDEST_POSTGRES) return ON_EACH_POSTGRES
-  const { folders, words } = ON_OLDEST_POSTGRES
+  const { files, words } = ON_OLDEST_POSTGRES
   return ['src', 'test/api', 'test/journeys']
     .flatMap((parent) => readdirSync(parent, { recursive: true }).map((name) => join(parent, name)))
     .filter((file) => file.endsWith('.test.ts') && !/\.embedded\.|-in-browser\./.test(file))
-    .filter((file) => folders.some((folder) => file.startsWith(folder)) || words.test(readFileSync(file, 'utf8')))
+    .filter((file) => files.test(file) || words.test(readFileSync(file, 'utf8')))
     .concat(ON_EACH_POSTGRES)
 }
 

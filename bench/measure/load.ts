@@ -10,6 +10,8 @@ export interface Load {
   next: () => string
   /** Status that every answer must have. */
   status: number
+  /** Milliseconds that a caller waits after each answer; left out: none. */
+  pauseMs?: number
 }
 
 export interface Loaded {
@@ -70,8 +72,9 @@ function caller(load: Load, until: number): Promise<number[]> {
       arrived = []
       const now = performance.now()
       latencies.push(now - sentMs)
-      if (now < until) send()
-      else socket.end(() => resolve(latencies))
+      if (now >= until) socket.end(() => resolve(latencies))
+      else if (load.pauseMs === undefined) send()
+      else setTimeout(send, load.pauseMs)
     })
   })
 }

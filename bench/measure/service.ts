@@ -26,6 +26,8 @@ export interface Service {
   /** CPU-seconds so far, of the program with its worker and of all PostgreSQL processes. */
   nodeCpu(): number
   databaseCpu(): number
+  /** Whether its worker is a process of its own. */
+  hasWorker(): boolean
   /** Resident memory of the program and its worker with all their threads, in MB. */
   memory(): number
   /** How late the service's event loop was since this was last asked. */
@@ -95,6 +97,7 @@ export async function startService(settings: Record<string, string> = {}, given?
     connection: connectionTo(cluster),
     nodeCpu: () => total(cpuOfProcess),
     databaseCpu: () => cpuOfTree(database),
+    hasWorker: () => workerOf(child.pid ?? 0) !== undefined,
     memory: () => total(memoryOf),
     loopDelay: () => ask<LoopDelay>('loopDelay'),
     leastInUse: () => ask<LeastInUse>('leastInUse'),

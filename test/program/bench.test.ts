@@ -37,6 +37,11 @@ const PROGRAMS = [
   'soak',
   'kills',
   'billing-run',
+  'billing-run --shapes 100',
+  'billing-run --components',
+  'billing-run --months 2',
+  'beside-run',
+  'verify',
   'workers',
   'seed',
 ]
