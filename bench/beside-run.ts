@@ -3,7 +3,7 @@ import { isNoisy, median, quantile, ratioOf, spread, tell, tellTable, tellVerdic
 import { drive, httpGet, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { type Service, startService } from './measure/service.ts'
-import { billMonth, fill } from './service-run.ts'
+import { billMonth, fill } from './bill-months.ts'
 
 /**
  * Callers of an account beside a billing run of the same account, which the service's worker does in a process of its own: how long 99 of 100 of

@@ -4,7 +4,7 @@ import { asOwner, settle } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
 import { startService } from './measure/service.ts'
-import { billMonth, fill } from './service-run.ts'
+import { billMonth, fill } from './bill-months.ts'
 
 /** Billing runs of the service's own worker, month after month: by turns alone and while the same worker sends mails with the PDF of an invoice. */
 
