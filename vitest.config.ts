@@ -26,13 +26,9 @@ const SEEDED = { setupFiles: ['test/support/seed.ts'] }
 /** As many as there are cores: left to itself, Vitest takes one less, and of two cores only one would work. */
 const EACH_CORE = { isolate: false, maxWorkers: availableParallelism() }
 
-/** Folder of what was compiled, which `scripts/test.js` names so that its runs share it. Keyed by what a file says. */
-const compiled = process.env['COMPILED_FOLDER']
-
 export default defineConfig({
   test: {
     teardownTimeout: 60_000,
-    experimental: compiled === undefined ? {} : { fsModuleCache: true, fsModuleCachePath: compiled },
     projects: [
       {
         test: {

@@ -125,8 +125,7 @@ function runTests({ where, node = process.execPath, words, env = {} }) {
   ]
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...words]
   const failedBefore = failed.length
-  const shared = { COMPILED_FOLDER: join(folder, 'compiled'), ERRORS_OUTSIDE_TESTS: errors }
-  const isFine = run(node, vitest, { ...process.env, ...env, ...shared })
+  const isFine = run(node, vitest, { ...process.env, ...env, ERRORS_OUTSIDE_TESTS: errors })
   const prefix = where === undefined ? '' : `${where}: `
   readResults(results, prefix)
   readErrors(errors, prefix)
