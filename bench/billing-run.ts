@@ -175,7 +175,11 @@ function judge(found: readonly Round[], options: Options): Verdict[] {
   const ofRun = (floor: (one: Round) => number) => median(ratioOf(found.map(floor), found.map(runCpu)))
   const middle = (of: (one: Round) => number) => median(found.map(of))
   const always = [
-    atLeast(`the run${what} reaches ${Math.round(ofFloor * 100)} % of the floor in CPU-seconds`, ofRun(floorCpu), ofFloor),
+    atLeast(
+      `the run${what} reaches ${Math.round(ofFloor * 100)} % of the floor in CPU-seconds`,
+      ofRun(floorCpu),
+      ofFloor,
+    ),
     atMost(
       `memory of Node at most ${MEMORY_MB} MB`,
       middle((one) => one.peakMb),
@@ -186,7 +190,11 @@ function judge(found: readonly Round[], options: Options): Verdict[] {
   if (what !== '') return always
   return [
     ...always,
-    atLeast(`the run reaches ${Math.round(RUN_OF_SLIM * 100)} % of the slim floor in CPU-seconds`, ofRun(slimCpu), RUN_OF_SLIM),
+    atLeast(
+      `the run reaches ${Math.round(RUN_OF_SLIM * 100)} % of the slim floor in CPU-seconds`,
+      ofRun(slimCpu),
+      RUN_OF_SLIM,
+    ),
     atMost(
       `log an invoice at most ${LOG_BYTES} bytes`,
       middle((one) => one.walPerInvoice),
