@@ -33,7 +33,6 @@ const ON_OLDEST_POSTGRES = {
 const FEWER_HISTORIES = {
   ...Object.fromEntries(['MONEY', 'NOTES', 'COLLECTION', 'LINES'].map((name) => [`${name}_RUNS`, '3'])),
   LIVES: '4',
-  STAMP_RUNS: '1',
 }
 const SLOWEST = 12
 const CHECKS = ['types', 'lint', 'format:check', 'unused', 'generated:check']
