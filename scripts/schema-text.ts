@@ -25,7 +25,7 @@ export async function schemaText(root: string): Promise<string> {
     await migrate(postgres.connection, roles.owner, join(root, 'db', 'migrations'))
     await client.connect()
     await client.query('set search_path = perennial')
-    const sections = [await tables(client), await functions(client), await triggers(client)]
+    const sections = [await tables(client), await views(client), await functions(client), await triggers(client)]
     return `${[HEADER, ...sections.flat()].join('\n')}\n`
   } finally {
     await client.end()
@@ -93,6 +93,16 @@ const GRANTS = `
   select 'grant ' || string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) || ' on ' || $1 || ' to perennial_app' as text
     from pg_class c, aclexplode(c.relacl) a
    where c.oid = $1::regclass and a.grantee = 'perennial_app'::regrole having count(*) > 0`
+
+const views = (client: pg.Client): Promise<string[]> =>
+  texts(
+    client,
+    `select 'create view ' || relname || coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '') || ' as' || chr(10)
+            || replace(pg_get_viewdef(oid, 100), 'perennial.', '') || chr(10)
+            || coalesce((select 'grant ' || string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) || ' on ' || relname || ' to perennial_app;' || chr(10)
+                           from aclexplode(relacl) a where a.grantee = 'perennial_app'::regrole), '') as text
+       from pg_class where relnamespace = 'perennial'::regnamespace and relkind = 'v' order by relname collate "C"`,
+  )
 
 const functions = (client: pg.Client): Promise<string[]> =>
   texts(

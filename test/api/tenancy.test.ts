@@ -216,7 +216,12 @@ describe('each wall alone', () => {
       `select table_name as name from information_schema.role_table_grants where grantee = $1 and table_schema = 'perennial'`,
       [APP_ROLE],
     )
-    const scoped = new Set(tables.filter((table) => table.scoped).map(({ name }) => name))
+    // A view shows its reader what the tables under it do.
+    const { rows: views } = await owner.query<{ name: string; options: string[] | null }>(
+      `select relname as name, reloptions as options from pg_class where relnamespace = 'perennial'::regnamespace and relkind = 'v'`,
+    )
+    for (const { name, options } of views) expect([name, options]).toEqual([name, ['security_invoker=true']])
+    const scoped = new Set([...tables.filter((table) => table.scoped), ...views].map(({ name }) => name))
     expect(grants.filter(({ name }) => !scoped.has(name))).toEqual([])
     const { rows: roles } = await owner.query(
       `

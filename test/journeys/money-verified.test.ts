@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, test } from 'vitest'
+import { takeLedgerMark } from '../../src/features/ledger/mark-queries.ts'
 import { sealLedger } from '../../src/features/ledger/seal.ts'
 import { differenceText } from '../../src/features/verification/difference.ts'
 import { differencesOf } from '../support/shop.ts'
@@ -27,7 +28,9 @@ async function live(history: readonly Perform[]): Promise<void> {
   const world = await newWorld(service, sql, '2027-01-31')
   for (const [index, step] of history.entries()) {
     await step(world)
-    if (index % SEAL_EVERY === 0) await sealLedger(service.db, world.client.id, '2027-01-31T02:00:00.000Z')
+    if (index % SEAL_EVERY > 0) continue
+    const below = await takeLedgerMark(service.db.unscoped)
+    await sealLedger(service.db, world.client.id, '2027-01-31T02:00:00.000Z', below)
   }
   const found = await differencesOf(service, world.client)
   if (found.length > 0)

@@ -7,6 +7,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { heldBelow, heldFrom } from '../ledger/batch-queries.ts'
 
 /** Entries of the ledger that no batch has yet, each with its document, and what their revenue is of. */
 
@@ -52,9 +53,20 @@ export interface BatchScope {
 
 const COLUMNS = fragment`e.dated, e.entry_id, e.customer_id, e.event, e.is_reversal, e.debit, e.credit, e.tax_name, e.tax_rate, e.amount_minor`
 
-const FROM = (tx: Transaction, { ranges }: BatchScope): Fragment => fragment`
+const RANGES = ({ ranges }: BatchScope): Fragment => fragment`
     from unnest(${bigints(ranges, 'from')}::bigint[], ${bigints(ranges, 'until')}::bigint[], ${dates(ranges, 'after')}::date[])
-           as r(from_id, until_id, after)
+           as r(from_id, until_id, after)`
+
+/** Returns what reads the entries of the batch; each range by itself, so that the conditions reach both parts of the ledger. */
+const FROM = (tx: Transaction, scope: BatchScope): Fragment => fragment`
+    ${RANGES(scope)}
+    cross join lateral (
+      select * from ledger l
+       where l.account_id = ${tx.account} and ${heldFrom('l', fragment`r.from_id`)} and ${heldBelow('l', fragment`r.until_id`)} offset 0) e`
+
+/** Returns what reads those that were posted one by one. */
+const FROM_ROWS = (tx: Transaction, scope: BatchScope): Fragment => fragment`
+    ${RANGES(scope)}
     join ledger_entries e on e.account_id = ${tx.account} and e.entry_id >= r.from_id and e.entry_id < r.until_id`
 
 const IS_FRESH = ({ currency, to }: BatchScope): Fragment =>
@@ -84,7 +96,7 @@ export const moved = (tx: Transaction, scope: BatchScope): Fragment => fragment`
   select ${COLUMNS}, case when coalesce(s.settlement_id, o.settlement_id, x.note) is null then e.record_type else 'negative_adjustment' end,
          coalesce(s.negative_adjustment_id, o.negative_adjustment_id, x.note, e.record_id), coalesce(s.invoice_id, o.invoice_id, x.invoice_id),
          case when e.record_type <> 'negative_adjustment' then coalesce(s.basis = 'lines', x.has_lines, false) end
-    ${FROM(tx, scope)}
+    ${FROM_ROWS(tx, scope)}
     left join settlements s on e.record_type = 'settlement' and s.account_id = ${tx.account} and s.settlement_id = e.record_id
     left join settlements o on e.record_type = 'allocation' and o.account_id = ${tx.account} and o.old_allocation_id = e.record_id
     left join lateral (

@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
 import { insertIssuedEvents } from '../events/issued-queries.ts'
-import { postShapes } from '../ledger/post.ts'
+import { postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
 import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow } from './issue.ts'
@@ -72,7 +72,7 @@ export async function issueShapes(
   )
   if (taxes.length > 0) await insertShapeTaxes(tx, rows, taxes)
   await recordIssued(tx, context, shaped, rows, own)
-  const unapplied = await postShapes(tx, shapes.map(postedOf), rows, now)
+  const unapplied = await postShapes(tx, shapes.map(postedOf), { ids, customerIds, shapeOf }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
   const about = { firstNumber, at: now, accountVersion: context.account.version }
   await insertShapeInvoices(

@@ -3,16 +3,8 @@ import type { Instant } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { StampedRecords } from '../../platform/database/stamped.ts'
-import { arrayLiteral, type Statement } from '../../platform/database/sql.ts'
-import {
-  type ChainLink,
-  entriesStatement,
-  type EntryRow,
-  type HasUnapplied,
-  shapeEntriesStatement,
-  type ShapeLink,
-} from './queries.ts'
+import type { Statement } from '../../platform/database/sql.ts'
+import { type ChainLink, entriesStatement, type EntryRow, type HasUnapplied } from './queries.ts'
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
 
@@ -86,51 +78,14 @@ function move(link: ChainLink, { debit, credit, amountMinor }: Posting): void {
 
 /** Writes the text of an entry that its link hashes. All of it stands in the row, so that anybody can hash it again. */
 export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
-  aroundRecord(e).join(String(e.recordId))
-
-/** Returns the text of an entry before and after the identifier of its record. */
-const aroundRecord = (e: Omit<EntryRow, 'customerId' | 'currency' | 'recordId'>): [before: string, after: string] => [
-  `${e.isReversal ? `${e.event}_reversed` : e.event}\u001f${e.recordType}\u001f`,
-  `\u001f${[e.debit, e.credit, e.taxName ?? '', e.taxRate ?? '', e.taxNumber ?? '', e.amountMinor, e.dated].join('\u001f')}`,
-]
-
-/** Invoices that are posted by their shapes: the postings of each shape, of which the record is each of its invoices. */
-export interface ShapePostings {
-  currency: string
-  postings: readonly Posting[]
-}
-
-/**
- * Posts invoices of customers of whom each has one, by their shapes, as `post` would one by one. Returns which of the customers have unallocated
- * money of the currency now.
- */
-export function postShapes(
-  tx: Transaction,
-  shapes: readonly ShapePostings[],
-  stamped: StampedRecords,
-  at: Instant,
-): Promise<HasUnapplied[]> {
-  const links: ShapeLink[] = []
-  const entries: (EntryRow & { shape: number })[] = []
-  for (const [index, { currency, postings }] of shapes.entries()) {
-    const shape = index + 1
-    const link: ChainLink = {
-      customerId: 0n,
-      currency,
-      receivableMinor: 0n,
-      unappliedMinor: 0n,
-      clearingMinor: 0n,
-      hashedText: '',
-    }
-    const parts: string[] = [at]
-    for (const posting of postings) {
-      const entry = rowOf(0n, currency, posting)
-      entries.push({ ...entry, shape })
-      move(link, posting)
-      const [before, after] = aroundRecord(entry)
-      parts.push(`${parts.pop()}\n${before}`, after)
-    }
-    links.push({ ...link, shape, hashedParts: arrayLiteral(parts) })
-  }
-  return tx.rows<HasUnapplied>(shapeEntriesStatement(tx.account, links, entries, stamped, at))
-}
+  `${e.isReversal ? `${e.event}_reversed` : e.event}\u001f${[
+    e.recordType,
+    e.recordId,
+    e.debit,
+    e.credit,
+    e.taxName ?? '',
+    e.taxRate ?? '',
+    e.taxNumber ?? '',
+    e.amountMinor,
+    e.dated,
+  ].join('\u001f')}`

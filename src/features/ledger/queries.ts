@@ -1,8 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { column, fragment, sql, type Statement } from '../../platform/database/sql.ts'
 
 /** A link of a chain: the sums of what one transaction posts for one customer and currency, and its text. */
@@ -38,13 +36,6 @@ export interface HasUnapplied {
   currency: string
 }
 
-/** A link of the chains of all customers with a record of a shape. */
-export interface ShapeLink extends ChainLink {
-  shape: number
-  /** The pieces of the hashed text between which the identifier of the record stands, as text[]. */
-  hashedParts: string
-}
-
 /** Parts of a statement that move totals and heads by the links of `l`, where most have totals already: an update costs half of an insert that finds a conflict. */
 const linking = (account: AccountId) => fragment`
     moved as (
@@ -60,54 +51,6 @@ const linking = (account: AccountId) => fragment`
        where m.customer_id is null
       returning customer_id, currency, links, unapplied_minor),
     linked as (select * from moved union all select * from begun)`
-
-const LINK_COLUMNS = {
-  currency: ['currency', 'text'],
-  receivableMinor: ['receivable', 'bigint'],
-  unappliedMinor: ['unapplied', 'bigint'],
-  clearingMinor: ['clearing', 'bigint'],
-  hashedParts: ['parts', 'text'],
-} as const
-
-const ENTRY_COLUMNS = {
-  currency: ['currency', 'text'],
-  event: ['event', 'text'],
-  isReversal: ['is_reversal', 'boolean'],
-  recordType: ['record_type', 'text'],
-  debit: ['debit', 'text'],
-  credit: ['credit', 'text'],
-  taxName: ['tax_name', 'text'],
-  taxRate: ['tax_rate', 'numeric'],
-  taxNumber: ['tax_number', 'text'],
-  amountMinor: ['amount_minor', 'bigint'],
-  dated: ['dated', 'date'],
-} as const
-
-/** Writes entries of records by their shapes, as `entriesStatement` writes them one by one. */
-export function shapeEntriesStatement(
-  account: AccountId,
-  links: readonly ShapeLink[],
-  entries: readonly (EntryRow & { shape: number })[],
-  { ids, customerIds, positions }: StampedRecords,
-  at: Instant,
-): Statement {
-  const linked = shapeRelation(links, LINK_COLUMNS)
-  const { names, values, source } = shapeRelation(entries, ENTRY_COLUMNS)
-  return sql`
-    with r as materialized (
-      select * from unnest(${ids}::bigint[], ${customerIds}::bigint[], ${positions}::integer[]) with ordinality as r(id, customer, shape, place)),
-    l as materialized (
-      select r.customer, s.currency, s.receivable, s.unapplied, s.clearing,
-             convert_to(array_to_string(s.parts::text[], r.id::text), 'UTF8') as hashed
-        from r join ${linked.source} on s.shape = r.shape),
-    ${linking(account)},
-    written as (
-      insert into ledger_entries (account_id, customer_id, link, record_id, posted_at, ${names})
-      select ${account}, r.customer, k.links, r.id, ${at}, ${values}
-        from r join ${source} on s.shape = r.shape join linked k on k.customer_id = r.customer and k.currency = s.currency
-       order by r.place, s.line)
-    select customer_id as "customerId", currency from linked where unapplied_minor > 0`
-}
 
 /**
  * Writes entries, moves the running totals and the heads of the chains with them, in one statement. Customers are locked, so nobody else

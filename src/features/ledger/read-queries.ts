@@ -3,7 +3,8 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { BATCH_ENTRIES_MAX, batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
 
 /** Reading the ledger: its entries and its balances. */
 
@@ -80,42 +81,102 @@ const conditions = ({ customerId, from, to, ...filter }: EntryFilter): Fragment 
 const documentNumber = (account: AccountId) => fragment`
   case record_type
     when 'invoice' then (select i.number::text from invoices i
-      where i.account_id = ${account} and i.invoice_id = ledger_entries.record_id)
+      where i.account_id = ${account} and i.invoice_id = e.record_id)
     when 'negative_adjustment' then (select n.ref from negative_adjustments n
-      where n.account_id = ${account} and n.negative_adjustment_id = ledger_entries.record_id and n.kind = 'credit_note')
+      where n.account_id = ${account} and n.negative_adjustment_id = e.record_id and n.kind = 'credit_note')
     when 'settlement' then (select n.ref from settlements s
       join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = s.negative_adjustment_id and n.kind = 'credit_note'
-      where s.account_id = ${account} and s.settlement_id = ledger_entries.record_id)
+      where s.account_id = ${account} and s.settlement_id = e.record_id)
   end`
 
 const documentReference = (account: AccountId) => fragment`
   case record_type
     when 'invoice' then (select coalesce(i.reference, 'I' || i.invoice_id) from invoices i
-      where i.account_id = ${account} and i.invoice_id = ledger_entries.record_id)
-    when 'payment' then (select p.ref from payments p where p.account_id = ${account} and p.payment_id = ledger_entries.record_id)
+      where i.account_id = ${account} and i.invoice_id = e.record_id)
+    when 'payment' then (select p.ref from payments p where p.account_id = ${account} and p.payment_id = e.record_id)
     when 'negative_adjustment' then (select n.ref from negative_adjustments n
-      where n.account_id = ${account} and n.negative_adjustment_id = ledger_entries.record_id and n.kind = 'bad_debt')
+      where n.account_id = ${account} and n.negative_adjustment_id = e.record_id and n.kind = 'bad_debt')
     when 'positive_adjustment' then (select o.ref from positive_adjustments o
-      where o.account_id = ${account} and o.positive_adjustment_id = ledger_entries.record_id)
+      where o.account_id = ${account} and o.positive_adjustment_id = e.record_id)
   end`
 
 /** Finds the export that an entry is in: the first of its currency whose mark and last day reach it. */
 const exportOfEntry = (account: AccountId) => fragment`
   (select x.export_id from exports x
-    where x.account_id = ${account} and x.currency = ledger_entries.currency and x.below > ledger_entries.entry_id and x.to_day >= ledger_entries.dated
+    where x.account_id = ${account} and x.currency = e.currency and x.below > e.entry_id and x.to_day >= e.dated
     order by x.below, x.export_id limit 1)`
 
+const isInvoiceAccount = (ledgerAccount: LedgerAccount): boolean =>
+  ['receivable', 'revenue', 'tax'].includes(ledgerAccount)
+
+/** Reports whether entries of batches can meet a filter: they are those of issued invoices. */
+const reachesBatches = ({ ledgerAccount, event, record, numbered }: EntryFilter): boolean =>
+  (ledgerAccount == null || isInvoiceAccount(ledgerAccount)) &&
+  (event == null || (event.event === 'invoice_issued' && !event.isReversal)) &&
+  (record == null || record.type === 'invoice') &&
+  (numbered == null || numbered.invoices.length > 0)
+
+/** Returns the entries of batches among which those that meet a filter are: those of some invoices, or all. */
+function ofBatches(account: AccountId, { customerId, record, numbered, from, to }: EntryFilter): Fragment {
+  if (customerId !== null || record != null || numbered != null)
+    return batchedEntriesOfInvoices(
+      account,
+      fragment`
+      ${customerId === null ? NOTHING : fragment`and i.customer_id = ${customerId}`}
+      ${record == null ? NOTHING : fragment`and i.invoice_id = ${record.id}`}
+      ${numbered == null ? NOTHING : fragment`and i.invoice_id = ${ids(numbered.invoices)}`}`,
+    )
+  return fragment`
+    ${entriesOfBatches(account)}
+    ${from === null ? NOTHING : fragment`and b.dated_to >= ${from}`} ${to === null ? NOTHING : fragment`and b.dated_from <= ${to}`}`
+}
+
+/** Returns the condition by which batches before the start of a page are passed over. */
+const onwardInBatches = ({ fromId, isNewestFirst }: PageStart): Fragment =>
+  isNewestFirst
+    ? fragment`and held_from < ${fromId}`
+    : fragment`and held_from > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
+
+const LISTED = fragment`
+  entry_id, customer_id, dated, posted_at, event, is_reversal, record_type, record_id, currency, debit, credit, tax_name, amount_minor`
+
 /** Lists entries in the order posted, which never changes. */
-export const listEntries = (db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) =>
-  db.rows<LedgerEntry>(sql`
+export function listEntries(db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) {
+  const most = start.skip + limit
+  const order = direction(start)
+  // Batches come in their order from the index, so only those of a page are opened.
+  const batched = reachesBatches(filter)
+    ? fragment`
+      union all (
+        select ${LISTED} from (${ofBatches(account, filter)}) l
+         where true ${onwardInBatches(start)} ${onward(start, 'entry_id')} ${conditions(filter)}
+         order by held_from ${order}, entry_id ${order} limit ${most})`
+    : NOTHING
+  return db.rows<LedgerEntry>(sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
            record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor",
            ${documentNumber(account)} as "number", ${documentReference(account)} as "reference", ${exportOfEntry(account)} as "exportId"
-      from ledger_entries where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
-     order by entry_id ${inPage(start, limit)}`)
+      from (
+        select * from (
+          (select ${LISTED} from ledger_entries where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
+            order by entry_id ${order} limit ${most})
+          ${batched}) found
+         order by entry_id ${inPage(start, limit)}) e
+     order by entry_id ${order}`)
+}
 
-export const countEntries = (db: Queryable, account: AccountId, filter: EntryFilter) =>
-  countOf(db, sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`)
+/** Counts entries. */
+export const countEntries = async (db: Queryable, account: AccountId, filter: EntryFilter): Promise<number> =>
+  (await countOf(
+    db,
+    sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`,
+  )) +
+  (reachesBatches(filter)
+    ? await countOf(
+        db,
+        sql`select count(*) as "n" from (${ofBatches(account, filter)}) l where true ${conditions(filter)}`,
+      )
+    : 0)
 
 export interface LedgerBalance {
   currency: string
@@ -129,7 +190,7 @@ export interface LedgerBalance {
 export const listBalances = (db: Queryable, account: AccountId, date: IsoDate | null) =>
   db.rows<LedgerBalance>(sql`
     with summed as (
-      select currency, debit, credit, tax_name, sum(amount_minor) as amount from ledger_entries
+      select currency, debit, credit, tax_name, sum(amount_minor) as amount from ledger
        where account_id = ${account} ${date === null ? NOTHING : fragment`and dated <= ${date}`}
        group by currency, debit, credit, tax_name)
     select s.currency, side.word as "ledgerAccount", case when side.word = 'tax' then s.tax_name end as "taxName",

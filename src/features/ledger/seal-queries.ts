@@ -38,15 +38,29 @@ export const listSealedHeads = (
 export interface Seal {
   id: Id
   heads: bigint
+  /** Batches of postings whose first entry is below an identifier. */
+  batches: bigint
+  batchesBelow: Id
   seal: Buffer
 }
 
 /** Lists the newest seals of an account, the last one first. */
 export const listNewestSeals = (db: Queryable, account: AccountId, limit: number) =>
   db.rows<Seal>(sql`
-    select ledger_seal_id as "id", heads, seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)
+    select ledger_seal_id as "id", heads, batches, batches_below as "batchesBelow", seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)
 
-export const insertSeal = (tx: Transaction, { heads, seal }: Omit<Seal, 'id'>, at: Instant) =>
-  tx.rows(
-    sql`insert into ledger_seals (account_id, sealed_at, heads, seal) values (${tx.account}, ${at}, ${heads}, ${seal})`,
-  )
+/** Lists the hashes of batches behind the identifier of an entry and below another, in the order of their entries. */
+export const listBatchHashes = (
+  db: Queryable,
+  account: AccountId,
+  { after, below }: { after: Id; below: Id },
+  limit: number,
+) =>
+  db.rows<{ id: Id; hash: string }>(sql`
+    select first_entry_id as "id", encode(hash, 'hex') as "hash" from posting_batches
+     where account_id = ${account} and first_entry_id > ${after} and first_entry_id < ${below} order by first_entry_id limit ${limit}`)
+
+export const insertSeal = (tx: Transaction, { heads, batches, batchesBelow, seal }: Omit<Seal, 'id'>, at: Instant) =>
+  tx.rows(sql`
+    insert into ledger_seals (account_id, sealed_at, heads, batches, batches_below, seal)
+    values (${tx.account}, ${at}, ${heads}, ${batches}, ${batchesBelow}, ${seal})`)

@@ -5,10 +5,12 @@ import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { invoiceOf, moneyShop } from '../money/money.testing.ts'
+import { takeLedgerMark } from './mark-queries.ts'
 import { sealLedger } from './seal.ts'
 
 const service = await startTestService()
-const seal = (account: bigint) => sealLedger(service.db, account, '2027-01-02T02:00:00.000Z')
+const seal = async (account: bigint) =>
+  sealLedger(service.db, account, '2027-01-02T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
 
 test('a seal is the hash of the one before it and of every head, which anybody can hash again', async () => {
   const { client, customerID } = await moneyShop(service)
@@ -21,7 +23,7 @@ test('a seal is the hash of the one before it and of every head, which anybody c
   const first = createHash('sha256')
     .update((await lines()).join(''))
     .digest()
-  expect(await seal(client.id)).toEqual({ heads: 1n, seal: first })
+  expect(await seal(client.id)).toEqual({ heads: 1n, batches: 0n, seal: first })
   await invoiceOf(client, customerID)
   const other: number = (await client.post('/v1/customers', { Name: 'Other', isCompany: true })).body.customerID
   await invoiceOf(client, other)
@@ -29,7 +31,7 @@ test('a seal is the hash of the one before it and of every head, which anybody c
     .update(first)
     .update((await lines()).join(''))
     .digest()
-  expect(await seal(client.id)).toEqual({ heads: 2n, seal: second })
+  expect(await seal(client.id)).toEqual({ heads: 2n, batches: 0n, seal: second })
 })
 
 test('an account without money has nothing to seal', async () => {

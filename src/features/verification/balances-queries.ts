@@ -1,6 +1,7 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { batchedEntriesOfInvoices } from '../ledger/batch-queries.ts'
 
 export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
   db.rows<{ id: CustomerId }>(sql`
@@ -48,7 +49,12 @@ export const listBalanceDifferences = (db: Queryable, account: AccountId, after:
              case when credit = 'unapplied' then amount_minor else 0 end - case when debit = 'unapplied' then amount_minor else 0 end,
              case when debit = 'clearing' then amount_minor else 0 end - case when credit = 'clearing' then amount_minor else 0 end
         from ledger_entries
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)),
+       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      union all
+      select customer_id, currency, 2, amount_minor, 0, 0 from (${batchedEntriesOfInvoices(
+        account,
+        fragment`and i.customer_id > ${after} and i.customer_id <= (select id from last)`,
+      )}) b where debit = 'receivable'),
     summed as (
       select customer_id, currency, source, sum(receivable) as receivable, sum(unapplied) as unapplied, sum(clearing) as clearing
         from facts group by customer_id, currency, source),

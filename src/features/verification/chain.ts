@@ -220,15 +220,15 @@ const shortOf = (hash: Buffer): string => (hash.length === 0 ? 'nothing' : hash.
 
 async function checkSeal(tx: Transaction, report: Report): Promise<void> {
   const [newest, before] = await listNewestSeals(tx, tx.account, 2)
-  const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0))
+  const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0), newest?.batchesBelow ?? 0n)
   if (!newest && should.heads === 0n) return
   const about = { customerId: null, recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
   if (!newest) report({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })
-  else if (!newest.seal.equals(should.seal) || newest.heads !== should.heads)
+  else if (!newest.seal.equals(should.seal) || newest.heads !== should.heads || newest.batches !== should.batches)
     report({
       ...about,
       what: 'newest seal',
-      stored: `${shortOf(newest.seal)} of ${newest.heads} chains`,
-      expected: `${shortOf(should.seal)} of ${should.heads}`,
+      stored: `${shortOf(newest.seal)} of ${newest.heads} chains and ${newest.batches} batches`,
+      expected: `${shortOf(should.seal)} of ${should.heads} and ${should.batches}`,
     })
 }

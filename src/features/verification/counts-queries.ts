@@ -1,6 +1,6 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Queryable } from '../../platform/database/database.ts'
-import { COUNTED_LISTS, type CountedList, SHARED_ROWS } from '../../platform/database/housekeeping.ts'
+import { COUNTED_LISTS, type CountedList, LIST_VIEWS, SHARED_ROWS } from '../../platform/database/housekeeping.ts'
 import { fragment, type Fragment, namesOf, sql } from '../../platform/database/sql.ts'
 
 const identifiersOf = (account: AccountId, list: CountedList, relation: Fragment, id: Fragment): Fragment => {
@@ -16,7 +16,12 @@ const identifiersOf = (account: AccountId, list: CountedList, relation: Fragment
 const countedAnew = (account: AccountId): Fragment =>
   Object.entries(COUNTED_LISTS)
     .map(([list, id]) => {
-      const relation = identifiersOf(account, list as CountedList, namesOf(list), namesOf(id))
+      const relation = identifiersOf(
+        account,
+        list as CountedList,
+        namesOf(LIST_VIEWS[list as CountedList]?.relation ?? list),
+        namesOf(id),
+      )
       return fragment`select '${namesOf(list)}' as list, id / 4096 as block, count(*) as n from ${relation} group by 2`
     })
     .reduce((some, next) => fragment`${some} union all ${next}`)

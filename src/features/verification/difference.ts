@@ -14,6 +14,7 @@ export type RecordType =
   | 'customer'
   | 'emandate'
   | 'invoice'
+  | 'ledger_batch'
   | 'ledger_entry'
   | 'ledger_seal'
   | 'list'

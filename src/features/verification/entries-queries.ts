@@ -3,6 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
+import { batchedEntriesOfInvoices, batchHolds } from '../ledger/batch-queries.ts'
 import type { LedgerRecordType } from '../../engine/money/postings.ts'
 
 /** Entries that no constraint would let in: they do not balance, or name what the ledger does not know. */
@@ -81,7 +82,16 @@ export const listEntriesOfRecord = (
 ) =>
   db.rows<PostedEntry>(sql`
     select ${POSTED} from ledger_entries
-     where account_id = ${account} and customer_id = ${customer} and record_type = ${recordType} and record_id = ${recordId}`)
+     where account_id = ${account} and customer_id = ${customer} and record_type = ${recordType} and record_id = ${recordId}
+    union all
+    select ${POSTED} from (${batchedEntriesOfInvoices(account, fragment`and i.invoice_id = ${recordId}`)}) b
+     where customer_id = ${customer} and record_type = ${recordType}`)
+
+/** Lists the invoices among some that are posted in batches. */
+export const listBatchedInvoices = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<{ id: Id }>(sql`
+    select i.id from unnest(${arrayLiteral(ids)}::bigint[]) as i(id)
+     where exists (select 1 from posting_batches b where ${batchHolds(account, fragment`i.id`)})`)
 
 // Records without any entry. Each should have one, unless its amount is 0.
 export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: Id, limit: number) =>
@@ -89,6 +99,7 @@ export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: I
     select r.invoice_id as "id" from invoices r
      where r.account_id = ${account} and r.invoice_id > ${after} and r.issued_at is not null and not exists (select 1 from ledger_entries e
        where e.account_id = ${account} and e.record_type = 'invoice' and e.record_id = r.invoice_id)
+       and not exists (select 1 from posting_batches b where ${batchHolds(account, fragment`r.invoice_id`)})
      order by r.invoice_id limit ${limit}`)
 
 export const listUnpostedPayments = (db: Queryable, account: AccountId, after: Id, limit: number) =>

@@ -15,6 +15,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { type Check, type Report } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import {
+  listBatchedInvoices,
   listEntriesOfRecord,
   listEntriesOfRecords,
   listEntriesSince,
@@ -68,7 +69,7 @@ export const ledgerEntries: Check = {
       reading.goOn()
       const page = await listEntriesOfRecords(tx, tx.account, after, PAGE_SIZE)
       const own = page.filter(({ customerId }) => isRead(reading, customerId))
-      await comparePage(tx, own, report)
+      await comparePage(tx, await withoutBatched(tx, own, report), report)
       looked += own.length
       if (page.length < PAGE_SIZE) break
       after = behind(reading, page.at(-1)!)
@@ -76,6 +77,23 @@ export const ledgerEntries: Check = {
     if (reading.part) looked += await compareSince(tx, reading.part.since, report, reading)
     return looked
   },
+}
+
+/** Compares the invoices among the records of some entries that are posted in batches too, with all their entries; returns the entries of the others. */
+async function withoutBatched(
+  tx: Transaction,
+  entries: readonly PostedEntry[],
+  report: Report,
+): Promise<readonly PostedEntry[]> {
+  const invoices = new Map(entries.flatMap((e) => (e.recordType === 'invoice' ? [[e.recordId, e.customerId]] : [])))
+  if (invoices.size === 0) return entries
+  const batched = new Set((await listBatchedInvoices(tx, tx.account, [...invoices.keys()])).map(({ id }) => id))
+  const isBatched = ({ recordType, recordId }: PostedEntry) => recordType === 'invoice' && batched.has(recordId)
+  for (const own of byRecord(entries.filter(isBatched))) {
+    const { customerId, recordId } = own[0]!
+    await comparePage(tx, await listEntriesOfRecord(tx, tx.account, customerId, 'invoice', recordId), report)
+  }
+  return entries.filter((entry) => !isBatched(entry))
 }
 
 /** Returns the place behind which reading goes on: that of the last entry, or the customers whose turn it is next. */
@@ -94,7 +112,8 @@ export const unposted: Check = {
   },
 }
 
-async function comparePage(tx: Transaction, page: readonly PostedEntry[], report: Report): Promise<void> {
+/** Compares entries with what their records stand for. */
+export async function comparePage(tx: Transaction, page: readonly PostedEntry[], report: Report): Promise<void> {
   for (const [type, entries] of groupBy(page, ({ recordType }) => recordType)) {
     const expectedOf = EXPECTED[type]
     // Another check reports types that are not known.

@@ -36,7 +36,10 @@ export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly 
     fragment`select * from invoices where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`,
   )
 
-/** Lists entries behind another, each with the invoice that it or its allocation is about; null where it is about none. */
+/**
+ * Lists entries behind another, each with the invoice that it or its allocation is about; null where it is about none. Those in batches are of invoices that
+ * are new themselves.
+ */
 export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; invoiceId: InvoiceId | null }>(sql`
     select e.entry_id as "id", case when e.record_type = 'invoice' then e.record_id else l.owed_id end as "invoiceId"

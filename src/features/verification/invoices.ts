@@ -2,7 +2,10 @@ import { groupBy } from '../../kernel/grouping.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { BATCH_ENTRIES_MAX, listBatches } from '../ledger/batch-queries.ts'
+import { BATCHES_AT_ONCE, membersOf } from '../ledger/batches.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
 import { type Check, type Report } from './difference.ts'
@@ -50,8 +53,30 @@ async function checkPosted(
     const page = await listInvoicesOf(tx, tx.account, [...new Set(ids)])
     await checkPage(tx, page, report)
     looked += page.length
-    if (entries.length < PAGE_SIZE) return looked
+    if (entries.length < PAGE_SIZE) break
     after = entries.at(-1)!.id
+  }
+  return looked + (await checkBatched(tx, since, (id) => !isRead(reading, id, last), report, reading))
+}
+
+/** Checks invoices that were posted in batches since an entry, and that are not read anyway. */
+async function checkBatched(
+  tx: Transaction,
+  since: Id,
+  isWanted: (id: InvoiceId) => boolean,
+  report: Report,
+  reading: CheckReading,
+): Promise<number> {
+  let after = since - BigInt(BATCH_ENTRIES_MAX)
+  let looked = 0
+  for (;;) {
+    reading.goOn()
+    const batches = await listBatches(tx, tx.account, after, BATCHES_AT_ONCE)
+    const ids = batches.flatMap(membersOf).flatMap(({ invoiceId }) => (isWanted(invoiceId) ? [invoiceId] : []))
+    if (ids.length > 0) await checkPage(tx, await listInvoicesOf(tx, tx.account, ids), report)
+    looked += ids.length
+    if (batches.length < BATCHES_AT_ONCE) return looked
+    after = batches.at(-1)!.id
   }
 }
 

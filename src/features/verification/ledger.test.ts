@@ -3,6 +3,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { decimal } from '../../kernel/decimal.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
+import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { sealLedger } from '../ledger/seal.ts'
 import { invoiceOf, paymentOf } from '../money/money.testing.ts'
 import type { NewPayment } from '../money/payment-queries.ts'
@@ -98,10 +99,10 @@ async function busyBooks(): Promise<TestClient> {
     Ref: 'I',
   })
   for (const outcome of ['settled', 'failed', null] as const) await begin(of, customerID, second, outcome)
-  await sealLedger(service.db, of.id, '2027-01-25T02:00:00.000Z')
+  await sealLedger(service.db, of.id, '2027-01-25T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
   await of.put('/v1/clock', { Now: '2027-02-10' })
   await of.delete(`/v1/invoices/${cancelled}`)
-  await sealLedger(service.db, of.id, '2027-02-10T02:00:00.000Z')
+  await sealLedger(service.db, of.id, '2027-02-10T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
   const late = await pay(9)
   await of.put('/v1/account', { LockDate: '2027-01-31' })
   const closed = { ...paymentOf(customerID, 60, { Date: '2027-01-03' }), Allocations: list([first, 26]) }

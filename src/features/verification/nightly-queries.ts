@@ -52,7 +52,12 @@ export async function findProgress(tx: Transaction): Promise<Part | undefined> {
 export const hasEntries = async (tx: Transaction, above: number): Promise<boolean> =>
   (await firstRow(
     tx,
-    sql`select from ledger_entries where account_id = ${tx.account} order by entry_id offset ${above} limit 1`,
+    sql`
+    select from (
+      select count(*) as n from (select from ledger_entries where account_id = ${tx.account} limit ${above + 1}) e
+      union all
+      select coalesce(sum(entries), 0) from posting_batches where account_id = ${tx.account}) f
+    having sum(n) > ${above}`,
   )) !== undefined
 
 /** Lists the figures of the nightly verification for /metrics, whichever process ran it; none before its first night. */

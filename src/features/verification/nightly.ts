@@ -109,7 +109,7 @@ async function verifyAndSeal(
   const part = await partOf(db, account, partAbove)
   const found = await verifyAccount(db, account, onDifference, { goOn, part })
   if (found.isChained) {
-    const sealed = await sealLedger(db, account, instantOf(realClock()))
+    const sealed = await sealLedger(db, account, instantOf(realClock()), below)
     if (sealed) onSealed(account, sealed)
   }
   await db.transaction(account, async (tx) => {

@@ -50,11 +50,12 @@ export function nextRead(reading: Pick<CheckReading, 'part'>, after: Id, before?
   return before !== undefined && before < begin ? before : begin
 }
 
-/** Goes through records in the order of their identifiers, a page at a time; answers how many there were. */
+/** Goes through records in the order of their identifiers, a page of so many at a time; answers how many there were. */
 export async function eachPage<Row extends { id: Id }>(
   reading: CheckReading,
   read: (after: Id, limit: number) => Promise<readonly Row[]>,
   look: (rows: readonly Row[]) => Promise<void> | void,
+  size = PAGE_SIZE,
 ): Promise<number> {
   const { before, keep } = reading.endOf()
   let after = nextRead(reading, 0n, before)
@@ -62,12 +63,12 @@ export async function eachPage<Row extends { id: Id }>(
   let last = 0n
   for (;;) {
     reading.goOn()
-    const page = await read(after, PAGE_SIZE)
+    const page = await read(after, size)
     const rows = reading.part === undefined ? page : page.filter(({ id }) => isRead(reading, id, before))
     if (rows.length > 0) await look(rows)
     count += rows.length
     last = page.at(-1)?.id ?? last
-    if (page.length < PAGE_SIZE) break
+    if (page.length < size) break
     after = nextRead(reading, last, before)
   }
   keep(before !== undefined && before > last ? before : last)

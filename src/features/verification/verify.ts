@@ -3,6 +3,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { type Database, type Transaction, WHOLE_STATEMENT_MS } from '../../platform/database/database.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
+import { batchedEntries, batchPlaces, postingBatches } from './posting-batches.ts'
 import { appliedReturns, batches, batchLines, givingWay, resultFiles } from './batches.ts'
 import { ledgerChain } from './chain.ts'
 import { orphans, zeroCharges } from './charges.ts'
@@ -50,10 +51,13 @@ const CHECKS: readonly Check[] = [
   balances,
   entriesBalance,
   ledgerEntries,
+  batchedEntries,
   unposted,
   ledgerDays,
   taxDays,
   ledgerChain,
+  postingBatches,
+  batchPlaces,
   invoiceNumbers,
   creditNumbers,
   coverage,
@@ -98,6 +102,9 @@ export const verifyAccount = (
     boundMs: WHOLE_STATEMENT_MS,
   })
 
+/** Checks of what a seal covers. */
+const CHAINED: readonly Check[] = [ledgerChain, postingBatches, batchPlaces]
+
 /** Checks that cannot be done in parts, each in its turn. */
 const AT_ONCE = CHECKS.filter(({ isAtOnce }) => isAtOnce)
 
@@ -116,7 +123,7 @@ async function runChecks(
       tx,
       (difference) => {
         found.differences += 1
-        if (check === ledgerChain) found.isChained = false
+        if (CHAINED.includes(check)) found.isChained = false
         report({ ...difference, account: tx.account, check: check.name })
       },
       {

@@ -16,6 +16,14 @@ export const COUNTED_LISTS = {
 
 export type CountedList = keyof typeof COUNTED_LISTS
 
+/**
+ * Views in which all records of a list are that are more than the rows of its table, and a column for the first identifier of the row that a record is in,
+ * less than so many below its own.
+ */
+export const LIST_VIEWS: Partial<Record<CountedList, { relation: string; held: string; most: number }>> = {
+  ledger_entries: { relation: 'ledger', held: 'held_from', most: 1024 },
+}
+
 /** Rows of which each is many records of a list: their relation, the columns of the first and last identifier, and how many they are at most. */
 export const SHARED_ROWS: Partial<
   Record<CountedList, { relation: string; first: string; last: string; most: number }>

@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Queryable } from '../database/database.ts'
 import { countOf, firstRow, oneRow } from '../database/database.ts'
-import { COUNTED_LISTS, type CountedList, SHARED_ROWS } from '../database/housekeeping.ts'
+import { COUNTED_LISTS, type CountedList, LIST_VIEWS, SHARED_ROWS } from '../database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../database/sql.ts'
 import type { Answer } from './operation.ts'
 import type { Page } from './query.ts'
@@ -165,7 +165,9 @@ const countedBlocks = (db: Queryable, account: bigint, list: CountedList) =>
 async function countFrom(db: Queryable, account: bigint, list: CountedList, block: bigint): Promise<number> {
   const from = block * BLOCK
   assert(Object.hasOwn(COUNTED_LISTS, list), `${list} is a counted list`)
-  const [relation, id] = [namesOf(list), namesOf(COUNTED_LISTS[list])]
+  const view = LIST_VIEWS[list]
+  const [relation, id] = [namesOf(view?.relation ?? list), namesOf(COUNTED_LISTS[list])]
+  const held = view ? fragment`and ${namesOf(view.held)} > ${from}::bigint - ${view.most}` : NOTHING
   const shared = SHARED_ROWS[list]
   const inRows = shared
     ? fragment`+ (select coalesce(sum(${namesOf(shared.last)} - greatest(${namesOf(shared.first)}, ${from}) + 1), 0)::bigint
@@ -174,6 +176,6 @@ async function countFrom(db: Queryable, account: bigint, list: CountedList, bloc
     : NOTHING
   return countOf(
     db,
-    sql`select (select count(*) from ${relation} where account_id = ${account} and ${id} >= ${from}) ${inRows} as "n"`,
+    sql`select (select count(*) from ${relation} where account_id = ${account} and ${id} >= ${from} ${held}) ${inRows} as "n"`,
   )
 }

@@ -1,0 +1,236 @@
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { shapeRelation } from '../../platform/database/bulk.ts'
+import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { HasUnapplied } from './queries.ts'
+
+/**
+ * Batches of postings, which invoices that are issued together share (decision 33): writing, and finding the batch of an entry or an invoice. A batch is
+ * called `b`.
+ */
+
+/** Most invoices of a batch, so that a reader of one knows how far back its batch can begin. */
+export const BATCH_INVOICES_MAX = 128
+
+/** Most identifiers of a batch, likewise. */
+export const BATCH_ENTRIES_MAX = 1024
+
+/** Entry of a shape: one that invoices post alike, without who they are. */
+export interface ShapeEntry {
+  line: number
+  currency: string
+  debit: string
+  credit: string
+  taxName: string | null
+  taxRate: string | null
+  taxNumber: string | null
+  amountMinor: bigint
+  dated: IsoDate
+}
+
+const SHAPE_ENTRY_COLUMNS = {
+  amountMinor: ['amount_minor', 'bigint'],
+  dated: ['dated', 'date'],
+  currency: ['currency', 'text'],
+  debit: ['debit', 'text'],
+  credit: ['credit', 'text'],
+  taxName: ['tax_name', 'text'],
+  taxRate: ['tax_rate', 'numeric'],
+  taxNumber: ['tax_number', 'text'],
+} as const
+
+/** Lists the shapes that are there of these hashes, which are in hexadecimal. */
+export const listPostingShapes = (tx: Transaction, hashes: readonly string[]) =>
+  tx.rows<{ id: Id; hash: string }>(sql`
+    select p.posting_shape_id as "id", g.hash
+      from unnest(${arrayLiteral(hashes)}::text[]) as g(hash)
+      join posting_shapes p on p.account_id = ${tx.account} and p.hash = decode(g.hash, 'hex')`)
+
+/**
+ * Writes shapes with their entries, but for those that somebody else wrote meanwhile, whose commit it waits for: so shapes are written in the order of their
+ * hashes by everybody.
+ */
+export function sendPostingShapes(
+  tx: Transaction,
+  hashes: readonly string[],
+  entries: readonly (ShapeEntry & { shape: number })[],
+): void {
+  const { names, values, source } = shapeRelation(entries, SHAPE_ENTRY_COLUMNS)
+  tx.send(sql`
+    with given as materialized (
+      select decode(h, 'hex') as hash, place from unnest(${arrayLiteral(hashes)}::text[]) with ordinality as g(h, place)),
+    added as (
+      insert into posting_shapes (account_id, hash) select ${tx.account}, hash from given order by hash
+      on conflict (account_id, hash) do nothing returning posting_shape_id, hash)
+    insert into posting_shape_entries (account_id, posting_shape_id, line, ${names})
+    select ${tx.account}, a.posting_shape_id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
+      from added a join given g on g.hash = a.hash join ${source} on s.shape = g.place order by a.posting_shape_id, s.line`)
+}
+
+/**
+ * Draws identifiers of entries, and returns the stretches in which they follow each other without a gap: one, unless somebody else drew some meanwhile.
+ */
+export const drawEntryIds = (tx: Transaction, count: number) =>
+  tx.rows<{ first: Id; last: Id }>(sql`
+    with drawn as materialized (select nextval('ledger_entries_entry_id_seq') as id from generate_series(1, ${count}))
+    select min(id) as "first", max(id) as "last" from (select id, id - row_number() over (order by id) as stretch from drawn) d
+     group by stretch order by 1`)
+
+/** Batch to be written: a stretch of the invoices that are posted together. */
+export interface NewBatch {
+  firstEntryId: Id
+  firstInvoiceId: InvoiceId
+  /** Places of its first and last invoice among all, counted from 1. */
+  low: number
+  high: number
+  /** They have all one shape. */
+  isAlike: boolean
+  entries: number
+  /** First and last day of its entries. */
+  from: IsoDate
+  to: IsoDate
+  /** In hexadecimal. */
+  hash: string
+}
+
+export interface PostedTogether {
+  stride: number
+  postedAt: Instant
+  customerIds: readonly Id[]
+  /** Identifier of the shape of each. */
+  shapeIds: readonly Id[]
+}
+
+export function sendBatches(
+  tx: Transaction,
+  batches: readonly NewBatch[],
+  { stride, postedAt, customerIds, shapeIds }: PostedTogether,
+): void {
+  const places = (of: (batch: NewBatch) => number) => fragment`${positionsColumn(batches.map(of))}::integer[]`
+  tx.send(sql`
+    insert into posting_batches (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, shape_ids,
+      hash)
+    select ${tx.account}, b.first_entry, b.first_invoice, ${stride}::integer, b.entries, ${postedAt}::timestamptz, b.dated_from, b.dated_to,
+           (${bigintList(customerIds)}::bigint[])[b.low:b.high], (${bigintList(shapeIds)}::bigint[])[b.low:b.until], decode(b.hash, 'hex')
+      from unnest(${bigints(batches, 'firstEntryId')}::bigint[], ${bigints(batches, 'firstInvoiceId')}::bigint[],
+             ${places(({ low }) => low)}, ${places(({ high }) => high)}, ${places(({ low, high, isAlike }) => (isAlike ? low : high))},
+             ${places(({ entries }) => entries)}, ${dates(batches, 'from')}::date[], ${dates(batches, 'to')}::date[],
+             ${column(batches, 'hash')}::text[])
+        as b(first_entry, first_invoice, low, high, until, entries, dated_from, dated_to, hash)
+     order by b.first_entry`)
+}
+
+/** What one customer owes more of a currency. */
+export interface OwedMore {
+  shape: number
+  currency: string
+  receivableMinor: bigint
+}
+
+/** Moves what customers owe by the shape of what is posted of them. Returns which of them have unallocated money of the currency. */
+export function moveReceivables(
+  tx: Transaction,
+  shapes: readonly OwedMore[],
+  customerIds: readonly Id[],
+  positions: readonly number[],
+): Promise<HasUnapplied[]> {
+  const { source } = shapeRelation(shapes, {
+    currency: ['currency', 'text'],
+    receivableMinor: ['receivable', 'bigint'],
+  })
+  return tx.rows<HasUnapplied>(sql`
+    with l as materialized (
+      select r.customer, s.currency, s.receivable
+        from unnest(${bigintList(customerIds)}::bigint[], ${positionsColumn(positions)}::integer[]) as r(customer, shape)
+        join ${source} on s.shape = r.shape),
+    moved as (
+      update customer_totals t set receivable_minor = t.receivable_minor + l.receivable
+        from l where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
+      returning t.customer_id, t.currency, t.unapplied_minor),
+    begun as (
+      insert into customer_totals (account_id, customer_id, currency, receivable_minor)
+      select ${tx.account}, l.customer, l.currency, l.receivable
+        from l left join moved m on m.customer_id = l.customer and m.currency = l.currency
+       where m.customer_id is null)
+    select customer_id as "customerId", currency from moved where unapplied_minor > 0`)
+}
+
+/** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
+export const heldFrom = (row: string, from: Fragment): Fragment => {
+  const [id, held] = [fragmentOf(row, 'entry_id'), fragmentOf(row, 'held_from')]
+  return fragment`${id} >= ${from} and ${held} > ${from} - ${BATCH_ENTRIES_MAX}`
+}
+
+/** Returns the condition that a row of the ledger is below an identifier. */
+export const heldBelow = (row: string, below: Fragment): Fragment =>
+  fragment`${fragmentOf(row, 'entry_id')} < ${below} and ${fragmentOf(row, 'held_from')} < ${below}`
+
+const fragmentOf = (row: string, name: string): Fragment => ({
+  fragment: true,
+  strings: [`${row}.${name}`],
+  values: [],
+})
+
+/** Returns the condition that a batch has an invoice. */
+export const batchHolds = (account: AccountId, invoiceId: Fragment): Fragment => fragment`
+  b.account_id = ${account} and b.first_invoice_id <= ${invoiceId} and b.first_invoice_id > ${invoiceId} - ${BATCH_INVOICES_MAX}
+    and ${invoiceId} - b.first_invoice_id < cardinality(b.customer_ids)`
+
+/** Entries of batches `b` as the view has them, of a member at its `place`, counted from 1, and of its shape's entry `s`. */
+const entryAt = (customerId: Fragment, place: Fragment): Fragment => fragment`
+  b.first_entry_id + (${place} - 1) * b.stride + s.line as entry_id, ${customerId} as customer_id, b.first_invoice_id + ${place} - 1 as record_id,
+  s.amount_minor, b.posted_at, s.dated, false as is_reversal, s.currency, 'invoice_issued' as event, 'invoice' as record_type, s.debit, s.credit,
+  s.tax_name, s.tax_rate, s.tax_number, b.first_entry_id as held_from, b.dated_from, b.dated_to`
+
+/** Returns the entries of batches: those of the view that are not in ledger_entries. */
+export const entriesOfBatches = (account: AccountId): Fragment => fragment`
+  select ${entryAt(fragment`m.customer_id`, fragment`m.place`)}
+    from posting_batches b
+    cross join lateral unnest(b.customer_ids, b.shape_ids) with ordinality as m(customer_id, shape_id, place)
+    join posting_shape_entries s on s.account_id = ${account} and s.posting_shape_id = coalesce(m.shape_id, b.shape_ids[1])
+   where b.account_id = ${account}`
+
+const PLACE = fragment`(i.invoice_id - b.first_invoice_id + 1)`
+
+/** Returns the entries in batches of the invoices `i` that meet a condition: their customers have an index of them, batches have none. */
+export const batchedEntriesOfInvoices = (account: AccountId, condition: Fragment): Fragment => fragment`
+  select ${entryAt(fragment`i.customer_id`, PLACE)}
+    from invoices i
+    join posting_batches b on ${batchHolds(account, fragment`i.invoice_id`)}
+    join posting_shape_entries s on s.account_id = ${account}
+     and s.posting_shape_id = b.shape_ids[case when cardinality(b.shape_ids) = 1 then 1 else ${PLACE}::integer end]
+   where i.account_id = ${account} and b.customer_ids[${PLACE}::integer] = i.customer_id ${condition}`
+
+/** A batch as it is stored. */
+export interface StoredBatch {
+  /** Identifier of its first entry. */
+  id: Id
+  firstInvoiceId: InvoiceId
+  stride: number
+  entries: number
+  postedAt: Instant
+  customerIds: string
+  shapeIds: string
+  /** In hexadecimal. */
+  hash: string
+}
+
+const BATCH = fragment`
+  b.first_entry_id as "id", b.first_invoice_id as "firstInvoiceId", b.stride, b.entries, b.posted_at as "postedAt",
+  array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.shape_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
+
+/** Lists batches behind an identifier of an entry, in the order of their entries. */
+export const listBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<StoredBatch>(sql`
+    select ${BATCH} from posting_batches b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
+
+/** Lists the entries of shapes, in the order in which they are posted. */
+export const listShapeEntries = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<ShapeEntry & { shapeId: Id; hash: string | null }>(sql`
+    select s.posting_shape_id as "shapeId", encode(p.hash, 'hex') as "hash", s.line, s.currency, s.debit, s.credit, s.tax_name as "taxName",
+           s.tax_rate::text as "taxRate", s.tax_number as "taxNumber", s.amount_minor as "amountMinor", s.dated
+      from posting_shape_entries s left join posting_shapes p on p.account_id = ${account} and p.posting_shape_id = s.posting_shape_id
+     where s.account_id = ${account} and s.posting_shape_id = any(${arrayLiteral(ids)}::bigint[])
+     order by s.posting_shape_id, s.line`)

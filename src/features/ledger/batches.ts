@@ -1,0 +1,52 @@
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { listShapeEntries, type ShapeEntry, type StoredBatch } from './batch-queries.ts'
+
+/** Batches of postings as they are read again: their members, and the shapes that these have. */
+
+/** Batches of a page, which have some thousand invoices. */
+export const BATCHES_AT_ONCE = 16
+
+/** An invoice of a batch. */
+export interface Member {
+  invoiceId: InvoiceId
+  customerId: CustomerId
+  shapeId: Id
+}
+
+/** Returns the invoices of a batch, in their order. */
+export function membersOf({ firstInvoiceId, customerIds, shapeIds }: StoredBatch): Member[] {
+  const shapes = shapeIds.split(',').map(BigInt)
+  return customerIds.split(',').map((customerId, place) => ({
+    invoiceId: firstInvoiceId + BigInt(place),
+    customerId: BigInt(customerId),
+    shapeId: (shapes.length === 1 ? shapes[0] : shapes[place])!,
+  }))
+}
+
+/** A shape as it is stored. */
+export interface StoredShape {
+  entries: readonly ShapeEntry[]
+  /** In hexadecimal; null where the entries belong to no shape. */
+  hash: string | null
+}
+
+/** Shapes kept in memory, which are mostly those of the next batches too. */
+const SHAPES_KEPT = 5000
+
+/** Returns a function that reads the shapes of batches by identifier; those that it has read it keeps, because they never change within a snapshot. */
+export function shapeReader(db: Queryable, account: Id) {
+  const known = new Map<Id, StoredShape>()
+  return async (batches: readonly StoredBatch[]): Promise<ReadonlyMap<Id, StoredShape>> => {
+    const wanted = new Set(batches.flatMap(({ shapeIds }) => shapeIds.split(',').map(BigInt)))
+    const missing = [...wanted].filter((id) => !known.has(id))
+    if (missing.length === 0) return known
+    if (known.size > SHAPES_KEPT) known.clear()
+    const rows = await listShapeEntries(db, account, known.size === 0 ? [...wanted] : missing)
+    for (const { shapeId, hash, ...entry } of rows) {
+      const shape = known.get(shapeId)
+      known.set(shapeId, { hash, entries: [...(shape?.entries ?? []), entry] })
+    }
+    return known
+  }
+}

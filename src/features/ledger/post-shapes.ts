@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto'
+import type { Posting } from '../../engine/money/postings.ts'
+import { assert } from '../../kernel/assert.ts'
+import { earlier, type Instant, type IsoDate, later } from '../../kernel/calendar.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import {
+  BATCH_ENTRIES_MAX,
+  BATCH_INVOICES_MAX,
+  drawEntryIds,
+  listPostingShapes,
+  moveReceivables,
+  type NewBatch,
+  sendBatches,
+  sendPostingShapes,
+  type ShapeEntry,
+} from './batch-queries.ts'
+import type { HasUnapplied } from './queries.ts'
+
+/**
+ * Posting invoices that are issued together by their shapes (decision 33): what a shape posts is kept once, and a batch of invoices refers to it. Customers are
+ * locked by the caller.
+ */
+
+/** Postings of each invoice of a shape, of which the record is the invoice. */
+export interface ShapePostings {
+  currency: string
+  postings: readonly Posting[]
+}
+
+/** Invoices in the order of their identifiers; each is of a customer who has no other of them. */
+export interface PostedInvoices {
+  ids: readonly InvoiceId[]
+  customerIds: readonly CustomerId[]
+  /** The place of the shape of each, counted from 0. */
+  shapeOf: readonly number[]
+}
+
+/** A shape of postings: its entries, and the hash of their text in hexadecimal. */
+interface PostingShape {
+  entries: ShapeEntry[]
+  hash: string
+  currency: string
+  receivableMinor: bigint
+  /** First and last day of its entries. */
+  from: IsoDate
+  to: IsoDate
+}
+
+/** Posts invoices by their shapes. Returns which of their customers have unallocated money of the currency now. */
+export async function postShapes(
+  tx: Transaction,
+  all: readonly ShapePostings[],
+  posted: PostedInvoices,
+  postedAt: Instant,
+): Promise<HasUnapplied[]> {
+  const shapes = all.map(shapeOfPostings)
+  const idOf = await keptShapes(tx, shapes)
+  const stride = Math.max(...shapes.map(({ entries }) => entries.length))
+  const { ids, customerIds, shapeOf } = posted
+  const firsts = await drawFirsts(tx, ids.length, stride)
+  const batches = batchesOf(firsts, stride, postedAt, posted, shapes)
+  const shapeIds = shapeOf.map((place) => idOf.get(shapes[place]!.hash)!)
+  sendBatches(tx, batches, { stride, postedAt, customerIds, shapeIds })
+  const owed = shapes.map(({ currency, receivableMinor }, index) => ({ shape: index + 1, currency, receivableMinor }))
+  return moveReceivables(
+    tx,
+    owed,
+    customerIds,
+    shapeOf.map((place) => place + 1),
+  )
+}
+
+function shapeOfPostings({ currency, postings }: ShapePostings): PostingShape {
+  let receivableMinor = 0n
+  const entries = postings.map(({ event, isReversal, debit, credit, tax, amountMinor, dated }, line): ShapeEntry => {
+    assert(
+      event === 'invoice_issued' && !isReversal && debit === 'receivable',
+      'a shape posts what its invoices are issued for',
+    )
+    receivableMinor += amountMinor
+    return {
+      line,
+      currency,
+      debit,
+      credit,
+      taxName: tax?.name ?? null,
+      taxRate: tax === null ? null : decimalText(tax.rate),
+      taxNumber: tax?.taxNumber ?? null,
+      amountMinor,
+      dated,
+    }
+  })
+  const days = entries.map(({ dated }) => dated)
+  return {
+    entries,
+    hash: hashOfShape(entries),
+    currency,
+    receivableMinor,
+    from: days.reduce(earlier),
+    to: days.reduce(later),
+  }
+}
+
+/** Returns the hash of a shape in hexadecimal: of a line for each of its entries. All of it stands in the rows, so that anybody can hash it again. */
+export const hashOfShape = (entries: readonly ShapeEntry[]): string =>
+  createHash('sha256').update(entries.map(textOfShapeEntry).join('\n')).digest('hex')
+
+const textOfShapeEntry = (e: ShapeEntry): string =>
+  [e.currency, e.debit, e.credit, e.taxName ?? '', e.taxRate ?? '', e.taxNumber ?? '', e.amountMinor, e.dated].join(
+    '\u001f',
+  )
+
+/** Returns the identifiers of shapes by their hashes; those that are not there are written. */
+async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Promise<Map<string, Id>> {
+  const wanted = new Map(shapes.map((shape) => [shape.hash, shape.entries]))
+  const idOf = new Map<string, Id>()
+  const find = async (hashes: string[]) => {
+    for (const { id, hash } of await listPostingShapes(tx, hashes)) idOf.set(hash, id)
+  }
+  await find([...wanted.keys()])
+  const missing = [...wanted.keys()].filter((hash) => !idOf.has(hash))
+  if (missing.length === 0) return idOf
+  const entries = missing.flatMap((hash, index) => wanted.get(hash)!.map((entry) => ({ ...entry, shape: index + 1 })))
+  sendPostingShapes(tx, missing, entries)
+  await find(missing)
+  assert(idOf.size === wanted.size, 'every shape is kept')
+  return idOf
+}
+
+/** A drawn stretch of identifiers that has room for some invoices. */
+interface Firsts {
+  first: Id
+  count: number
+}
+
+/** How often identifiers are drawn again where others drew between them, so that an invoice would not have its own one after the other. */
+const DRAWS_MAX = 20
+
+/** Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Those between are given to nobody. */
+async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<Firsts[]> {
+  const found: Firsts[] = []
+  let left = invoices
+  for (let draws = 0; left > 0; draws += 1) {
+    assert(draws < DRAWS_MAX, 'identifiers of entries follow each other now and then')
+    for (const { first, last } of await drawEntryIds(tx, left * stride)) {
+      const count = Math.min(left, Math.floor(Number(last - first + 1n) / stride))
+      if (count > 0) found.push({ first, count })
+      left -= count
+    }
+  }
+  return found
+}
+
+/** Parts invoices into batches: each ends where identifiers of entries or invoices do not follow each other, and when it is full. */
+function batchesOf(
+  firsts: readonly Firsts[],
+  stride: number,
+  postedAt: Instant,
+  posted: PostedInvoices,
+  shapes: readonly PostingShape[],
+): NewBatch[] {
+  const { ids, shapeOf } = posted
+  const most = Math.min(BATCH_INVOICES_MAX, Math.floor(BATCH_ENTRIES_MAX / stride))
+  assert(most > 0, 'an invoice fits into a batch')
+  const batches: NewBatch[] = []
+  let place = 0
+  for (const { first, count } of firsts) {
+    const end = place + count
+    const begin = place
+    while (place < end) {
+      const low = place
+      place += 1
+      while (place < end && place - low < most && ids[place] === ids[place - 1]! + 1n) place += 1
+      const shapesOf = shapeOf.slice(low, place).map((shape) => shapes[shape]!)
+      const firstEntryId = first + BigInt((low - begin) * stride)
+      const members = shapesOf.map(({ hash }, index) => ({
+        customerId: posted.customerIds[low + index]!,
+        shapeHash: hash,
+      }))
+      batches.push({
+        firstEntryId,
+        firstInvoiceId: ids[low]!,
+        low: low + 1,
+        high: place,
+        isAlike: shapesOf.every(({ hash }) => hash === shapesOf[0]!.hash),
+        entries: shapesOf.reduce((sum, { entries }) => sum + entries.length, 0),
+        from: shapesOf.map(({ from }) => from).reduce(earlier),
+        to: shapesOf.map(({ to }) => to).reduce(later),
+        hash: hashOfBatch({ firstEntryId, firstInvoiceId: ids[low]!, stride, postedAt }, members),
+      })
+    }
+  }
+  return batches
+}
+
+/**
+ * Returns the hash of a batch in hexadecimal: of a line with the identifier of its first entry, the stride and the instant of posting, and one for each invoice
+ * with its customer and the hash of its shape.
+ */
+export function hashOfBatch(
+  {
+    firstEntryId,
+    firstInvoiceId,
+    stride,
+    postedAt,
+  }: { firstEntryId: Id; firstInvoiceId: InvoiceId; stride: number; postedAt: Instant },
+  members: readonly { customerId: CustomerId; shapeHash: string }[],
+): string {
+  let text = `${firstEntryId}\u001f${stride}\u001f${postedAt}`
+  let invoiceId = firstInvoiceId
+  for (const { customerId, shapeHash } of members) {
+    text += `\n${invoiceId}\u001f${customerId}\u001f${shapeHash}`
+    invoiceId += 1n
+  }
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,195 @@
+import { amountText } from '../../kernel/currencies.ts'
+import { LEDGER_ACCOUNTS, type Posting } from '../../engine/money/postings.ts'
+import { decimalText } from '../../kernel/decimal.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { BATCH_ENTRIES_MAX, listBatches, type ShapeEntry, type StoredBatch } from '../ledger/batch-queries.ts'
+import { BATCHES_AT_ONCE, type Member, membersOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
+import { hashOfBatch, hashOfShape } from '../ledger/post-shapes.ts'
+import type { Check, Report } from './difference.ts'
+import { comparePage } from './entries.ts'
+import { listEntriesOfRecord } from './entries-queries.ts'
+import { EXPECTED, type Expected } from './expected.ts'
+import { eachPage, type CheckReading } from './pages.ts'
+import { listMisplacedBatches } from './posting-batches-queries.ts'
+
+/** Batches of postings (decision 33): nothing in them was changed, and each of their invoices stands for what is posted of it. */
+
+type Shapes = ReadonlyMap<Id, StoredShape>
+
+/** Goes through the batches of a reading with the shapes of their invoices; returns how many invoices they have. */
+async function eachBatch(
+  tx: Transaction,
+  reading: CheckReading,
+  look: (batches: readonly StoredBatch[], shapes: Shapes) => Promise<void> | void,
+): Promise<number> {
+  const shapesOf = shapeReader(tx, tx.account)
+  let invoices = 0
+  await eachPage(
+    fromMark(reading),
+    (after, limit) => listBatches(tx, tx.account, after, limit),
+    async (batches) => {
+      await look(batches, await shapesOf(batches))
+      for (const { customerIds } of batches) invoices += customerIds.split(',').length
+    },
+    BATCHES_AT_ONCE,
+  )
+  return invoices
+}
+
+/** Returns a reading that also takes batches from the mark of the last clean night on: those that were not yet committed then. */
+const fromMark = (reading: CheckReading): CheckReading => ({
+  ...reading,
+  endOf() {
+    const { before, keep } = reading.endOf()
+    const mark = (reading.part?.since ?? 0n) - BigInt(BATCH_ENTRIES_MAX)
+    return { before: before !== undefined && before > mark ? mark : before, keep }
+  },
+})
+
+/** Batches and shapes are what they were when they were posted: they come to their hashes. */
+export const postingBatches: Check = {
+  name: 'ledger batches',
+  async run(tx, report, reading) {
+    const checked = new Map<Id, string>()
+    return eachBatch(tx, reading, (batches, shapes) => {
+      for (const batch of batches) checkBatch(batch, shapes, checked, report)
+    })
+  },
+}
+
+function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
+  const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
+  const members = membersOf(batch)
+  let entries = 0
+  for (const { shapeId } of members) {
+    const shape = shapes.get(shapeId)
+    if (!checked.has(shapeId)) checked.set(shapeId, checkShape(shapeId, shape, about, report))
+    entries += shape?.entries.length ?? 0
+  }
+  if (entries !== batch.entries)
+    report({ ...about, what: 'number of entries', stored: String(batch.entries), expected: String(entries) })
+  const should = hashOfBatch(
+    batchFacts(batch),
+    members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! })),
+  )
+  if (should !== batch.hash) report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+}
+
+const batchFacts = ({ id, firstInvoiceId, stride, postedAt }: StoredBatch) => ({
+  firstEntryId: id,
+  firstInvoiceId,
+  stride,
+  postedAt,
+})
+
+/** Reports what is wrong with a shape; returns the hash that its entries come to. */
+function checkShape(
+  id: Id,
+  shape: StoredShape | undefined,
+  about: { customerId: null; recordType: 'ledger_batch'; recordId: Id },
+  report: Report,
+): string {
+  const what = `shape ${id}`
+  if (!shape) {
+    report({ ...about, what, stored: 'nothing', expected: 'some entries' })
+    return ''
+  }
+  const hash = hashOfShape(shape.entries)
+  if (hash !== shape.hash)
+    report({
+      ...about,
+      what: `hash of ${what}`,
+      stored: shape.hash ? shortOf(shape.hash) : 'none',
+      expected: shortOf(hash),
+    })
+  for (const { debit, credit, amountMinor, currency } of shape.entries)
+    if (amountMinor <= 0n || debit === credit || ![debit, credit].every(isAccount))
+      report({
+        ...about,
+        what: `entry of ${what}`,
+        stored: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
+        expected: 'an amount above 0 from one account to another',
+      })
+  return hash
+}
+
+const isAccount = (word: string): boolean => (LEDGER_ACCOUNTS as readonly string[]).includes(word)
+
+/** Returns enough of a hash for a person to see that it is another. */
+const shortOf = (hash: string): string => hash.slice(0, 16)
+
+/** No identifier of an entry or invoice is in two batches, and none of an entry is in a batch and stands by itself. */
+export const batchPlaces: Check = {
+  name: postingBatches.name,
+  isAtOnce: true,
+  async run(tx, report) {
+    const rows = await listMisplacedBatches(tx, tx.account)
+    for (const { id, what, twice } of rows)
+      report({
+        customerId: null,
+        recordType: 'ledger_batch',
+        recordId: id,
+        what: what === 'invoices' ? `invoice ${twice}` : `entry ${twice}`,
+        stored: what === 'rows' ? 'in it and by itself' : 'in it and in another',
+        expected: 'in one place',
+      })
+    return rows.length
+  },
+}
+
+/** What is posted of each invoice of a batch, with all other entries of it, is what the posting rules make of the invoice. */
+export const batchedEntries: Check = {
+  name: 'ledger entries',
+  run: (tx, report, reading) =>
+    eachBatch(tx, reading, async (batches, shapes) => {
+      const members = batches.flatMap(membersOf)
+      const expected = await EXPECTED.invoice(
+        tx,
+        members.map(({ invoiceId }) => invoiceId),
+      )
+      for (const member of members) {
+        const shape = shapes.get(member.shapeId)?.entries ?? []
+        if (isPosted(member, expected.get(member.invoiceId), shape)) continue
+        await compareMember(tx, member, shape.length, report)
+      }
+    }),
+}
+
+/** Reports whether an invoice stands for just what its shape posts. */
+const isPosted = ({ customerId }: Member, expected: Expected | undefined, shape: readonly ShapeEntry[]): boolean =>
+  expected?.customerId === customerId &&
+  expected.postings.length === shape.length &&
+  expected.postings.every((posting, line) => isEntry(posting, expected.currency, shape[line]!))
+
+const isEntry = (posting: Posting, currency: string | null, entry: ShapeEntry): boolean =>
+  posting.event === 'invoice_issued' &&
+  !posting.isReversal &&
+  posting.debit === entry.debit &&
+  posting.credit === entry.credit &&
+  posting.amountMinor === entry.amountMinor &&
+  posting.dated === entry.dated &&
+  currency === entry.currency &&
+  (posting.tax === null
+    ? entry.taxName === null
+    : posting.tax.name === entry.taxName &&
+      decimalText(posting.tax.rate) === entry.taxRate &&
+      posting.tax.taxNumber === entry.taxNumber)
+
+/** Compares an invoice with all its entries, but for one that has entries of its own besides: it is compared with these. */
+async function compareMember(tx: Transaction, member: Member, entries: number, report: Report): Promise<void> {
+  const all = await listEntriesOfRecord(tx, tx.account, member.customerId, 'invoice', member.invoiceId)
+  if (all.length === 0) reportStrange(member, report)
+  else if (all.length <= entries) await comparePage(tx, all, report)
+}
+
+/** Reports an invoice of a batch that is not that customer's, or is not there. */
+const reportStrange = ({ customerId, invoiceId }: Member, report: Report) =>
+  report({
+    customerId,
+    recordType: 'invoice',
+    recordId: invoiceId,
+    what: 'entry invoice_issued',
+    stored: 'some in a batch',
+    expected: 'nothing, because the invoice is not that customer’s',
+  })
