@@ -506,7 +506,7 @@ describe('the seal', () => {
   ])('tells of a %s', async (_, statement) => {
     expect(reported(await tampered(statement))).toContainEqual(
       expect.stringMatching(
-        /^ledger chain: ledger seal #: newest seal says [0-9a-f]{16} of \d chains, should say [0-9a-f]{16} of 1$/,
+        /^ledger chain: ledger seal #: newest seal says [0-9a-f]{16} of \d chains and 0 batches, should say [0-9a-f]{16} of 1 and 0$/,
       ),
     )
   })
