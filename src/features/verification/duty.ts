@@ -21,9 +21,9 @@ export const verificationDuty: Duty = {
           log.warn({ account: String(account), check, recordType, record: String(recordId), what }, 'the books differ'),
         onVerified: ({ account, invoices, differences }: Verification) =>
           log.info({ account: String(account), invoices, differences }, 'verified'),
-        onSealed: (account: AccountId, { heads, seal }: SealedLedger) =>
+        onSealed: (account: AccountId, { heads, batches, seal }: SealedLedger) =>
           log.info(
-            { account: String(account), chains: Number(heads), seal: seal.toString('hex') },
+            { account: String(account), chains: Number(heads), batches: Number(batches), seal: seal.toString('hex') },
             'the ledger is sealed',
           ),
         onFailed: (account: AccountId, error: unknown) =>
