@@ -25,7 +25,7 @@ export async function schemaText(root: string): Promise<string> {
     await migrate(postgres.connection, roles.owner, join(root, 'db', 'migrations'))
     await client.connect()
     await client.query('set search_path = perennial')
-    const sections = [await tables(client), await functions(client), await triggers(client)]
+    const sections = [await tables(client), await views(client), await functions(client), await triggers(client)]
     return `${[HEADER, ...sections.flat()].join('\n')}\n`
   } finally {
     await client.end()
@@ -93,6 +93,17 @@ const GRANTS = `
   select 'grant ' || string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) || ' on ' || $1 || ' to perennial_app' as text
     from pg_class c, aclexplode(c.relacl) a
    where c.oid = $1::regclass and a.grantee = 'perennial_app'::regrole having count(*) > 0`
+
+async function views(client: pg.Client): Promise<string[]> {
+  const found = await client.query<{ name: string; definition: string }>(`
+    select c.relname as name, 'create view ' || c.relname || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ' as' || chr(10)
+           || pg_get_viewdef(c.oid, true) || chr(10) as definition
+      from pg_class c where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'v' order by c.relname collate "C"`)
+  const sections: string[] = []
+  for (const { name, definition } of found.rows)
+    sections.push(definition + (await texts(client, GRANTS, [name])).map((line) => `${line};\n`).join(''))
+  return sections
+}
 
 const functions = (client: pg.Client): Promise<string[]> =>
   texts(

@@ -14,13 +14,13 @@ const client = new pg.Client(clientConfig(await createTestDatabase(), undefined)
 await client.connect()
 afterAll(() => client.end())
 
-/** The tables of accounts by object identifier: name, and the number of the column that holds the account. */
+/** The tables of accounts, and the views of such, by object identifier: name, and the number of the column that holds the account. */
 const tables = new Map(
   (
     await client.query<{ id: number; name: string; column: number }>(`
       select c.oid::int as id, c.relname as name, a.attnum::int as "column" from pg_class c
         join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id'
-       where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r'`)
+       where c.relnamespace = 'perennial'::regnamespace and c.relkind in ('r', 'v')`)
   ).rows.map(({ id, ...table }) => [id, table]),
 )
 

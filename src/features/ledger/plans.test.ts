@@ -35,7 +35,7 @@ beforeAll(async () => {
     insert into perennial.issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
       select ${client.id}, 1000000 + n, 1000249 + n, (select min(invoice_id) from perennial.invoices where account_id = ${client.id}) + n - 1,
         timestamptz '2026-01-01' + n * interval '1 minute', 'billing run 1', '[{}]' from generate_series(1, 49751, 250) n;
-    insert into perennial.charges (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
+    insert into perennial.charge_rows (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
       select account_id, invoice_id, 1, 'manual', 1, 1, 100, 100 from perennial.invoices where account_id = ${client.id};
     insert into perennial.negative_adjustments (account_id, negative_adjustment_id, customer_id, kind, ref, currency, dated, amount_minor, invoice_id, closed_at,
         created_at, account_version, customer_version)

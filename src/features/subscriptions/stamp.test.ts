@@ -37,6 +37,10 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   api_keys: 'last_used_at',
 }
 
+/** Where lines and taxes stand: with a shape, or as rows. What the views show of them is compared. */
+const PLACES_OF_LINES = ['charge_rows', 'invoice_tax_rows', 'invoice_shapes', 'shape_charges', 'shape_taxes']
+const OF_PLACES = 'shape_id,first_charge_id,first_tax_id'
+
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
@@ -184,9 +188,8 @@ async function addMember(
 
 const tables = (
   await owner.query<{ name: string }>(`
-    select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id'
-       and table_name in (select table_name from information_schema.tables where table_type = 'BASE TABLE') order by 1`)
-).rows.map(({ name }) => name)
+    select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id' order by 1`)
+).rows.flatMap(({ name }) => (PLACES_OF_LINES.includes(name) ? [] : [name]))
 
 const sequences = async (): Promise<Map<string, string>> => {
   const { rows } = await owner.query(
@@ -231,7 +234,7 @@ async function leftBy(account: bigint, work: (tx: Transaction) => Promise<void>)
 const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
   (
     await tx.rows<{ row: string }>(sql`
-      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? ''}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
+      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? (table === 'invoices' ? OF_PLACES : '')}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
   ).map(({ row }) => row.replaceAll(UUID, 'uuid'))
 
 interface Due {
@@ -333,6 +336,7 @@ const property = fc.asyncProperty(WORLDS, async (world) => {
     })
     expect(Object.keys(byShapes).length).toBeGreaterThan(60)
     expect(byShapes).toEqual(oneByOne)
+    expect([byShapes['charges'], byShapes['invoice_taxes']]).not.toContain(undefined)
     await moveTo(client, due.day)
     after = due.day
   }

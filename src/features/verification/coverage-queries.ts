@@ -2,7 +2,8 @@ import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
+import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
 
 export const listSubscriptionPage = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
   db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
@@ -29,7 +30,6 @@ export const listCoveringCharges = (db: Queryable, account: AccountId, ids: read
   db.rows<CoveringCharge>(sql`
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, period_from as "from",
            period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
-      from charges
-     where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[]) and period_from is not null
-       and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')
+      from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
+     where period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')
      order by subscription_id, charge_id`)
