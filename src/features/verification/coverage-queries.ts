@@ -18,6 +18,7 @@ export interface CoveringCharge {
   itemId: Id
   stretch: number
   part: number
+  bracketIndex: number
   from: IsoDate
   until: IsoDate
   wholeFrom: IsoDate | null
@@ -28,7 +29,8 @@ export interface CoveringCharge {
 /** Lists the charges of subscriptions that cover days by themselves, in the order in which they were made. */
 export const listCoveringCharges = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<CoveringCharge>(sql`
-    select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, period_from as "from",
+    select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, bracket_index as "bracketIndex",
+           period_from as "from",
            period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
       from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
      where period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')

@@ -115,7 +115,7 @@ describe('a charge', () => {
     async (kind) => {
       const found = await tampered(
         `update charge_rows set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where account_id = :account and charge_id =
-          (select max(charge_id) from charges where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
+          (select max(charge_id) from charge_rows where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
       )
       expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says/)
     },
@@ -132,7 +132,7 @@ describe('a charge', () => {
   ])('whose %s is another does not come to its amount', async (_, change) => {
     const found = await tampered(
       `update charge_rows set ${change} where account_id = :account and charge_id =
-        (select max(charge_id) from charges where account_id = :account and kind = 'package' and invoice_id is not null)`,
+        (select max(charge_id) from charge_rows where account_id = :account and kind = 'package' and invoice_id is not null)`,
     )
     expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says 31.00 USD, should say/)
   })
