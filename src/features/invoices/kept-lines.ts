@@ -20,14 +20,14 @@ import {
  */
 
 /** Shape of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
-export interface KeptInvoice {
+interface KeptInvoice {
   shapeId: Id | null
   firstChargeId: Id | null
   firstTaxId: Id | null
 }
 
 /** Invoices of which the lines are to be kept, in their order. */
-export interface ToKeep {
+interface ToKeep {
   shapes: readonly NewInvoice[]
   /** Of each invoice the place of its shape, counted from 0. */
   shapeOf: readonly number[]

@@ -27,7 +27,7 @@ export function listComputedShapes(db: Queryable, account: AccountId, ids: reado
 }
 
 /** Invoice that refers to a shape and should not, or not to this one. */
-export interface MisshapenInvoice {
+interface MisshapenInvoice {
   id: InvoiceId
   customerId: CustomerId
   shapeId: Id
