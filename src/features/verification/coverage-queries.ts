@@ -30,8 +30,7 @@ export interface CoveringCharge {
 export const listCoveringCharges = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<CoveringCharge>(sql`
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, bracket_index as "bracketIndex",
-           period_from as "from",
-           period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
+           period_from as "from", period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
       from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
      where period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')
      order by subscription_id, charge_id`)
